@@ -55,6 +55,7 @@ from graphrag_dagster.core.coterag.options import AnswerOptions, Profile, paper_
 from graphrag_dagster.core.search.methods.coterag.answering import opened
 from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.settings.coterag import CoteragSettings
 
 NAME = "covid"
 SMALL = "text_units: {strategy: characters}\n"
@@ -70,8 +71,17 @@ OTHERS = (*BASIC, Way("local", "local", {}))
 OURS = tuple(
     Way(one.name, one.name, {}) for one in known_ways().values() if COTERAG in {one.name, one.without}
 )
+
+
+class Everywhere(CoteragSettings):
+    """Communities leave nothing out."""
+
+    def answer_options(self) -> AnswerOptions:
+        return replace(super().answer_options(), everywhere=True)
+
+
 #: What communities alone are worth: all else is kept.
-EVERYWHERE = Way("coterag, everywhere", COTERAG, {"coterag": AnswerOptions(everywhere=True)})
+EVERYWHERE = Way("coterag, everywhere", COTERAG, {"coterag": Everywhere()})
 #: Share of gold characters from which all are there, but for blanks between text units.
 WHOLE = 0.98
 
@@ -126,8 +136,9 @@ def held(corpus: Corpus, question: str, gold: Sequence[Stretch], way: Way) -> He
         units = corpus.units(corpus.unit_ids(corpus.context(question, way)))
         return _held(gold, units, units)
     few, apart = _ours(corpus, question, way)
-    own = way.options.get("coterag", corpus.index.searcher.options.coterag)
-    more = replace(own, chunks=MANY, fallback=replace(own.fallback, chunks=MANY))
+    own = way.options.get("coterag", corpus.index.searcher.settings.coterag)
+    fallback = own.fallback.model_copy(update={"chunks": MANY})
+    more = own.model_copy(update={"chunks": MANY, "fallback": fallback})
     return replace(_held(gold, few, _ours(corpus, question, way, coterag=more)[0]), apart=apart)
 
 
@@ -137,13 +148,13 @@ def _held(gold: Sequence[Stretch], few: Sequence[Stretch], many: Sequence[Stretc
 
 def _ours(corpus: Corpus, question: str, way: Way, **options: Any) -> tuple[list[Stretch], bool]:
     answer = corpus.ask(question, way, **options).answer
-    trace = answer.coterag
-    if trace is None or trace.retrieved is None:
+    found, alone = (answer.section(title) for title in ("Text units", "Found by that alone"))
+    if found is None and alone is None:
         return [], False
+    first, apart = ([] if one is None else one.ids("text unit") for one in (found, alone))
     cited = {one.evidence.text_unit_id for one in answer.sources if isinstance(one.evidence, Words)}
-    only = not answer.refused and bool(cited) and cited <= set(trace.only_by_fallback)
-    first = [one.text_unit_id for one in trace.retrieved.chunks]
-    return corpus.units([*first, *trace.only_by_fallback]), only
+    only = not answer.refused and bool(cited) and cited <= set(apart)
+    return corpus.units([*first, *apart]), only
 
 
 def recall(making: Making, half: str, names: Sequence[str]) -> None:
@@ -185,7 +196,7 @@ def profiles(making: Making) -> None:
     for profile in PROFILES:
         limits = snapshot.thresholds if profile == "calibrated" else paper_thresholds(profile, {})
         index = replace(snapshot, thresholds=limits)
-        options = replace(corpus.index.searcher.options.coterag, profile=profile)
+        options = replace(corpus.index.searcher.settings.coterag.answer_options(), profile=profile)
         for form, asked in literature().items():
             made = [answered(question, index, engines, options) for question in asked]
             rows.append([profile, form, *_gone(made)])

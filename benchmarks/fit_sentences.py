@@ -26,16 +26,14 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.extractive.answering.focused import answers_by_itself
-from graphrag_dagster.core.language.extractive.answering.sentences import sentences_of
+from graphrag_dagster.core.language.extractive.answering.focused import answers_by_itself, sentences_of
 from graphrag_dagster.core.language.extractive.answering.wanted import wanted
-from graphrag_dagster.core.search.asked import retriever_of
-from graphrag_dagster.core.search.context.source_units import SourceUnits
-from graphrag_dagster.core.search.reranking.lexical import unit_features
+from graphrag_dagster.core.search.context.context_units import SourceUnits
+from graphrag_dagster.core.search.question import retriever_of
+from graphrag_dagster.core.search.reranking.reordering import unit_features
 from graphrag_dagster.core.text import answer_weights
-from graphrag_dagster.core.text.answer_features import FEATURES
+from graphrag_dagster.core.text.answer_features import FEATURES, asked_words
 from graphrag_dagster.core.text.lines import turns
-from graphrag_dagster.core.text.questions import asked_words
 from graphrag_dagster.core.text.relevance import ANSWER_FEATURES, sentence_features
 
 FIRST, TUNED, PENALTY, OF_PODCAST = 60, 400, 2e-3, 3

@@ -34,11 +34,11 @@ sys.path.insert(0, str(ROOT / "tests"))
 from graphrag_dagster import Index
 from graphrag_dagster.catalogue.tasks import GRAPH_ROUTER, Task
 from graphrag_dagster.core.language.routing import Router
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.finding import linked
 from graphrag_dagster.core.search.methods.graph.answering import entities_of
 from graphrag_dagster.core.search.methods.graph.routing import by_rule, chosen_for
-from graphrag_dagster.core.search.ways import way_of
+from graphrag_dagster.core.search.question import Question, Search
+from graphrag_dagster.core.search.searcher import way_of
 from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.reply_memory import ReplyMemory
@@ -84,22 +84,22 @@ class Engines:
         return self._router
 
 
-def asked_in(homes: Path, questions: list[Labelled]) -> Iterator[tuple[Labelled, Asked, list[str]]]:
+def asked_in(homes: Path, questions: list[Labelled]) -> Iterator[tuple[Labelled, Search, list[str]]]:
     """Every question as it is asked, with the titles of the entities that it names."""
     for corpus in dict.fromkeys(one.corpus for one in questions):
         indexed(corpus, homes / corpus)
         searcher = Index.open(corpus).searcher
         for one in questions:
             if one.corpus == corpus:
-                asked = Asked(
+                search = Search(
                     way=way_of("graph"),
                     index=searcher.index,
                     count=searcher.count,
-                    options=replace(searcher.options, routing="model"),
-                    question=one.question,
+                    settings=searcher.with_options(routing="model").settings,
+                    question=Question(one.question),
                     engines=Engines(None),
                 )
-                yield one, asked, list(entities_of(linked(asked)).values())
+                yield one, search, list(entities_of(linked(search)).values())
 
 
 def scripted(questions: list[Labelled]) -> Callable[[dict[str, Any]], Any]:
@@ -154,14 +154,14 @@ def main() -> None:
         lost: dict[Labelled, str] = {}
         with ScriptedEndpoint(scripted(questions)) as endpoint:
             router = router_at(endpoint.url)
-            for one, asked, names in asked_in(homes, questions):
+            for one, search, names in asked_in(homes, questions):
                 by_rules[one] = by_rule(one.question, names).route
                 if options.show and by_rules[one] != one.route:
                     half = "tune" if one.tunes else "report"
                     print(f"  {half}: {one.route} taken for {by_rules[one]}: {one.question}  {names}")
                 engines: Any = Engines(router)
                 possible = ROUTES if names else ROUTES[1:]
-                chosen = chosen_for(replace(asked, engines=engines), names, possible)
+                chosen = chosen_for(replace(search, engines=engines), names, possible)
                 usable = chosen.routed is None or chosen.routed.way is not None
                 (by_model if usable else lost)[one] = chosen.route
     table("rule, half that it was written on", by_rules, [one for one in questions if one.tunes])

@@ -42,10 +42,11 @@ from graphrag_dagster import Index
 from graphrag_dagster.catalogue.tasks import ANSWERER, Task
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer
-from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.methods.graph.answering import graph
-from graphrag_dagster.core.search.ways import way_of
+from graphrag_dagster.core.search.question import Question, Search
+from graphrag_dagster.core.search.searcher import way_of
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.settings import CorpusSettings
 from retrieval import SECTIONS, SEED, Measured, index, line, questions, ranks_of
@@ -110,7 +111,7 @@ def tokens(homes: Path) -> None:
                 corpus = Index.open("harbour")
                 found = [corpus.ask(one, method=method) for one in asked]
                 if name == "graph, templates":
-                    routes |= {one.question: one.graph.route for one in found if one.graph}
+                    routes |= {one.question: route_of(one) for one in found}
                 rows[name] = {one.question: one for one in found}
     finally:
         file.write_text(before, encoding="utf-8")
@@ -208,34 +209,40 @@ def recall(section: str, homes: Path) -> None:
         "with as many random nodes": (replace(snapshot, context_nodes=at_random(snapshot)), True),
     }
     for called, (of, propagation) in ways.items():
-        options = replace(
-            corpus.searcher.options, graph=replace(corpus.searcher.options.graph, propagation=propagation)
-        )
+        own = corpus.searcher.settings.search
+        chosen = own.graph.model_copy(update={"propagation": propagation})
+        settings = corpus.searcher.with_options(graph=chosen).settings
         found: list[Sequence[int | None]] = []
         many, led, routes = [], [], defaultdict(int)
         for question in asked:
-            one = Asked(
+            one = Search(
                 way=way_of("graph"),
                 index=of,
                 count=corpus.searcher.count,
-                options=options,
-                level=options.level,
-                question=question.text,
+                settings=settings,
+                level=own.level,
+                question=Question(question.text),
                 engines=noted,
             )
             noted.rows = ()
-            trace = graph(one).graph
+            made = graph(one)
             units = [measured.passage_of[unit] for unit in units_of(noted.rows)]
             found.append(ranks_of(question.gold, units))
             many.append(len(units))
-            led.append(len(trace.context_nodes))
-            routes[trace.route] += 1
+            nodes = made.section("Context nodes")
+            led.append(len(nodes.rows) if nodes else 0)
+            routes[route_of(made)] += 1
         cells = [np.mean([np.mean([r is not None and r < k for r in each]) for each in found]) for k in FIRST]
         every = np.mean([np.mean([r is not None for r in each]) for each in found])
         told = ", ".join(f"{route} {number}" for route, number in sorted(routes.items()))
         line(
             called, *(f"{one:.3f}" for one in (*cells, every)), f"{mean(many):.1f}", f"{mean(led):.1f}", told
         )
+
+
+def route_of(answer: Answer) -> str:
+    told = answer.section("Route through the graph")
+    return str(told.column("route")[0]) if told else ""
 
 
 def main() -> None:

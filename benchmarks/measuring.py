@@ -9,7 +9,7 @@ import os
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from graphrag_dagster.core.language.tasks import ContextUnit
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import row
 from graphrag_dagster.core.search.filters import ALL, Filters
-from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.engines.session import Session
@@ -33,7 +33,7 @@ from graphrag_dagster.model_calls.memory.replies import User
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language
 from graphrag_dagster.resources.reply_memory import ReplyMemory
-from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.settings import CorpusSettings, SearchSettings
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 #: Statements of an answer that are read as what it says first.
@@ -137,7 +137,7 @@ class Corpus:
         engines = _Watched(self._session)
         try:
             searcher = self._searcher(way, options)
-            answer = searcher.answer(question, engines, method=way.method, filters=filters)
+            answer = searcher.answer(Question(question, way.method, filters=filters), engines)
         except QuestionError as error:
             print(f"{way.name}: {question!r}: {error}")
             answer = Answer(question, way.method, None, "", "extractive", refused=True)
@@ -148,7 +148,7 @@ class Corpus:
         engines = _Watched(self._session, only_watch=True)
         try:
             searcher = self._searcher(way, options)
-            searcher.answer(question, engines, method=way.method, filters=filters)
+            searcher.answer(Question(question, way.method, filters=filters), engines)
         except _SeenEnough:
             pass
         except QuestionError as error:
@@ -158,7 +158,10 @@ class Corpus:
     def _searcher(self, way: Way, options: Mapping[str, Any]) -> Searcher:
         own = self.index.searcher
         first = {name: value for name, value in self._search.items() if name == "rerank_first"}
-        return own.with_options(replace(own.options, **{**first, **way.options, **options}))
+        changed = {**first, **way.options, **options}
+        sections = {name: changed.pop(name) for name in ("coterag", "paths") if name in changed}
+        settings = own.with_options(**changed).settings
+        return own.with_settings(settings.model_copy(update=sections))
 
     @cached_property
     def _session(self) -> Session:
@@ -260,7 +263,7 @@ def add_reranker(parser: argparse.ArgumentParser) -> None:
     """Add the options that name a reranker."""
     parser.add_argument("--reranker", choices=list(rerankers()), default=LEXICAL)
     parser.add_argument("--reranker-model", metavar="FOLDER_OR_NAME")
-    parser.add_argument("--rerank-first", type=int, default=SearchOptions().rerank_first)
+    parser.add_argument("--rerank-first", type=int, default=SearchSettings().rerank_first)
 
 
 def reranking(given: argparse.Namespace) -> dict[str, Any]:

@@ -24,14 +24,14 @@ from measuring import session_of
 
 import retrieval
 from graphrag_dagster import Index, tables
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.finding import linked, with_history
 from graphrag_dagster.core.search.methods.graph.answering import entities_of
 from graphrag_dagster.core.search.methods.paths.ranking import Orders, joined, ordered, units_stating
 from graphrag_dagster.core.search.methods.paths.walking import walked
-from graphrag_dagster.core.search.ways import way_of
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.search.question import Question, Search
+from graphrag_dagster.core.search.searcher import way_of
+from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.settings import CorpusSettings
 
 OPENIE = "openie_musique_train_results_ner_gpt-3.5-turbo-1106_1890.json"
@@ -39,11 +39,11 @@ MUSIQUE = retrieval.SECTIONS["musique"]
 _SHOWN = [f"recall@{k}" for k in retrieval.RECALL_AT] + [f"all in {k}" for k in retrieval.ALL_AT]
 
 
-def orders_of(asked: Asked) -> dict[str, list[str]]:
+def orders_of(search: Search) -> dict[str, list[str]]:
     """The text units of a question in each order."""
-    sought = with_history(asked)
-    orders = ordered(asked, sought, 50)
-    stated = units_stating(asked.index, walked(asked, list(entities_of(linked(asked)))).keys)
+    sought = with_history(search)
+    orders = ordered(search, sought, 50)
+    stated = units_stating(search.index, walked(search, list(entities_of(linked(search)))).keys)
     nowhere = Orders(orders.followed, replace(orders.walked, ids=(), scores=()), None)
     return {
         "local": list(orders.followed.units.ids),
@@ -143,12 +143,12 @@ def measure(name: str, home: Path, *, titled: bool, openie: bool = False) -> Non
     seconds = []
     for question in asked:
         searcher = index.searcher
-        one = Asked(
+        one = Search(
             way=way_of("paths"),
             index=snapshot,
             count=searcher.count,
-            options=searcher.options,
-            question=question.text,
+            settings=searcher.settings,
+            question=Question(question.text),
             engines=engines,
         )
         begin = time.perf_counter()

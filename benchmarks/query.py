@@ -26,6 +26,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from graphrag_dagster.settings import CorpusSettings, LocalShares
+
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
@@ -35,12 +37,11 @@ from graphrag_dagster import Index, tables
 from graphrag_dagster.catalogue.ways import WAYS, at_level
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.search.asked import Basis
 from graphrag_dagster.core.search.context.answer import Source
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.methods.global_search import chunks_of
 from graphrag_dagster.core.search.methods.local import ENTITIES, Ranked, local_context
-from graphrag_dagster.core.search.options import SearchOptions, Shares
+from graphrag_dagster.core.search.question import Basis
 from graphrag_dagster.core.search.retrieval.retriever import Retriever
 from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.core.text.tokens import get_tokenizer
@@ -166,9 +167,9 @@ def ways(
     def local(question: str) -> None:
         found = retriever.local(question, embedder.embed([question])[0], most_entities=ENTITIES)
         ranked = Ranked(found.units.ids, found.entities.ids)
-        local_context(index, ranked, count=count, limit=8000, shares=Shares())
+        local_context(index, ranked, count=count, limit=8000, shares=LocalShares())
 
-    basis = Basis(way=at_level(0), index=index, count=count, options=SearchOptions(), level=0)
+    basis = Basis(way=at_level(0), index=index, count=count, settings=CorpusSettings(), level=0)
     yield "basic", questions, lambda question: retriever.units(question, embedder.embed([question])[0])
     yield "local", questions, local
     yield "global packing", questions, lambda _: chunks_of(basis)

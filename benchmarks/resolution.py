@@ -25,7 +25,7 @@ from redocred import Document, across, documents, halves, mentions, sentences, w
 from graphrag_dagster.core.graph.components import connected_components
 from graphrag_dagster.core.resolution.pairs.comparing import Comparing
 from graphrag_dagster.core.resolution.resolving import Spelling, resolve
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 
 Clusters = dict[Spelling, object]
 ALIKE = 80

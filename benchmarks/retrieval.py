@@ -142,7 +142,7 @@ class Measured:
 
     def __init__(self, name: str, *, titled: bool) -> None:
         from graphrag_dagster import tables
-        from graphrag_dagster.core.search.asked import given_titles
+        from graphrag_dagster.core.search.question import given_titles
         from graphrag_dagster.core.search.retrieval.retriever import Retriever
         from graphrag_dagster.resources.warehouse import Warehouse
 
@@ -190,8 +190,7 @@ def reranked_ways(
     ways: dict[str, Retrieve], asked: list[Question], retriever: Any, search: dict[str, Any]
 ) -> dict[str, Retrieve]:
     """The ways by a reranker; what it may look at is retrieved first."""
-    from graphrag_dagster.core.search.reranking.port import Sought
-    from graphrag_dagster.core.search.reranking.reordering import reordered
+    from graphrag_dagster.core.search.reranking.reordering import Sought, reordered
     from graphrag_dagster.settings import CorpusSettings
 
     reranker = session_of("measured", with_search(CorpusSettings(), search)).reranker()

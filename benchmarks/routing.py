@@ -123,10 +123,10 @@ def indexed(corpus: str, home: Path) -> None:
 def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
     """The cues of every question, a row each."""
     from graphrag_dagster import Index
-    from graphrag_dagster.core.search.asked import Asked
     from graphrag_dagster.core.search.choosing import cues_of
     from graphrag_dagster.core.search.finding import linked
-    from graphrag_dagster.core.search.ways import way_of
+    from graphrag_dagster.core.search.question import Question, Search
+    from graphrag_dagster.core.search.searcher import way_of
 
     rows: dict[Labelled, list[float]] = {}
     for corpus in dict.fromkeys(one.corpus for one in questions):
@@ -134,16 +134,16 @@ def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
         searcher = Index.open(corpus).searcher
         for one in questions:
             if one.corpus == corpus:
-                asked = Asked(
+                search = Search(
                     way=way_of("auto"),
                     index=searcher.index,
                     count=searcher.count,
-                    options=searcher.options,
-                    question=one.text,
+                    settings=searcher.settings,
+                    question=Question(one.text),
                     engines=None,  # Cues are found by words alone.
                 )
-                named = [name.text for name in linked(asked) if name.named and name.entity_id]
-                rows[one] = list(cues_of(asked, named).values())
+                named = [name.text for name in linked(search) if name.named and name.entity_id]
+                rows[one] = list(cues_of(search, named).values())
     return np.array([rows[one] for one in questions])
 
 

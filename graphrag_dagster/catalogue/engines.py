@@ -92,7 +92,7 @@ class EmbedderKind(_Kind):
 @dataclass(frozen=True, slots=True)
 class RerankerKind(_Kind):
     """A kind of reranker, chosen by ``search.reranker``; its factory gives a
-    :class:`~graphrag_dagster.core.search.reranking.port.Reranker`, or None for no other order.
+    :class:`~graphrag_dagster.core.search.reranking.reordering.Reranker`, or None for no other order.
     """
 
 

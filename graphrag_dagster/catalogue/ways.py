@@ -70,10 +70,10 @@ class Way:
         name: as people ask for it, in whatever capitals.
         text: what it reads, in a line.
         answer: how it answers, loaded when it is used: ``module:function``, or the callable itself. It is
-            called with an :class:`~graphrag_dagster.core.search.asked.Asked`, and returns an
+            called with an :class:`~graphrag_dagster.core.search.question.Search`, and returns an
             :class:`~graphrag_dagster.core.search.context.answer.Answer`.
         size: what one question asks of a model, told beforehand: as ``answer``, but it is called with a
-            :class:`~graphrag_dagster.core.search.asked.Basis`, and returns a
+            :class:`~graphrag_dagster.core.search.question.Basis`, and returns a
             :class:`~graphrag_dagster.core.accounting.evaluation_size.WaySize`.
         brief: what it reads, in some words for lists; default: ``text``.
         tasks: names of the language tasks that it needs.

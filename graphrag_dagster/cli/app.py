@@ -226,10 +226,11 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Answer a question with numbered sources: file, characters and the words there."""
-    from graphrag_dagster.cli.commands.asking import Asked, ask_corpus, filters_of
+    from graphrag_dagster.cli.commands.asking import ask_corpus, filters_of
+    from graphrag_dagster.core.search.question import Question
 
     filters = filters_of(document, folder, date_from, date_to, date, where, soft)
-    asked = Asked(question, method, level, response_type, general_knowledge, filters)
+    asked = Question(question, method, level, filters, (), response_type, general_knowledge)
     ask_corpus(name, asked, as_json=as_json)
 
 
@@ -248,10 +249,11 @@ def trace(
     soft: Soft = None,
 ) -> None:
     """Answer a question, and show the tree from each sentence down to the words it rests on."""
-    from graphrag_dagster.cli.commands.asking import Asked, ask_corpus, filters_of
+    from graphrag_dagster.cli.commands.asking import ask_corpus, filters_of
+    from graphrag_dagster.core.search.question import Question
 
     filters = filters_of(document, folder, date_from, date_to, date, where, soft)
-    ask_corpus(name, Asked(question, method, level, filters=filters), as_json=False, tree=True)
+    ask_corpus(name, Question(question, method, level, filters), as_json=False, tree=True)
 
 
 @app.command()

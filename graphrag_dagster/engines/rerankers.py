@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.catalogue.engines import CROSS_ENCODER
-from graphrag_dagster.core.search.reranking.port import Reranker, Sought
-from graphrag_dagster.core.search.reranking.reordering import reordered
+from graphrag_dagster.core.search.reranking.reordering import Reranker, Sought, reordered
 from graphrag_dagster.errors import GraphragError
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def none(_session: Session) -> None:
 
 def lexical(_session: Session) -> Reranker:
     """The words of sentences, and what stands around them."""
-    from graphrag_dagster.core.search.reranking.lexical import LexicalReranker
+    from graphrag_dagster.core.search.reranking.reordering import LexicalReranker
 
     return LexicalReranker()
 

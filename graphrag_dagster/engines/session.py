@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from graphrag_dagster.catalogue.tasks import Port
     from graphrag_dagster.core.language.chat.port import ChatModel
     from graphrag_dagster.core.language.supporting import SupportJudge
-    from graphrag_dagster.core.search.reranking.port import Reranker
+    from graphrag_dagster.core.search.reranking.reordering import Reranker
     from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
     from graphrag_dagster.model_calls.memory.replies import User
     from graphrag_dagster.settings import CorpusSettings

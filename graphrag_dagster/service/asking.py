@@ -5,13 +5,12 @@ import math
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from starlette.requests import Request
 
 from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.service.guarding.errors import ClientGone, Refusal
 from graphrag_dagster.service.guarding.limits import Places
@@ -19,22 +18,6 @@ from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.library import OpenIndex
 
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked; ``history`` are earlier questions with their answers, oldest first.
-
-    All but these and ``filters`` are those of the corpus's settings where they are None.
-    """
-
-    text: str
-    method: str | None = None
-    level: str | None = None
-    history: tuple[tuple[str, str], ...] = ()
-    response_type: str | None = None
-    general_knowledge: bool | None = None
-    filters: Filters | None = None
 
 
 class AskDesk:
@@ -178,19 +161,9 @@ class Asking:
         self._dropped = True
 
     def _work(self) -> None:
-        asked = self._question
         outcome: Answer | Exception
         try:
-            outcome = self._index.ask(
-                asked.text,
-                method=asked.method,
-                level=asked.level,
-                history=asked.history,
-                response_type=asked.response_type,
-                general_knowledge=asked.general_knowledge,
-                filters=asked.filters,
-                listen=self._listen,
-            )
+            outcome = self._index.answer(self._question, self._listen)
         # It is raised again where the answer is waited for, in another thread.
         except Exception as error:
             outcome = error

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.core.cypher.asking import GraphAnswer
 from graphrag_dagster.core.cypher.port import Ran
 from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.operations.exploring.explorer import Explorer
 from graphrag_dagster.operations.exploring.kept import KeptSnapshots
@@ -25,19 +25,8 @@ class OpenIndex(Protocol):
     def version(self) -> str:
         """Which snapshot this is."""
 
-    def ask(
-        self,
-        question: str,
-        *,
-        method: str | None = None,
-        level: str | None = None,
-        history: Sequence[tuple[str, str]] = (),
-        response_type: str | None = None,
-        general_knowledge: bool | None = None,
-        filters: Filters | None = None,
-        listen: Callable[[str], None] | None = None,
-    ) -> Answer:
-        """Answer a question; ``history`` are earlier questions with their answers, oldest first."""
+    def answer(self, question: Question, listen: Callable[[str], None] | None = None) -> Answer:
+        """Answer a question; ``listen`` hears the text as it comes."""
 
     def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> Ran:
         """Run a query in Cypher over the graph."""

@@ -10,13 +10,11 @@ from graphrag_dagster.core.cypher.guard import LONGEST_QUERY
 from graphrag_dagster.core.cypher.port import Ran
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.tasks import Engine, Usage
-from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Source, Statement
-from graphrag_dagster.core.search.context.graph_trace import GraphTrace
-from graphrag_dagster.core.search.context.path_trace import PathTrace
+from graphrag_dagster.core.language.tasks import Turn as EarlierTurn
+from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Section, Source, Statement
 from graphrag_dagster.core.search.context.queries import Query
-from graphrag_dagster.core.search.filters import Filters
-from graphrag_dagster.core.search.reranking.reordering import Reranked
-from graphrag_dagster.core.search.retrieval.linked import LinkedName
+from graphrag_dagster.core.search.filters import ALL, Filters
+from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.core.search.scope.favour import Favoured
 from graphrag_dagster.core.search.scope.selecting import Scope
 
@@ -100,6 +98,15 @@ class AskBody(BaseModel):
         False, description="server-sent events: `delta` {text} …, then `answer`, or `error`"
     )
 
+    def asked(self) -> Question:
+        """Return the question."""
+        history = tuple(EarlierTurn(turn.question, turn.answer) for turn in self.history)
+        filters = self.filters or ALL
+        return Question(
+            *(self.question, self.method, self.level, filters, history),
+            *(self.response_type, self.general_knowledge),
+        )
+
 
 class AnswerBody(BaseModel):
     """An answer, what it rests on, and what it cost."""
@@ -114,7 +121,6 @@ class AnswerBody(BaseModel):
     engine: Engine
     refused: bool
     why: str | None
-    linked: tuple[LinkedName, ...]
     sources: tuple[Source, ...]
     statements: tuple[Statement, ...]
     context: tuple[ContextUse, ...]
@@ -122,7 +128,11 @@ class AnswerBody(BaseModel):
     dropped: int
     removed_citations: int
     problems: tuple[str, ...]
-    trace: tuple[Call, ...]
+    steps: tuple[Call, ...] = Field(description="what was asked of the engine")
+    trace: tuple[Section, ...] = Field(
+        description="how the search method came to it, in sections: rows by column, and which rows of the "
+        "index cells lead to; a section with one row is a list of facts"
+    )
     usage: Usage
     seconds: float | None
     query: Query | None
@@ -134,18 +144,6 @@ class AnswerBody(BaseModel):
     )
     nearest: Source | None = Field(
         None, description="of a refused answer: the passage nearest to the question, which does not answer it"
-    )
-    reranked: tuple[Reranked, ...] = Field(
-        description="what a reranker did to the text units found, for each question they were found by"
-    )
-    coterag: dict[str, JsonValue] | None = Field(
-        description="how CoTeRAG-S came to it: route, communities, entities, paths, text units, rounds"
-    )
-    graph: GraphTrace | None = Field(
-        description="how the way graph came to it: route, queries, communities, what context nodes brought in"
-    )
-    paths: PathTrace | None = Field(
-        description="how the way paths came to it: seeds, the part of the graph, paths with their scores"
     )
     heading: str = Field(
         description="what is to stand above the text, such as that no model was asked; may be blank"

@@ -362,10 +362,16 @@ class LocalShares(Section):
 
     @model_validator(mode="after")
     def _leave_something(self) -> "LocalShares":
-        whole = self.reports + self.entities + self.relationships + self.claims
-        if whole >= 1:
-            raise ValueError(f"the shares sum up to {whole:g}; leave something below 1 for the text units")
+        if self.of_graph >= 1:
+            raise ValueError(
+                f"the shares sum up to {self.of_graph:g}; leave something below 1 for the text units"
+            )
         return self
+
+    @property
+    def of_graph(self) -> float:
+        """What is not for sources from the first."""
+        return self.reports + self.entities + self.relationships + self.claims
 
 
 class SearchSettings(Section):

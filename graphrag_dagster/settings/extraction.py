@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from graphrag_dagster.core.language.neural.labels import SCIENTIFIC
-from graphrag_dagster.core.text.names import normalise
 from graphrag_dagster.core.text.relations import relation_label
+from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.settings.section import EngineName, PositiveInt, Section, SwitchedSection
 
 # A folder given by a path that is not absolute may have come with the documents.

@@ -274,6 +274,11 @@ class PathSettings(SwitchedSection):
         found = instance(name)
         return Recipe(found.name, found.options(base.options), base.scorer_model, found.reports)
 
+    @property
+    def asked(self) -> Recipe:
+        """How the instance is made that answers questions by the search method ``paths``."""
+        return self.recipe(self.answering)
+
     def recipes(self) -> list[Recipe]:
         """Return how each of the chosen instances is made, then the custom ones."""
         return [self.recipe(name) for name in [*self.instances, *(one.name for one in self.custom)]]

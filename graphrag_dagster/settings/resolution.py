@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 from graphrag_dagster.core.files.discovery import DECISIONS_FILE
 from graphrag_dagster.core.printable import shortened
 from graphrag_dagster.core.resolution.people import Decisions, Word
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings.section import EngineName, Section
 

@@ -46,13 +46,11 @@ ANSWERS = Table(
         column("query", "VARCHAR", "Query whose rows it tells, with its parameters, as JSON", nullable=True),
         column("filters", "VARCHAR", "What it was restricted to, as JSON; null: nothing", nullable=True),
         column(
-            "coterag", "VARCHAR", "How CoTeRAG-S came to it, as JSON; null: in another way", nullable=True
-        ),
-        column(
-            "graph", "VARCHAR", "How the way graph came to it, as JSON; null: in another way", nullable=True
-        ),
-        column(
-            "paths", "VARCHAR", "How the way paths came to it, as JSON; null: in another way", nullable=True
+            "trace",
+            "VARCHAR",
+            "How the search method came to it, as JSON: sections with title, columns, rows and links; null in "
+            "what was made before they were told so",
+            nullable=True,
         ),
     ),
 )

@@ -10,6 +10,7 @@ from graphrag_dagster import Filters, Index
 from graphrag_dagster.operations.querying import graph_queries
 from support.commands import Run
 from support.homes import copy_home
+from support.traces import column, fact, section_told
 
 FACT, THEMES, BOTH = (
     "Who led the Dockers Union?",
@@ -25,25 +26,34 @@ def test_each_route_answers_with_words_of_the_documents(index: Index) -> None:
         (BOTH, "hybrid", {"entity", "relationship"}),
     ):
         answer = index.ask(question, method="graph")
-        assert answer.graph
-        assert (answer.graph.route, answer.level, answer.refused) == (route, 1, False)
+        assert (fact(answer, "Route through the graph", "route"), answer.level, answer.refused) == (
+            route,
+            1,
+            False,
+        )
         assert {source.kind for source in answer.sources} <= kinds
         assert all(source.evidence for source in answer.sources)
         assert (answer.unsupported, answer.usage.calls) == (0, 0)
-        assert json.loads(json.dumps(answer.to_dict()))["graph"]["route"] == route
+        (told_so,) = (
+            one
+            for one in json.loads(json.dumps(answer.to_dict()))["trace"]
+            if one["title"] == "Route through the graph"
+        )
+        assert told_so["rows"][0][0] == route
     assert "Hanna Quill" in index.ask(FACT, method="graph").text
 
 
 def test_the_query_is_shown_with_its_rows(index: Index) -> None:
     answer = index.ask(FACT, method="graph")
-    assert answer.graph
-    assert {one.over for one in answer.graph.queries} == {"property graph"}
-    (around,) = [one for one in answer.graph.queries if one.template == "around"]
-    assert around.text.startswith("MATCH (h:Entity)-[r:RELATED]->(t:Entity)")
-    ran = index.cypher(around.text, around.parameters)
-    assert len(ran.found.rows) == around.rows == answer.graph.facts
-    assert answer.graph.untold == ""
-    assert [one.task for one in answer.trace] == ["query"] * len(answer.graph.queries) + ["answer"]
+    queries = section_told(answer, "Queries")
+    assert set(queries.column("over")) == {"property graph"}
+    place = queries.column("made by").index("template around")
+    around, values, rows = (queries.column(one)[place] for one in ("query", "values", "rows"))
+    assert around.startswith("MATCH (h:Entity)-[r:RELATED]->(t:Entity)")
+    ran = index.cypher(around, json.loads(values))
+    assert len(ran.found.rows) == rows == fact(answer, "Route through the graph", "relationships found")
+    assert fact(answer, "Route through the graph", "not over the property graph") is None
+    assert [one.task for one in answer.steps] == ["query"] * len(queries.rows) + ["answer"]
 
 
 def test_without_the_database_of_graphs_the_tables_give_the_same(
@@ -53,9 +63,8 @@ def test_without_the_database_of_graphs_the_tables_give_the_same(
     monkeypatch.setattr(graph_queries, "find_spec", lambda name: None)
     for question, whole in with_it.items():
         found = index.ask(question, method="graph")
-        assert found.graph
         assert (found.text, found.context, found.sources) == (whole.text, whole.context, whole.sources)
-        assert {one.over for one in found.graph.queries} == {"tables"}
+        assert set(column(found, "Queries", "over")) == {"tables"}
         assert "the extra graph-db is not installed" in (found.why or "")
 
 
@@ -71,13 +80,11 @@ def test_a_graph_that_was_published_since_is_not_asked(index: Index) -> None:
 def test_levels_filters_and_conversations(index: Index) -> None:
     assert index.ask(THEMES, method="graph", level="C0").level == 0
     inside = index.ask(FACT, method="graph", filters=Filters(folders=("news",)))
-    assert inside.graph
     assert "Hanna Quill" in inside.text
-    assert {one.over for one in inside.graph.queries} == {"tables"}
+    assert set(column(inside, "Queries", "over")) == {"tables"}
     assert all(source.evidence.path.startswith("news/") for source in inside.sources)  # type: ignore[union-attr]
     gone_on = index.ask("And who accused whom?", method="graph", history=[(FACT, "Hanna Quill.")])
-    assert gone_on.graph
-    assert gone_on.graph.route == "local"
+    assert fact(gone_on, "Route through the graph", "route") == "local"
 
 
 def test_nothing_is_made_up(index: Index) -> None:
@@ -101,8 +108,9 @@ def test_the_terminal_answers_and_tells_how(run: Run) -> None:
     assert code == 0
     told = " ".join(out.replace("│", " ").split())
     for part in (
-        "route: local, chosen by rules",
-        "over the property graph",
+        "route: local",
+        "chosen by: rules",
+        "property graph",
         "MATCH (h:Entity)",
         "relationship",
     ):
@@ -122,10 +130,9 @@ def test_a_plan_tells_what_a_question_takes(index: Index) -> None:
 
 def test_an_answer_by_rule_lists_the_edges_of_what_is_named_each_with_its_source(index: Index) -> None:
     answer = index.ask("Who is connected to Hanna Quill?", method="graph")
-    assert answer.graph
     _, _, listed = answer.text.partition("**In the graph**")
     lines = [line for line in listed.splitlines() if line.startswith("- ")]
-    assert 0 < len(lines) <= min(answer.graph.facts, 10)
+    assert 0 < len(lines) <= min(fact(answer, "Route through the graph", "relationships found"), 10)
     assert all("Hanna Quill" in line and line.endswith("]") for line in lines)
     assert not any("co occurs" in line or "related to" in line for line in lines)
     assert {source.kind for source in answer.sources} >= {"relationship"}

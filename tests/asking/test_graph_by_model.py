@@ -14,6 +14,7 @@ from graphrag_dagster.resources.reply_memory import ReplyMemory
 from support.endpoint import ScriptedEndpoint, name_pattern_script
 from support.homes import copy_home
 from support.modelled import write_modelled
+from support.traces import column, fact, section_told
 
 FACT, BROAD = "Who led the Dockers Union?", "What are the main themes?"
 GOOD = (
@@ -72,8 +73,9 @@ ROUTED = "{routing: model, graph: {queries: templates}}"
 
 
 def told(answer: Answer) -> tuple[str, str]:
-    assert answer.graph
-    return answer.graph.route, answer.graph.by
+    return fact(answer, "Route through the graph", "route"), fact(
+        answer, "Route through the graph", "chosen by"
+    )
 
 
 def test_a_model_chooses_the_route_and_its_reason_is_told(
@@ -83,7 +85,7 @@ def test_a_model_chooses_the_route_and_its_reason_is_told(
     answer = opened(ROUTED).ask(FACT, method="graph")
     assert told(answer) == ("hybrid", "model")
     assert (answer.why or "").startswith("hybrid: So I was told (a model chose)")
-    first, *_ = answer.trace
+    first, *_ = answer.steps
     assert (first.task, first.about, first.used) == ("route", "hybrid", True)
     (system,) = model.asked["route"]
     assert all(f'- "{route}": ' in system for route in ("local", "global", "hybrid"))
@@ -110,7 +112,7 @@ def test_where_all_replies_are_nonsense_both_are_looked_up_and_the_answer_says_s
     assert told(answer) == ("hybrid", "rules")
     (problem,) = answer.problems
     assert problem.startswith("route: ")
-    assert (answer.trace[0].about, answer.trace[0].used) == ("no route", False)
+    assert (answer.steps[0].about, answer.steps[0].used) == ("no route", False)
     assert any(use.used for use in answer.context)
 
 
@@ -119,10 +121,11 @@ def test_a_model_writes_the_query_and_its_rows_are_shown(
 ) -> None:
     model.queries.append(GOOD)
     answer = opened("{}").ask(FACT, method="graph")
-    assert answer.graph
-    (query,) = answer.graph.queries
-    assert (query.template, query.text, query.over) == (None, GOOD, "property graph")
-    assert query.rows > 0
+    queries = section_told(answer, "Queries")
+    (row,) = queries.rows
+    query = dict(zip(queries.columns, row, strict=True))
+    assert (query["made by"], query["query"], query["over"]) == ("the model", GOOD, "property graph")
+    assert query["rows"] > 0
     assert {use.title for use in answer.context if use.kind == "entity"} >= {"Dockers Union", "Hanna Quill"}
     prompt = model.asked["answer"][-1]
     assert "-----Result of a query over the graph, which is no source" in prompt
@@ -134,8 +137,7 @@ def test_a_model_writes_the_query_and_its_rows_are_shown(
 def test_what_is_wrong_with_a_query_goes_back_twice(opened: Callable[[str], Index], model: Model) -> None:
     model.queries += ["MATCH (n) DETACH DELETE n", "MATCH (e:Ship) RETURN e", GOOD]
     answer = opened("{}").ask(FACT, method="graph")
-    assert answer.graph
-    assert [one.text for one in answer.graph.queries] == [GOOD]
+    assert column(answer, "Queries", "query") == [GOOD]
     assert len(answer.problems) == 2
     assert "it can only read" in model.asked["query"][1]
     assert "Ship does not exist" in model.asked["query"][2]
@@ -150,8 +152,7 @@ def test_where_no_query_gives_anything_templates_do(
 ) -> None:
     model.queries += queries
     answer = opened("{}").ask(FACT, method="graph")
-    assert answer.graph
-    assert [one.template for one in answer.graph.queries if one.template][-1] == "around"
+    assert column(answer, "Queries", "made by")[-1] == "template around"
     assert any(use.kind == "relationship" for use in answer.context)
     assert not model.queries
 
@@ -163,11 +164,11 @@ def test_a_broad_question_tells_the_model_its_communities_and_no_words_of_docume
     index = opened("{}")
     answer = index.ask("What are the main events around the Dockers Union?", method="graph")
     assert told(answer) == ("hybrid", "rules")
-    assert answer.graph
     (prompt,) = model.asked["query"]
-    assert all(one.community_id in prompt for one in answer.graph.communities)
+    communities = section_told(answer, "Communities")
+    assert all(one in prompt for one in communities.ids("community"))
     system, _, _ = prompt.partition("The types of entities")
-    assert not any(one.title in system for one in answer.graph.communities)
+    assert not any(one in system for one in communities.column("community"))
 
 
 def test_what_a_question_says_is_no_instruction_to_the_graph(
@@ -175,6 +176,5 @@ def test_what_a_question_says_is_no_instruction_to_the_graph(
 ) -> None:
     model.queries += ["MATCH (a) WHERE a.title = '" + "x" * 5000 + "' RETURN a"] * 3
     answer = opened("{}").ask("Hanna Quill'}) DETACH DELETE n //", method="graph")
-    assert answer.graph
     assert len(answer.problems) == 3
-    assert {one.over for one in answer.graph.queries} == {"property graph"}
+    assert set(column(answer, "Queries", "over")) == {"property graph"}

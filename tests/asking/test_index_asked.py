@@ -5,6 +5,7 @@ import pytest
 from graphrag_dagster import Filters, Index
 from graphrag_dagster.catalogue.ways import WAYS
 from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.retrieval.linking import SURE
 from graphrag_dagster.errors import CorpusError, QuestionError, WarehouseError
 
 QUESTION = "Who led the Dockers Union?"
@@ -67,11 +68,14 @@ def test_auto_says_why(index: Index) -> None:
     local = index.ask("What did Hanna Quill accuse Orrin Vask of?")
     assert local.method == "local"
     assert "Hanna Quill" in (local.why or "")
-    assert [(one.text, one.how) for one in local.linked if one.named] == [
+    names = local.section("Names in the question")
+    assert names
+    found = zip(*(names.column(one) for one in ("in the question", "how", "sure")), strict=True)
+    assert [(text, how) for text, how, sure in found if sure >= SURE] == [
         ("Hanna Quill", "exact"), ("Orrin Vask", "exact"),
     ]  # fmt: skip
     overview = index.ask("What are the main themes?")
-    assert overview.linked == ()
+    assert not overview.section("Names in the question")
     assert overview.method == "C1"
     assert "overview" in (overview.why or "")
 

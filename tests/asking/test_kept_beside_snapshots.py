@@ -13,8 +13,7 @@ import pytest
 
 from graphrag_dagster import Filters, Index, tables
 from graphrag_dagster.core.search import kept as kept_files
-from graphrag_dagster.core.search.retrieval.postings import Postings
-from graphrag_dagster.core.search.retrieval.rarity import WordRarity
+from graphrag_dagster.core.search.retrieval.lexical import WordRarity
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.asking.preparing import prepare
 from graphrag_dagster.resources.published import Origin, folder_of, manifest, publish
@@ -55,8 +54,7 @@ def test_later_questions_take_what_the_first_made(monkeypatch: pytest.MonkeyPatc
     first = asked()
     made = kept()
     assert {name.partition("-")[2][:5] for name in made} >= {"units", "entit", "rarit"}
-    monkeypatch.setattr(Postings, "write", None)
-    monkeypatch.setattr(WordRarity, "write", None)
+    monkeypatch.setattr(kept_files, "written", None)
     monkeypatch.setattr(WordRarity, "of_texts", None)
     assert asked() == first
     assert kept() == made
@@ -168,7 +166,11 @@ def test_a_damaged_file_of_a_large_index_is_named(damaged: str) -> None:
 @pytest.mark.usefixtures("coast", "large")
 @pytest.mark.parametrize(
     "missing",
-    ["*-names*/index/spelled/values.npy", "*-called*/titles/begins.npy", "*-tables*/entity_vectors.arrow"],
+    [
+        "*-names*/index/spelled/values.npy",
+        "*-called*/titles/places/begins.npy",
+        "*-tables*/entity_vectors.arrow",
+    ],
 )
 def test_what_a_file_is_missing_of_is_made_again(missing: str) -> None:
     first = asked()

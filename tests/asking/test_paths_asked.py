@@ -10,48 +10,48 @@ import pytest
 from graphrag_dagster import Filters, Index
 from graphrag_dagster.assets.evaluating.answers import options_hash
 from graphrag_dagster.core.paths.instances import instance
-from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.prefilter import Prefilter
-from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.search.methods.paths.ranking import units_stating
-from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings import parse_settings
 from graphrag_dagster.settings.paths import PathSettings
 from graphrag_dagster.tables import RELATIONSHIPS, TRIPLES
 from support.commands import Run
 from support.homes import copy_home
+from support.traces import column, fact, section_told
 
 FACT, NOTHING = "Who led the Dockers Union?", "What are the main themes?"
 
 
 def test_it_answers_with_words_that_the_paths_lead_to(index: Index) -> None:
     answer = index.ask(FACT, method="paths")
-    assert answer.paths
-    assert answer.paths.seeds == ("Dockers Union",)
+    assert fact(answer, "Paths", "start") == "Dockers Union"
     assert "Hanna Quill" in answer.text
     assert (answer.unsupported, answer.usage.calls, answer.refused) == (0, 0, False)
     assert answer.sources
     assert all(source.evidence for source in answer.sources)
-    assert all(one.text.startswith("Dockers Union -> ") for one in answer.paths.paths)
-    scores = [one.score for one in answer.paths.paths]
+    found = section_told(answer, "Paths found")
+    assert all(one.startswith("Dockers Union -> ") for one in found.column("path"))
+    assert len(found.ids("path")) >= 2 * len(found.rows)
+    scores = found.column("score")
     assert scores == sorted(scores, reverse=True)
-    assert answer.paths.stated
-    assert answer.paths.shown == sum(use.kind == "relationship" for use in answer.context)
-    assert json.loads(json.dumps(answer.to_dict()))["paths"]["modules"] == "SBE-PPR+OSAR-EEMs"
+    assert fact(answer, "Paths", "text units that state them")
+    assert fact(answer, "Paths", "relationships read") == sum(
+        use.kind == "relationship" for use in answer.context
+    )
+    assert fact(answer, "Paths", "modules") == "SBE-PPR+OSAR-EEMs"
 
 
 def test_a_question_that_names_nothing_is_answered_from_passages(index: Index) -> None:
     answer = index.ask(NOTHING, method="paths")
-    assert answer.paths
-    assert (answer.paths.seeds, answer.paths.paths, answer.paths.nodes) == ((), (), 0)
+    assert "names no entity" in fact(answer, "Paths", "read")
+    assert not answer.section("Paths found")
     assert answer.context
     assert not answer.refused
 
 
 def test_from_some_documents_only(index: Index) -> None:
     inside = index.ask(FACT, method="paths", filters=Filters(folders=("news",)))
-    assert inside.paths
     assert all(source.evidence.path.startswith("news/") for source in inside.sources)  # type: ignore[union-attr]
     assert "Hanna Quill" in inside.text
 
@@ -60,21 +60,19 @@ def test_any_instance_may_find_the_paths(index: Index) -> None:
     own = index.searcher
     for name in ("1", "2", "6", "14"):
         made = instance(name)
-        recipe = Recipe(name, made.options(PathOptions(pruning_level="triple")))
-        searcher = own.with_options(replace(own.options, paths=recipe))
-        answer = searcher.answer(FACT, index._session(), method="paths")
-        assert answer.paths
-        assert answer.paths.modules == made.title
-        assert answer.paths.paths
+        paths = PathSettings(answering=name, pruning_level="triple")
+        searcher = own.with_settings(own.settings.model_copy(update={"paths": paths}))
+        answer = searcher.answer(Question(FACT, "paths"), index._session())
+        assert fact(answer, "Paths", "modules") == made.title
+        assert section_told(answer, "Paths found").rows
         assert "Hanna Quill" in answer.text
 
 
 def test_a_graph_without_triples_leaves_what_following_and_the_walk_find(index: Index) -> None:
     own = index.searcher
     own.index = replace(own.index, triples=None)
-    answer = own.answer(FACT, index._session(), method="paths")
-    assert answer.paths
-    assert answer.paths.paths == ()
+    answer = own.answer(Question(FACT, "paths"), index._session())
+    assert not answer.section("Paths found")
     assert "Hanna Quill" in answer.text
 
 
@@ -82,9 +80,9 @@ def test_the_terminal_shows_the_paths(coterag_home: Path, home: Path, run: Run) 
     copy_home(coterag_home, home)
     code, out, _ = run("trace", "coast", FACT, "--method", "paths")
     assert code == 0
-    told = " ".join(out.replace("│", " ").split())
-    for part in ("from Dockers Union, by SBE-PPR+OSAR-EEMs", "Dockers Union -> ", "part of the graph: "):
-        assert part in told
+    shown = " ".join(out.replace("│", " ").split())
+    for part in ("start: Dockers Union", "modules: SBE-PPR+OSAR-EEMs", "Dockers Union -> ", "edges: "):
+        assert part in shown
     code, out, _ = run("ask", "coast", FACT, "--method", "paths", "--json")
     assert code == 0
     cited = next(one for one in json.loads(out)["sources"] if one["kind"] == "relationship")
@@ -112,23 +110,21 @@ def test_units_of_the_best_path_come_first_then_those_that_state_more_of_it(inde
 
 
 def test_the_shipped_recipe_asks_no_model() -> None:
-    recipe = SearchOptions().paths
+    recipe = PathSettings().asked
     assert (recipe.name, recipe.asks_selector, recipe.scores) == ("12", False, True)
 
 
 def test_relations_that_the_prefilter_leaves_out_are_on_no_path(index: Index) -> None:
     own = index.searcher
-    recipe = own.options.paths
-    whole = own.answer(FACT, index._session(), method="paths")
-    assert whole.paths
-    assert any(" -> ~lead -> " in one.text or " -> lead -> " in one.text for one in whole.paths.paths)
-    without = replace(recipe, options=replace(recipe.options, prefilter=Prefilter(("lead",), (), ())))
-    left = own.with_options(replace(own.options, paths=without)).answer(
-        FACT, index._session(), method="paths"
+    whole = own.answer(Question(FACT, "paths"), index._session())
+    assert any(
+        " -> ~lead -> " in one or " -> lead -> " in one for one in column(whole, "Paths found", "path")
     )
-    assert left.paths
-    assert left.paths.paths
-    assert not any("lead ->" in one.text for one in left.paths.paths)
+    paths = PathSettings.model_validate({"prefilter": {"relations": ["lead"]}})
+    without = own.with_settings(own.settings.model_copy(update={"paths": paths}))
+    left = column(without.answer(Question(FACT, "paths"), index._session()), "Paths found", "path")
+    assert left
+    assert not any("lead ->" in one for one in left)
 
 
 def test_an_instance_that_looks_through_vectors_of_the_graph_is_refused() -> None:

@@ -14,13 +14,14 @@ from graphrag_dagster.assets.evaluating.answers import options_hash
 from graphrag_dagster.cli.commands.asking import answer_tree
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.ranks import Scores
+from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.core.search.reranking.cross_encoder import shared_cross_encoder
-from graphrag_dagster.core.search.reranking.port import Sought
+from graphrag_dagster.core.search.reranking.reordering import Sought
 from graphrag_dagster.engines.session import Session
-from graphrag_dagster.operations.asking.index import options_of
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.settings import CorpusSettings
 from support.commands import Run
+from support.traces import column, section_told
 
 QUESTION = "Who led the Dockers Union?"
 RERANKED = ("basic", "local", "drift", "auto")
@@ -55,7 +56,7 @@ def opened(index: Index, tmp_path: Path) -> Opened:
 
     def with_settings(**search: Any) -> Index:
         settings = CorpusSettings.model_validate({"search": search})
-        searcher = index.searcher.with_options(options_of(settings))
+        searcher = index.searcher.with_settings(settings)
         return Index("coast", searcher, settings, index.version, ReplyMemory(file=str(tmp_path / "r.sqlite")))
 
     return with_settings
@@ -63,40 +64,41 @@ def opened(index: Index, tmp_path: Path) -> Opened:
 
 @pytest.mark.parametrize("method", RERANKED)
 def test_an_answer_tells_who_reranked_and_what_moved(index: Index, method: str) -> None:
-    made = index.searcher.answer(QUESTION, Reversing(index._session()), method=method)
+    made = index.searcher.answer(Question(QUESTION, method), Reversing(index._session()))
     assert not made.refused
-    assert made.reranked
-    for one in made.reranked:
-        assert one.reranker == "reversing"
-        assert all(move.before != move.after for move in one.moved)
-        assert sorted(move.before for move in one.moved) == sorted(move.after for move in one.moved)
-    assert made.to_dict()["reranked"][0]["question"]
-    again = index.searcher.answer(QUESTION, Reversing(index._session()), method=method)
-    assert (again.text, again.reranked) == (made.text, made.reranked)
+    assert set(section_told(made, "Reranked").column("reranker")) == {"reversing"}
+    moved = section_told(made, "Moved")
+    assert len(moved.rows) == sum(column(made, "Reranked", "moved"))
+    before, after = moved.column("before"), moved.column("after")
+    assert all(one != other for one, other in zip(before, after, strict=True))
+    assert sorted(before) == sorted(after)
+    again = index.searcher.answer(Question(QUESTION, method), Reversing(index._session()))
+    assert (again.text, again.trace) == (made.text, made.trace)
 
 
 def test_the_order_of_the_context_is_the_one_that_is_told(index: Index) -> None:
     plain = index.ask(QUESTION, method="basic")
-    made = index.searcher.answer(QUESTION, Reversing(index._session()), method="basic")
+    made = index.searcher.answer(Question(QUESTION, "basic"), Reversing(index._session()))
     before = [use.record_id for use in plain.context]
     after = [use.record_id for use in made.context]
-    [done] = made.reranked
+    moved = section_told(made, "Moved")
     assert sorted(after) == sorted(before)
-    assert done.moved
-    for move in done.moved:
-        assert before[move.before - 1] == after[move.after - 1] == move.text_unit_id
-    assert len(done.moved) == sum(one != other for one, other in zip(before, after, strict=True))
+    for unit, was, now in zip(
+        moved.ids("text unit"), moved.column("before"), moved.column("after"), strict=True
+    ):
+        assert before[was - 1] == after[now - 1] == unit
+    assert len(moved.rows) == sum(one != other for one, other in zip(before, after, strict=True))
 
 
 @pytest.mark.parametrize("method", ["SS", "C1", "TS", "global"])
 def test_what_does_not_rank_text_units_or_is_a_baseline_is_not_reranked(index: Index, method: str) -> None:
-    made = index.searcher.answer(QUESTION, Reversing(index._session()), method=method)
-    assert made.reranked == ()
+    made = index.searcher.answer(Question(QUESTION, method), Reversing(index._session()))
+    assert not made.section("Reranked")
 
 
 def test_words_leave_what_was_found_as_somebody_chose(opened: Opened) -> None:
     plain, made = (opened(reranker=name).ask(QUESTION, method="basic") for name in ("none", "lexical"))
-    assert (made.reranked, made.text) == ((), plain.text)
+    assert (made.section("Reranked"), made.text) == (None, plain.text)
 
 
 @pytest.mark.long
@@ -108,23 +110,24 @@ def test_long_documents_are_reranked_by_words_unless_nobody_is_to(home: Path, ru
     (folder / "corpus.yaml").write_text("text_units: {size: 120, overlap: 20}\n", encoding="utf-8")
     run_job("talk")
     code, out, _ = run("ask", "talk", "When did Ada Rusk go to sea?", "--method", "local", "--json")
-    [done] = json.loads(out)["reranked"]
-    assert (code, done["reranker"]) == (0, "lexical")
+    [done] = [one for one in json.loads(out)["trace"] if one["title"] == "Reranked"]
+    assert (code, done["rows"][0][0]) == (0, "lexical")
     (folder / "corpus.yaml").write_text(
         "text_units: {size: 120, overlap: 20}\nsearch: {reranker: none}\n", encoding="utf-8"
     )
     code, out, _ = run("ask", "talk", "When did Ada Rusk go to sea?", "--method", "local", "--json")
-    assert (code, json.loads(out)["reranked"]) == (0, [])
+    assert (code, [one for one in json.loads(out)["trace"] if one["title"] == "Reranked"]) == (0, [])
 
 
 def test_trace_shows_the_ranks_before_and_after(index: Index) -> None:
-    made = index.searcher.answer(QUESTION, Reversing(index._session()), method="basic")
+    made = index.searcher.answer(Question(QUESTION, "basic"), Reversing(index._session()))
     console = Console(width=200, record=True, file=StringIO())
     console.print(answer_tree(made))
     shown = console.export_text()
-    assert "reranked by reversing for “Who led the Dockers Union?”" in shown
-    first = made.reranked[0].moved[0]
-    assert f"{first.before} → {first.after} “" in shown
+    assert "reranker: reversing" in shown
+    assert "question: Who led the Dockers Union?" in shown
+    before, after = (column(made, "Moved", one)[0] for one in ("before", "after"))
+    assert f"before {before}, after {after}" in shown
 
 
 def test_answers_are_not_those_of_another_reranker(opened: Opened, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def opened(modelled_home: Path, home: Path, endpoint: ScriptedEndpoint) -> Calla
 
 
 def routed(answer: Answer) -> tuple[str, bool]:
-    first, *_ = answer.trace
+    first, *_ = answer.steps
     assert first.task == "route"
     return first.about, first.used
 
@@ -93,7 +93,10 @@ def test_the_way_is_the_models_and_its_reason_is_told(
 def test_the_names_that_the_graph_knows_are_shown(opened: Callable[[str], Index], chooser: Chooser) -> None:
     chooser.will("local")
     answer = opened("").ask("What became of Hanna Quill?")
-    named = {one.title for one in answer.linked if one.entity_id}
+    names = answer.section("Names in the question")
+    assert names
+    place = names.columns.index("taken for")
+    named = {names.rows[one.row][place] for one in names.links if one.column == place}
     assert (
         set((section(chooser.bodies[0]["messages"][1]["content"], "entity_names") or "").splitlines())
         == named

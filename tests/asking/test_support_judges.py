@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from graphrag_dagster import Index
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.operations.asking.index import options_of
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.settings import CorpusSettings
 from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
@@ -45,7 +44,7 @@ def ask(index: Index, tmp_path: Path) -> Ask:
             settings = CorpusSettings.model_validate(
                 {"search": {"engine": "llm", **search}, "model": {"base_url": endpoint.url, "name": "m"}}
             )
-            searcher = index.searcher.with_options(options_of(settings))
+            searcher = index.searcher.with_settings(settings)
             opened = Index(
                 "coast", searcher, settings, index.version, ReplyMemory(file=str(tmp_path / "replies.sqlite"))
             )
@@ -76,7 +75,7 @@ def test_the_model_judges_where_it_is_to_and_is_accounted_for(ask: Ask) -> None:
     assert len(judged) == 1
     assert [(one.verdict, one.reason) for one in answer.statements] == [("partly", "so"), ("supported", "")]
     assert answer.usage.calls == 2
-    assert (answer.trace[-1].task, answer.trace[-1].about) == ("support", "2 statements")
+    assert (answer.steps[-1].task, answer.steps[-1].about) == ("support", "2 statements")
     assert answer.problems == ()
 
 
@@ -86,13 +85,13 @@ def test_a_model_that_cannot_say_is_told_and_the_words_judge(ask: Ask) -> None:
     assert [one.verdict for one in answer.statements] == ["supported", "not"]
     [problem] = answer.problems
     assert problem.startswith("support: ")
-    assert answer.trace[-1].problem == problem
+    assert answer.steps[-1].problem == problem
 
 
 def test_a_model_is_counted_beforehand(index: Index) -> None:
     def calls(support: str) -> float:
         settings = CorpusSettings.model_validate({"search": {"engine": "llm", "support": support}})
-        return index.searcher.with_options(options_of(settings)).size("basic").calls.expected
+        return index.searcher.with_settings(settings).size("basic").calls.expected
 
     assert calls("model") == calls("words") + 1
 

@@ -9,12 +9,10 @@ from graphrag_dagster import Index, tables
 from graphrag_dagster.catalogue.tasks import Port, Task
 from graphrag_dagster.catalogue.ways import FEATURES, INDEX_TABLES, WAYS, Way, at_level
 from graphrag_dagster.core.coterag.stored import CoteragTables
-from graphrag_dagster.core.search.asked import Engines
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.options import SearchOptions
-from graphrag_dagster.core.search.reranking.lexical import LexicalReranker
-from graphrag_dagster.core.search.searcher import Searcher
-from graphrag_dagster.core.search.ways import known_way
+from graphrag_dagster.core.search.question import Engines, Question
+from graphrag_dagster.core.search.reranking.reordering import LexicalReranker
+from graphrag_dagster.core.search.searcher import Searcher, known_way
 from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.resources.published import SEARCHED
 from graphrag_dagster.settings import CorpusSettings, SearchSettings
@@ -82,24 +80,34 @@ class Noted:
         return getattr(self._engines, name)
 
 
-class Read(SearchOptions):
-    """Options, and which of them were read."""
+READ: set[str] = set()
 
-    read: set[str] = set()  # noqa: RUF012
+
+class ReadSearch(SearchSettings):
+    """Notes which keys were read."""
 
     def __getattribute__(self, name: str) -> Any:
-        if name in SearchOptions.__dataclass_fields__:
-            Read.read.add(name)
+        if name in SearchSettings.model_fields:
+            READ.add(name)
+        return super().__getattribute__(name)
+
+
+class ReadSettings(CorpusSettings):
+    """Notes which sections were read, but for ``search``."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in CorpusSettings.model_fields and name != "search":
+            READ.add(name)
         return super().__getattribute__(name)
 
 
 def answers(
-    index: Index, snapshot: IndexSnapshot, way: Way, engines: Any = None, options: Any = None
+    index: Index, snapshot: IndexSnapshot, way: Way, engines: Any = None, settings: Any = None
 ) -> list:
-    searcher = Searcher(snapshot, options or SearchOptions(), index.searcher.count)
+    searcher = Searcher(snapshot, settings or CorpusSettings(), index.searcher.count)
     told = []
     for question in QUESTIONS:
-        answer = searcher.answer(question, engines or index._session(), method=way.name)
+        answer = searcher.answer(Question(question, way.name), engines or index._session())
         told.append({**answer.to_dict(), "seconds": None})
     return told
 
@@ -148,10 +156,12 @@ def test_other_tables_than_those_declared_change_no_answer(index: Index, way: Wa
 @pytest.mark.parametrize("way", MODEL_LESS, ids=lambda way: way.name)
 def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Index, way: Way) -> None:
     engines = Noted(index._session())
-    Read.read = set()
-    answers(index, replace(index.searcher.index), way, engines, Read(sql="model", routing="model"))
+    search = ReadSearch(sql="model", routing="model")
+    settings = ReadSettings().model_copy(update={"search": search})
+    READ.clear()
+    answers(index, replace(index.searcher.index), way, engines, settings)
     assert engines.called - {"support_judge"} == set(way.tasks)
-    assert Read.read == set(way.options) - OF_THE_ENGINE
+    assert set(READ) == set(way.options) - OF_THE_ENGINE
     assert set(way.options) <= {*SearchSettings.model_fields, *CorpusSettings.model_fields}
 
 
@@ -185,7 +195,7 @@ def test_what_a_question_asks_is_told_beforehand_for_every_way(index: Index, way
     size = index.searcher.size(way.name)
     if way.name == "sql":
         assert (size.calls.high, size.input_tokens.high) == (0, 0)
-        size = index.searcher.with_options(SearchOptions(sql="model")).size(way.name)
+        size = index.searcher.with_options(sql="model").size(way.name)
         assert 0 == size.calls.low < size.calls.expected < size.calls.high
         assert 0 == size.input_tokens.low < size.input_tokens.expected < size.input_tokens.high
         return
@@ -195,7 +205,7 @@ def test_what_a_question_asks_is_told_beforehand_for_every_way(index: Index, way
 
 def test_a_model_that_chooses_is_one_call_more(index: Index) -> None:
     by_rules = index.searcher.size("auto")
-    by_model = index.searcher.with_options(SearchOptions(routing="model")).size("auto")
+    by_model = index.searcher.with_options(routing="model").size("auto")
     assert by_model.calls.expected == by_rules.calls.expected + 1
     assert by_model.calls.low == by_rules.calls.low
     assert by_model.input_tokens.high > by_rules.input_tokens.high

@@ -36,7 +36,7 @@ def quits(*given):
     raise SystemExit(3)
 
 
-def declines(asked):
+def declines(search):
     raise QuestionError("ask about boats")
 
 

@@ -11,9 +11,10 @@ from graphrag_dagster.catalogue.plugins import GROUPS
 from graphrag_dagster.catalogue.ways import WAYS, Way
 from graphrag_dagster.cli.commands.plugins import list_plugins
 from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.errors import CatalogueError, EngineError, PluginError, QuestionError
+from graphrag_dagster.settings import CorpusSettings, SearchSettings
 from graphrag_dagster.settings.evaluation import QuestionSettings
 from search.index_frames import index_of
 from search.questions import Given
@@ -22,7 +23,7 @@ from support.plugins import plugged_in
 MADE = """
 from graphrag_dagster.catalogue.ways import Way
 
-def answer(asked):
+def answer(search):
     raise NotImplementedError
 
 def way(name, **more):
@@ -80,13 +81,13 @@ def test_what_cannot_be_used_is_left_out_with_one_warning(
 
 
 LEVELLED = f"""{MADE}
-def level(asked):
+def level(search):
     from graphrag_dagster.core.search.context.answer import Answer
-    return Answer(asked.question, asked.way.name, asked.level, "a text", "extractive")
+    return Answer(search.question.text, search.way.name, search.level, "a text", "extractive")
 
 LEVEL = Way("level", "a level", level, "graphrag_dagster.core.search.methods.sizes:whole", levelled=True)
 EVERY = Way("every", "a text", level, "graphrag_dagster.core.search.methods.sizes:one_call", condition=True)
-TEXT = Way("text", "a text", lambda asked: "a text", "graphrag_dagster.core.search.methods.sizes:one_call")
+TEXT = Way("text", "a text", lambda search: "a text", "graphrag_dagster.core.search.methods.sizes:one_call")
 LOST = Way("lost", "nothing", "levelled:no_such", "levelled:no_such")
 """
 
@@ -95,18 +96,18 @@ def test_what_a_way_declares_decides_how_it_is_asked(tmp_path: Path) -> None:
     names = ("level", "every", "text", "lost")
     points = {GROUPS["method"]: {name: f"levelled:{name.upper()}" for name in names}}
     with plugged_in(tmp_path, {"levelled.py": LEVELLED}, points):
-        searcher = Searcher(index_of({"A": "B"}), SearchOptions(level=2), len)
+        searcher = Searcher(index_of({"A": "B"}), CorpusSettings(search=SearchSettings(level=2)), len)
 
-        def ask(method: str, level: int | None = None) -> Answer:
-            return searcher.answer(" Why? ", Given({}), method=method, level=level)
+        def ask(method: str, level: str | None = None) -> Answer:
+            return searcher.answer(Question(" Why? ", method, level), Given({}))
 
-        assert (ask("level").level, ask("Level", 0).level, ask("every").level) == (2, 0, None)
+        assert (ask("level").level, ask("Level", "C0").level, ask("every").level) == (2, 0, None)
         assert ask("level").question == "Why?"
         with pytest.raises(
             QuestionError,
             match="every reads no level of choice; leave it out, or ask by global or dynamic or graph or level",
         ):
-            ask("every", 1)
+            ask("every", "C1")
         with pytest.raises(EngineError, match="the way of answering text gave a str, not an Answer"):
             ask("text")
         with pytest.raises(

@@ -7,9 +7,8 @@ import pytest
 
 from graphrag_dagster.cli.commands.asking import answer_tree, print_answer
 from graphrag_dagster.cli.output.console import OUT
-from graphrag_dagster.core.search.context.answer import Answer, Source, Statement
+from graphrag_dagster.core.search.context.answer import Answer, Source, Statement, entity, facts, section
 from graphrag_dagster.core.search.context.queries import Query
-from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.text.evidence import Row, Triple, Words
 
 WORDS = Words(
@@ -24,9 +23,9 @@ ANSWER = Answer(
         Source(3, "entity", "e1", "Hanna"),
     ),
     statements=(Statement("She did.", (1, 2, 3), 0.5, "supported", 0.5),),
-    linked=(
-        LinkedName("Hana", "Hanna", "e1", "near spelling", 0.72, 0.4),
-        LinkedName("[Ulm]", None, None, "not linked", 0.0, 0.0, "no entity or document is called so", 3),
+    trace=(
+        facts("Found", named="[Hana]", rows=1200, near=0.5, whole=True, blank=None),
+        section("Names", ("name", "taken for", "sure"), [("Hana", entity("e1", "Hanna"), 0.72), ("[Ulm]", None, 0.0)]),
     ),
 )  # fmt: skip
 DOUBTFUL = replace(
@@ -62,11 +61,11 @@ def test_the_tree_leads_to_what_a_statement_rests_on(
     monkeypatch.setattr(OUT, "_width", 200)
     OUT.print(answer_tree(ANSWER))
     lines = [re.sub(r"^[│├└─\s]+", "", line).rstrip() for line in capsys.readouterr().out.splitlines()]
-    names = lines.index("names in the question")
-    assert lines[names + 1 : names + 3] == [
-        "“Hana” → Hanna near spelling, sure 0.72, weight 0.40",
-        "“[Ulm]” not linked; no entity or document is called so",
-    ]
+    found = lines.index("Found")
+    assert lines[found + 1 : found + 8] == [
+        "named: [Hana]", "rows: 1,200", "near: 0.500", "whole: yes",
+        "Names", "Hana taken for Hanna, sure 0.720", "[Ulm] sure 0.000",
+    ]  # fmt: skip
     first = lines.index("[1] report “The strike” r1")
     assert lines[first + 1 :] == [
         "finding 1", "entity e1", "text unit u1", "news/s.md, characters 3–37", "“Hanna Quill led the [b]Dockers[/b].”",

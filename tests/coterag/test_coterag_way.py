@@ -20,6 +20,7 @@ from support.corpora import DOCUMENTS, write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home
 from support.scripted_replies import Scripted, name_pattern_script
+from support.traces import column, fact
 
 QUESTION = "Who led the Dockers Union?"
 FACT = "Hanna Quill led the Dockers Union."
@@ -36,6 +37,9 @@ def corpus(coterag_home: Path, home: Path) -> Path:
 def endpoint() -> Iterator[ScriptedEndpoint]:
     with ScriptedEndpoint() as running:
         yield running
+
+
+ROUNDS = "Rounds over what stands apart"
 
 
 def told_by_model(corpus: Path, endpoint: ScriptedEndpoint, more: str = "") -> None:
@@ -70,19 +74,24 @@ def numbered(data: str, words: str) -> str:
 
 def test_an_answer_tells_its_whole_way(corpus: Path, run: Run) -> None:
     told = json.loads(run("ask", "coast", QUESTION, "--method", COTERAG, "--json")[1])
-    trace = told["coterag"]
-    assert trace["route"]["route"] == "specific"
-    assert trace["profile"] == "calibrated"
-    taken = [one for one in trace["retrieved"]["communities"] if one["selected"]]
+    trace = {one["title"]: one for one in told["trace"]}
+    rows = {
+        title: [dict(zip(one["columns"], row, strict=True)) for row in one["rows"]]
+        for title, one in trace.items()
+    }
+    assert rows["CoTeRAG-S"][0]["route"] == "specific"
+    assert rows["CoTeRAG-S"][0]["profile"] == "calibrated"
+    taken = [one for one in rows["Communities"] if one["taken"]]
     assert taken
-    assert all(one["similarity"] > trace["thresholds"]["community"] for one in taken)
-    assert set(trace["titles"]) >= {one["community_id"] for one in taken}
+    thresholds = {one["threshold"]: one["value"] for one in rows["Thresholds"]}
+    assert all(one["similarity"] > thresholds["community"] for one in taken)
+    assert [one["row"] for one in trace["Communities"]["links"]] == list(range(len(rows["Communities"])))
     assert told["method"] == COTERAG
     assert {one["kind"] for one in told["context"]} == {"summary", "source"}
     assert FACT in {one["evidence"]["quotation"] for one in told["sources"]}
-    assert [one["task"] for one in told["trace"]] == ["route", "answer", "validate"]
+    assert [one["task"] for one in told["steps"]] == ["route", "answer", "validate"]
     shown = run("trace", "coast", QUESTION, "--method", COTERAG)[1]
-    for step in ("route: specific", "thresholds, calibrated", "validator: ok", "communit", "entit"):
+    for step in ("route: specific", "profile: calibrated", "verdict: ok", "Communities", "Entities"):
         assert step in shown
 
 
@@ -135,8 +144,7 @@ def test_who_always_asks_for_more_is_told_to_be_insufficient(
     assert made.refused
     assert made.text.startswith(INSUFFICIENT)
     assert "Quill is named" in made.text
-    assert made.coterag is not None
-    assert made.coterag.generations <= 3
+    assert fact(made, "CoTeRAG-S", "generations") <= 3
     assert "not sufficient" in (made.why or "")
 
 
@@ -150,12 +158,10 @@ def test_prose_of_a_validator_is_a_counted_problem(corpus: Path, endpoint: Scrip
     )
     told_by_model(corpus, endpoint)
     made = Index.open("coast").ask(QUESTION, method=COTERAG)
-    assert made.coterag is not None
-    assert made.coterag.route.route == "specific"
-    assert made.coterag.verdict is not None
-    assert made.coterag.verdict.verdict == "ok"
+    assert fact(made, "CoTeRAG-S", "route") == "specific"
+    assert column(made, "Validator", "verdict")[-1] == "ok"
     assert len(made.problems) == 2
-    assert [call.problem is not None for call in made.trace] == [True, False, True]
+    assert [call.problem is not None for call in made.steps] == [True, False, True]
 
 
 def test_support_judges_the_answer_where_it_is_switched_on(corpus: Path, endpoint: ScriptedEndpoint) -> None:
@@ -163,9 +169,8 @@ def test_support_judges_the_answer_where_it_is_switched_on(corpus: Path, endpoin
     endpoint.script = scripted({**replies, "coterag_answer": "Bread is baked at dawn [Data: Sources (9)]."})
     told_by_model(corpus, endpoint, ", fallback: {support: true}")
     made = Index.open("coast").ask(QUESTION, method=COTERAG)
-    assert made.coterag is not None
-    assert made.coterag.support == 0
-    assert [one.trigger for one in made.coterag.rounds][:1] == ["support"]
+    assert fact(made, "CoTeRAG-S", "support") == 0
+    assert column(made, ROUNDS, "since")[:1] == ["support"]
 
 
 def test_each_ablation_leaves_out_its_part(corpus: Path) -> None:
@@ -173,14 +178,14 @@ def test_each_ablation_leaves_out_its_part(corpus: Path) -> None:
     made = {one.name: index.ask(QUESTION, method=one.name) for one in WAYS if one.needs}
     assert set(made) == {COTERAG, *(one.name for one in WAYS if one.without == COTERAG)}
     kinds = {name: {use.kind for use in answer.context} for name, answer in made.items()}
-    traces = {name: answer.coterag for name, answer in made.items()}
     assert "summary" not in kinds[f"{COTERAG}-no-communities"]
-    assert traces[f"{COTERAG}-no-communities"].retrieved.communities == ()
+    assert not made[f"{COTERAG}-no-communities"].section("Communities")
     assert "triple" not in kinds[f"{COTERAG}-no-traversal"]
-    assert traces[f"{COTERAG}-no-fallback"].rounds == ()
+    assert not made[f"{COTERAG}-no-fallback"].section(ROUNDS)
     refused = index.ask("How do I bake sourdough bread?", method=COTERAG)
-    assert refused.coterag.rounds
-    assert index.ask("How do I bake sourdough bread?", method=f"{COTERAG}-no-fallback").coterag.rounds == ()
+    assert refused.section(ROUNDS)
+    without = index.ask("How do I bake sourdough bread?", method=f"{COTERAG}-no-fallback")
+    assert not without.section(ROUNDS)
 
 
 def test_a_filter_leaves_communities_out_that_speak_of_more(corpus: Path) -> None:
@@ -197,7 +202,9 @@ def test_answers_to_the_list_keep_the_way_and_lead_back(corpus: Path, run: Run) 
     run_job("coast", "answer")
     answers = Warehouse().read(tables.ANSWERS, "coast")
     assert answers["method"].to_list() == ["coterag", "coterag-no-traversal"]
-    assert all(json.loads(one)["profile"] == "calibrated" for one in answers["coterag"])
+    for one in answers["trace"]:
+        (told,) = (part for part in json.loads(one) if part["title"] == "CoTeRAG-S")
+        assert told["rows"][0][told["columns"].index("profile")] == "calibrated"
     shown = run("why", "coast", "answer", answers["answer_id"][0])[1]
     assert "summary" in shown
     assert FACT in shown

@@ -12,7 +12,7 @@ from graphrag_dagster.core.resolution.checks import check_entities, check_names,
 from graphrag_dagster.core.resolution.frames import ResolutionFrames, resolve_corpus, unresolved
 from graphrag_dagster.core.resolution.people import Decisions, Word
 from graphrag_dagster.core.resolution.telling import decisions_on, entities_of, open_questions
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.errors import SettingsError
 from support.named import Texts, frames_of
 

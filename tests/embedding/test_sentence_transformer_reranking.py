@@ -7,11 +7,12 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.core.search.reranking.cross_encoder import CrossEncoderReranker
-from graphrag_dagster.core.search.reranking.port import Sought
+from graphrag_dagster.core.search.reranking.reordering import Sought
 from graphrag_dagster.core.search.reranking.windows import windows
 from graphrag_dagster.errors import EngineError
 from support.commands import Run
 from support.cross_encoders import WORDS, saved_model
+from support.traces import column
 
 INSTALLED = bool(importlib.util.find_spec("sentence_transformers"))
 needs_extra = pytest.mark.skipif(not INSTALLED, reason="an optional extra")
@@ -115,8 +116,8 @@ def test_an_answer_is_reranked_by_the_model_that_the_settings_name(
 ) -> None:
     told = f"search: {{reranker: cross-encoder, reranker_model: {folder}, method: local}}\n"
     (coast / "corpus.yaml").write_text(told, encoding="utf-8")
-    [done] = Index.open("coast").ask("Who led the Dockers Union?").reranked
-    assert done.reranker == CrossEncoderReranker(str(folder)).name
-    assert done.units > 1
+    made = Index.open("coast").ask("Who led the Dockers Union?")
+    assert column(made, "Reranked", "reranker") == [CrossEncoderReranker(str(folder)).name]
+    assert column(made, "Reranked", "text units")[0] > 1
     code, out, _ = run("doctor", "coast")
     assert (code, f"{folder.name}@" in out) == (0, True)

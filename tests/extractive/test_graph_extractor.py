@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
 from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
 from graphrag_dagster.core.progress import listening
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.errors import EngineError
 
 Extract = Callable[[str], UnitExtraction]

@@ -74,7 +74,7 @@ def test_only_a_scored_map_answer_is_dropped_for_want_of_a_score(
         answerer = LlmAnswerer(model_of(endpoint), prompts, **options)
         answer = nearest(answerer) if method == "SS" else whole(answerer)
     assert answer.refused == (method == "TS")
-    assert "no number in the score" in (answer.trace[0].problem or "")
+    assert "no number in the score" in (answer.steps[0].problem or "")
     assert len(answer.problems) == (method == "TS")
     assert answer.scores == (() if method == "SS" else (0,))
     if method == "SS":

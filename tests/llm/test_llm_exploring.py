@@ -13,7 +13,7 @@ from graphrag_dagster.core.language.llm.rating import LlmReportRater, read_ratin
 from graphrag_dagster.core.language.tasks import ContextUnit
 from graphrag_dagster.core.search.context.chunks import render
 from graphrag_dagster.core.search.context.context_units import as_row
-from graphrag_dagster.core.search.context.local_units import LocalContext
+from graphrag_dagster.core.search.context.local_rows import LocalContext
 from graphrag_dagster.core.search.methods.drift import drift_search
 from graphrag_dagster.core.search.methods.dynamic import dynamic_search
 from graphrag_dagster.core.search.methods.global_search import sources_of

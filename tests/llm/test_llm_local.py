@@ -9,7 +9,7 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.search.context.question import REFUSAL
+from graphrag_dagster.core.search.question import REFUSAL
 from graphrag_dagster.errors import EndpointError, EngineError
 from support.corpora import write_corpus
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
@@ -146,4 +146,4 @@ def test_every_way_works_with_a_model(coast: Path, method: str) -> None:
     assert answer.sources
     assert answer.usage.calls >= 1
     assert answer.usage.calls <= len(endpoint.chats)
-    assert answer.trace
+    assert answer.steps

@@ -7,7 +7,7 @@ from graphrag_dagster.core.language.neural.labels import SCIENTIFIC, label_by_na
 from graphrag_dagster.core.language.neural.linearised import parse
 from graphrag_dagster.core.language.neural.mentions import Mention, by_name, joined
 from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings import parse_settings

@@ -6,9 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.search.reranking.lexical import LexicalReranker
-from graphrag_dagster.core.search.reranking.port import Sought
-from graphrag_dagster.core.search.reranking.reordering import Moved, Reranked, reordered
+from graphrag_dagster.core.search.reranking.reordering import (
+    LexicalReranker,
+    Moved,
+    Reranked,
+    Sought,
+    reordered,
+)
 from graphrag_dagster.core.search.reranking.windows import windows
 from graphrag_dagster.errors import EngineError
 

@@ -7,7 +7,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.core.resolution.frames import ResolutionFrames, corpus_names, resolve_corpus, unresolved
 from graphrag_dagster.core.resolution.pairs.comparing import Earlier
 from graphrag_dagster.core.resolution.people import Decisions, Word
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 
 Corpus = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 

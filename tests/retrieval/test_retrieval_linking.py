@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.core.search.retrieval.lexical import WordRarity
 from graphrag_dagster.core.search.retrieval.linking import NameLinker
 from graphrag_dagster.core.search.retrieval.name_index import NameIndex
-from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.search.retrieval.words import fold, words, words_with_case
 
 TEXTS = [f"The film of {name} was made" for name in ("Ana", "Bo", "Cy", "Di", "Ed", "Flo", "Gus", "Hal")]

@@ -1,5 +1,6 @@
 """What a search looks words up in: the same in memory and in files, and the same as the library that makes it."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import bm25s
@@ -9,16 +10,25 @@ import Stemmer
 from bm25s.stopwords import STOPWORDS_EN
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from graphrag_dagster.core.search import kept
-from graphrag_dagster.core.search.kept import mapped_arrays, write_arrays
-from graphrag_dagster.core.search.retrieval.postings import Postings, postings_of
-from graphrag_dagster.core.search.retrieval.rarity import WordRarity
-from graphrag_dagster.core.search.retrieval.stems import STOP_WORDS, stems_of
-from graphrag_dagster.core.search.retrieval.words_in_order import NumbersByWord, WordsInOrder
+from graphrag_dagster.core.search.retrieval.lexical import Postings, WordRarity, postings_of
+from graphrag_dagster.core.search.retrieval.lists import NumbersByWord, WordsInOrder
+from graphrag_dagster.core.search.retrieval.words import STOP_WORDS, stems_of
 from graphrag_dagster.errors import WarehouseError
 
 TEXTS = ["The red fox and Zoë's hens", "", "A Red Harbour, red foxes", "the 42 ships of Ziębice", "\ud800 of"]
+
+
+@dataclass(frozen=True)
+class Arrays:
+    numbers: NDArray[np.int64]
+    by_row: NDArray[np.float32]
+    none: NDArray[np.int32]
+    size: int
+
+
 words = st.text(st.sampled_from("abAB éß'\n.中1_"), max_size=30)
 
 
@@ -75,14 +85,16 @@ def test_what_was_written_is_what_is_opened(tmp_path: Path) -> None:
         ("scores", postings_of(TEXTS), Postings),
         ("rarity", WordRarity.of_texts(TEXTS), WordRarity),
     ):
-        (tmp_path / name).mkdir()
-        made.write(tmp_path / name)
-        opened = kind.opened(tmp_path / name)
-        (tmp_path / f"{name} again").mkdir()
-        opened.write(tmp_path / f"{name} again")
-        for file in (tmp_path / name).iterdir():
-            assert (tmp_path / f"{name} again" / file.name).read_bytes() == file.read_bytes()
-    rarity, again = WordRarity.of_texts(TEXTS), WordRarity.opened(tmp_path / "rarity")
+        first, second = tmp_path / name, tmp_path / f"{name} again"
+        for folder in (first, second):
+            folder.mkdir()
+        kept.written(first, made)
+        kept.written(second, kept.opened(first, kind))
+        files = [one.relative_to(first) for one in first.rglob("*") if one.is_file()]
+        assert len(files) > 3
+        for file in files:
+            assert (second / file).read_bytes() == (first / file).read_bytes()
+    rarity, again = WordRarity.of_texts(TEXTS), kept.opened(tmp_path / "rarity", WordRarity)
     for word in ("red", "harbour", "of", "zoe", "unheard"):
         assert (rarity.of(word), rarity.knows(word), rarity.is_plain(word)) == (
             *(again.of(word), again.knows(word)),
@@ -95,13 +107,15 @@ def test_arrays_in_files_are_mapped_where_they_are_large_and_no_file_stays_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int
 ) -> None:
     monkeypatch.setattr(kept, "_MAPPED_FROM", least)
-    arrays = {"numbers": np.arange(3), "by_row": np.ones((2, 3), np.float32), "none": np.empty(0, np.int32)}
-    write_arrays(tmp_path, arrays)
-    found = mapped_arrays(tmp_path, arrays)
-    for name, array in arrays.items():
-        assert (found[name].tolist(), found[name].dtype) == (array.tolist(), array.dtype)
-        assert found[name].flags.writeable == bool(least)
+    made = Arrays(np.arange(3), np.ones((2, 3), np.float32), np.empty(0, np.int32), 7)
+    kept.written(tmp_path, made)
+    found = kept.opened(tmp_path, Arrays)
+    assert found.size == 7
+    for name in ("numbers", "by_row", "none"):
+        array, again = getattr(made, name), getattr(found, name)
+        assert (again.tolist(), again.dtype) == (array.tolist(), array.dtype)
+        assert again.flags.writeable == bool(least)
     assert not [one for one in Path("/proc/self/fd").glob("*") if tmp_path in one.resolve().parents]
     (tmp_path / "numbers.npy").write_bytes((tmp_path / "numbers.npy").read_bytes()[:-1])
     with pytest.raises(WarehouseError, match="delete it"):
-        mapped_arrays(tmp_path, ["numbers"])
+        kept.opened(tmp_path, Arrays)

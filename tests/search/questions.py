@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from graphrag_dagster.catalogue.tasks import Port, Task
-from graphrag_dagster.core.search.asked import Asked
+from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.support import Support
-from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.question import Question, Search
+from graphrag_dagster.core.search.searcher import level_read, way_of
 from graphrag_dagster.core.search.support.by_words import JudgeByWords
-from graphrag_dagster.core.search.ways import level_read, way_of
+from graphrag_dagster.settings import CorpusSettings, SearchSettings
 
 
 @dataclass(frozen=True)
@@ -43,16 +43,18 @@ def asked_of(
     support: Support | None = None,
     options: dict[str, Any] | None = None,
     **engines: object,
-) -> Asked:
+) -> Search:
     """A question as it is put to a way of answering; ``options`` are those that differ from the defaults."""
-    chosen = SearchOptions(**options or {})
-    return Asked(
+    # As small as no corpus's settings may be.
+    search = SearchSettings().model_copy(update=options)
+    settings = CorpusSettings().model_copy(update={"search": search})
+    return Search(
         way=way_of(way),
         index=index,
         count=count,
-        options=chosen,
-        level=level_read(way_of(way), level, chosen),
-        question=question,
+        settings=settings,
+        level=level_read(way_of(way), level, settings.search),
+        question=Question(question).checked(),
         engines=Given(engines),
         support=support,
     )

@@ -12,12 +12,11 @@ from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswere
 from graphrag_dagster.core.language.extractive.answering.things import defines, things
 from graphrag_dagster.core.language.extractive.answering.wanted import wanted
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer, Quote
-from graphrag_dagster.core.text.lines import Line
+from graphrag_dagster.core.text.lines import Line, speaker_before
 from graphrag_dagster.core.text.phrases import Phrase, phrases, shared_phrases
 from graphrag_dagster.core.text.relevance import relevance
 from graphrag_dagster.core.text.similarity import stem
 from graphrag_dagster.core.text.spans import Span
-from graphrag_dagster.core.text.turns import speaker_before
 
 EMBEDDER = StaticEmbedder()
 TALK = [

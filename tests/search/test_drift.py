@@ -14,10 +14,10 @@ from graphrag_dagster.core.language.extractive.exploring import ExtractiveExplor
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Quote, Usage
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.combined_units import CombinedUnits
-from graphrag_dagster.core.search.context.local_units import LocalContext, LocalUnits, quoted
-from graphrag_dagster.core.search.context.question import REFUSAL
+from graphrag_dagster.core.search.context.local_rows import LocalContext, LocalUnits, quoted
 from graphrag_dagster.core.search.methods.drift import drift_search
 from graphrag_dagster.core.search.methods.follow_ups import OpenQuestions, normal
+from graphrag_dagster.core.search.question import REFUSAL
 from graphrag_dagster.core.text.citations import ContextKind, parse_citations
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.errors import EngineError, QuestionError
@@ -145,7 +145,7 @@ def test_numbers_that_collide_between_contexts_become_different_and_resolve() ->
     for one in answer.sources:
         assert ("12345" + DOCUMENT)[one.evidence.start_char : one.evidence.end_char] == one.evidence.quotation
     assert answer.removed_citations == 0
-    assert [(call.task, call.about, call.score, call.used) for call in answer.trace] == [
+    assert [(call.task, call.about, call.score, call.used) for call in answer.steps] == [
         ("primer", "2 reports", 40, True),
         ("step", "Who built?", 90, True),
         ("step", "Who opposed?", 80, True),
@@ -292,7 +292,7 @@ def test_where_nothing_helps_there_is_a_refusal_without_a_reduce_call() -> None:
     answer = ask(Guide(Exploration("P", 0, ("Q?",)), {"Q?": Exploration("", 0)}), joiner=joiner)
     assert (answer.refused, answer.text, joiner.reduced) == (True, REFUSAL, [])
     assert (answer.scores, answer.dropped, answer.usage.calls) == ((0, 0), 2, 2)
-    assert not any(call.used for call in answer.trace)
+    assert not any(call.used for call in answer.steps)
     assert not any(use.used for use in answer.context)
 
 

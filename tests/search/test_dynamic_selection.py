@@ -15,8 +15,8 @@ from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswe
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import render
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.methods.dynamic import dynamic_search
+from graphrag_dagster.core.search.question import REFUSAL
 from graphrag_dagster.errors import EngineError, QuestionError
 from search.index_frames import index_of
 from search.questions import asked_of
@@ -101,7 +101,7 @@ def test_of_each_relevant_branch_the_deepest_relevant_report_is_read() -> None:
     answer = ask(index_of_tree(TREE), rater)
     assert read(answer) == {"quay", "fishing"}
     assert sorted(rater.rated) == ["crane", "fishing", "harbour", "mail", "music", "nets", "quay"]
-    assert {call.about: (call.score, call.used) for call in answer.trace if call.task == "rate"} == {
+    assert {call.about: (call.score, call.used) for call in answer.steps if call.task == "rate"} == {
         "harbour": (2, False),
         "quay": (5, True),
         "crane": (0, False),
@@ -144,7 +144,7 @@ def test_without_a_relevant_root_there_is_a_refusal_and_no_map_call() -> None:
     assert (answer.refused, answer.text, answer.context, reader.chunks) == (True, REFUSAL, (), [])
     assert "no root community has to do with the question" in answer.why
     assert answer.usage == Usage(1, 100, 10)
-    assert {call.task for call in answer.trace} == {"rate"}
+    assert {call.task for call in answer.steps} == {"rate"}
 
 
 def test_a_report_without_a_rating_counts_as_relevant_and_is_listed() -> None:
@@ -179,7 +179,7 @@ def test_why_counts_what_rating_cost() -> None:
     index = index_of_tree(TREE)
     answer = ask(index, Rater({"music": 5}), level=2)
     read_tokens = sum(use.tokens for use in answer.context)
-    rated = sum(call.tokens for call in answer.trace if call.task == "rate")
+    rated = sum(call.tokens for call in answer.steps if call.task == "rate")
     assert read_tokens == 5
     assert rated == 15
     # crane, mail, music and nets at C2, five words each
@@ -268,7 +268,7 @@ def test_the_extractive_rater_finds_the_branch_that_answers() -> None:
     answer = once("Who built the quay?")
     assert read(answer) == {"The quay"}
     assert "The quay was built by **Orrin Vask** in 1998." in answer.text
-    scores = {call.about: call.score for call in answer.trace if call.task == "rate"}
+    scores = {call.about: call.score for call in answer.steps if call.task == "rate"}
     assert scores["The choir"] == 0 < scores["The harbour"] <= 5
     assert answer.usage == Usage()
     assert "without a model" in answer.why

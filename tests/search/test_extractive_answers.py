@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer, PartialAnswer, Quote
+from graphrag_dagster.core.text.answer_features import asks_for_overview
 from graphrag_dagster.core.text.lines import Line
-from graphrag_dagster.core.text.questions import asks_for_overview
 from graphrag_dagster.core.text.relevance import relevance
 from graphrag_dagster.core.text.similarity import diverse
 from graphrag_dagster.core.text.spans import Span

@@ -9,7 +9,7 @@ from scoped_index import graphs, of_documents, titled
 
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.filters import Condition, Filters
-from graphrag_dagster.core.search.scope.naming import documents_below, documents_called, names_of
+from graphrag_dagster.core.search.scope.favour import documents_below, documents_called, names_of
 from graphrag_dagster.core.search.scope.restricting import restricted
 from graphrag_dagster.core.search.scope.selecting import scope_of, selected
 from graphrag_dagster.errors import QuestionError

@@ -16,9 +16,9 @@ from graphrag_dagster.core.language.tasks import (
 )
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.methods.global_search import global_search
 from graphrag_dagster.core.search.methods.map_reduce import best_that_fit
+from graphrag_dagster.core.search.question import REFUSAL
 from graphrag_dagster.errors import EngineError, QuestionError
 from search.index_frames import DOCUMENT, index_of
 from search.questions import asked_of

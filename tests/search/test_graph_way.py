@@ -1,5 +1,6 @@
 """The way ``graph`` over an index made by hand: routes, what is found, and what context nodes bring in."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -14,18 +15,19 @@ from questions import asked_of
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 from graphrag_dagster.core.language.routing import Routed
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.methods.graph.answering import graph
 from graphrag_dagster.core.search.methods.graph.routing import by_rule
 from graphrag_dagster.core.search.methods.graph.smoothing import Smoothed, likeness
-from graphrag_dagster.core.search.options import GraphOptions
+from graphrag_dagster.core.search.question import Search
 from graphrag_dagster.core.search.retrieval.lists import WeightedLists
 from graphrag_dagster.core.search.scope.restricting import restricted
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.settings.graph_search import GraphSearchSettings
+from support.traces import column, fact, section_told
 
 COUNT = get_tokenizer("o200k_base").count
 OWNER = "Who owns Mill House?"
@@ -33,10 +35,10 @@ OWNER = "Who owns Mill House?"
 OF_IRON = {("Otto Brand", "founded", "Iron Works"), ("Coal Fund", "financed", "Iron Works")}
 
 
-def asked(
-    index: IndexSnapshot, question: str, graph_options: GraphOptions | None = None, **more: Any
-) -> Asked:
-    options = {"graph": graph_options or GraphOptions(), **more.pop("options", {})}
+def search(
+    index: IndexSnapshot, question: str, graph_options: GraphSearchSettings | None = None, **more: Any
+) -> Search:
+    options = {"graph": graph_options or GraphSearchSettings(), **more.pop("options", {})}
     engines = {"answerer": ExtractiveAnswerer(shared_static()), "embedder": CorpusEmbedder(shared_static())}
     return asked_of(
         index,
@@ -49,13 +51,13 @@ def asked(
     )
 
 
-def answer(index: IndexSnapshot, question: str, *options: GraphOptions, **more: Any) -> Answer:
-    return graph(asked(index, question, *options, **more))
+def answer(index: IndexSnapshot, question: str, *options: GraphSearchSettings, **more: Any) -> Answer:
+    return graph(search(index, question, *options, **more))
 
 
 def brought(found: Answer) -> set[tuple[str, str, str]]:
-    assert found.graph
-    return {(one.head, one.relation, one.tail) for one in found.graph.brought_in}
+    section = found.section("Brought in")
+    return {(head, relation, tail) for head, relation, tail, _ in section.rows} if section else set()
 
 
 @pytest.mark.parametrize(
@@ -80,45 +82,40 @@ def test_the_rule_counts_names_and_cues_and_gives_its_reason(
 
 def test_a_fact_is_found_at_its_node_and_cited_with_its_words() -> None:
     found = answer(small_index(bridged=False), OWNER)
-    assert found.graph
-    assert (found.graph.route, found.level) == ("local", 0)
+    assert (fact(found, "Route through the graph", "route"), found.level) == ("local", 0)
     assert "**Anna Velm** owns Mill House since the flood. [1]" in found.text
     first, *_ = found.sources
     assert (first.kind, first.record_id) == ("relationship", "r0")
     assert first.evidence
     assert first.evidence.quotation == STATED[0][-1]
     assert {use.record_id for use in found.context} == {"e Mill House", "r0", "r1"}
-    assert found.graph.boundary == "this index has no context nodes"
+    assert fact(found, "Route through the graph", "context nodes") == "this index has no context nodes"
     assert all(part in (found.why or "") for part in ("local: it names Mill House", "around over the tables"))
 
 
 def test_the_relation_that_is_named_comes_first() -> None:
     found = answer(small_index(bridged=False), "Which guild repaired Mill House?")
-    assert found.graph
-    assert [one.template for one in found.graph.queries] == ["by_relation", "around"]
-    assert [one.rows for one in found.graph.queries] == [1, 2]
+    assert column(found, "Queries", "made by") == ["template by_relation", "template around"]
+    assert column(found, "Queries", "rows") == [1, 2]
     facts = [use.record_id for use in found.context if use.kind == "relationship"]
     assert facts == ["r1", "r0"]
 
 
 def test_two_nodes_without_an_edge_are_joined_by_the_shortest_path() -> None:
     found = answer(small_index(bridged=False), "How is Anna Velm connected to River Guild?")
-    assert found.graph
-    path = found.graph.queries[-1]
-    assert (path.template, path.rows) == ("path", 1)
+    queries = section_told(found, "Queries")
+    assert (queries.column("made by")[-1], queries.column("rows")[-1]) == ("template path", 1)
     assert {use.record_id for use in found.context} >= {"r0", "r1", "e Mill House"}
 
 
 def test_what_is_asked_of_a_node_itself_is_looked_up() -> None:
     found = answer(small_index(bridged=False), "What is Town Choir?")
-    assert found.graph
-    assert found.graph.queries[0].template == "attributes"
+    assert column(found, "Queries", "made by")[0] == "template attributes"
 
 
 def test_members_of_a_community_are_listed() -> None:
     found = answer(small_index(bridged=False), "Who is in the community of Ida Noor?")
-    assert found.graph
-    assert found.graph.queries[0].template == "members"
+    assert column(found, "Queries", "made by")[0] == "template members"
     assert {use.title for use in found.context if use.kind == "entity"} == {
         "Ida Noor",
         "Town Choir",
@@ -129,19 +126,18 @@ def test_members_of_a_community_are_listed() -> None:
 def test_context_nodes_bring_in_facts_of_their_home() -> None:
     index = small_index()
     found = answer(index, OWNER)
-    assert found.graph
-    assert [one.title for one in found.graph.context_nodes] == ["Otto Brand"]
+    assert column(found, "Context nodes", "context node") == ["Otto Brand"]
     assert brought(found) == OF_IRON
     assert {use.record_id for use in found.context} >= {"r2", "r3"}
     assert "1 context node brought in 2 relationships" in (found.why or "")
-    similar = [one.similarity for one in found.graph.brought_in]
+    similar = column(found, "Brought in", "similarity")
     assert similar == sorted(similar, reverse=True)
-    without = answer(index, OWNER, GraphOptions(propagation=False))
-    assert without.graph
-    assert (without.graph.brought_in, without.graph.boundary) == ((), "search.graph.propagation is off")
+    without = answer(index, OWNER, GraphSearchSettings(propagation=False))
+    assert not without.section("Brought in")
+    assert fact(without, "Route through the graph", "context nodes") == "search.graph.propagation is off"
     assert not {"r2", "r3"} & {use.record_id for use in without.context}
-    (one,) = answer(index, OWNER, GraphOptions(brought_in=1)).graph.brought_in  # type: ignore[union-attr]
-    assert one.similarity == similar[0]
+    fewer = answer(index, OWNER, GraphSearchSettings(brought_in=1))
+    assert column(fewer, "Brought in", "similarity") == similar[:1]
 
 
 def test_an_entity_that_is_a_context_node_leads_to_the_community_it_resembles() -> None:
@@ -152,16 +148,15 @@ def test_an_entity_that_is_a_context_node_leads_to_the_community_it_resembles() 
 def test_context_nodes_of_other_communities_lead_nowhere() -> None:
     elsewhere = {**BRIDGE, "community_id": "k-choir"}
     found = answer(with_bridges(small_index(), elsewhere), OWNER)
-    assert found.graph
-    assert (found.graph.brought_in, found.graph.context_nodes) == ((), ())
-    assert found.graph.boundary == "no context node leads on from there"
+    assert not found.section("Brought in")
+    assert not found.section("Context nodes")
+    assert fact(found, "Route through the graph", "context nodes") == "no context node leads on from there"
 
 
 def test_without_vectors_the_strongest_edges_are_brought_in() -> None:
     found = answer(small_index(with_vectors=False), OWNER)
     assert brought(found) == OF_IRON
-    assert found.graph
-    assert {one.similarity for one in found.graph.brought_in} == {None}
+    assert set(column(found, "Brought in", "similarity")) == {None}
 
 
 def test_vectors_of_context_nodes_alone_serve_where_there_are_no_others() -> None:
@@ -169,20 +164,20 @@ def test_vectors_of_context_nodes_alone_serve_where_there_are_no_others() -> Non
     assert whole.entity_vectors is not None
     own = whole.entity_vectors.filter(entity_id="e Otto Brand")
     found = answer(replace(whole, entity_vectors=None, context_vectors=own), OWNER)
-    assert found.graph
-    assert all(isinstance(one.similarity, float) for one in found.graph.brought_in)
+    similar = column(found, "Brought in", "similarity")
+    assert similar
+    assert all(isinstance(one, float) for one in similar)
 
 
 def test_a_broad_question_without_names_reads_the_nearest_summaries() -> None:
     found = answer(
-        small_index(), "What are the main events around choirs and singing?", GraphOptions(summaries=1)
+        small_index(), "What are the main events around choirs and singing?", GraphSearchSettings(summaries=1)
     )
-    assert found.graph
-    assert found.graph.route == "global"
-    assert [one.community_id for one in found.graph.communities] == ["k-choir"]
+    assert fact(found, "Route through the graph", "route") == "global"
+    assert section_told(found, "Communities").ids("community") == ["k-choir"]
     assert [use.kind for use in found.context] == ["report"]
     mill = answer(
-        small_index(), "What are the main events around mills and floods?", GraphOptions(summaries=1)
+        small_index(), "What are the main events around mills and floods?", GraphSearchSettings(summaries=1)
     )
     assert [use.record_id for use in mill.context if use.kind == "report"] == ["k-mill"]
     assert brought(mill) == OF_IRON
@@ -190,11 +185,10 @@ def test_a_broad_question_without_names_reads_the_nearest_summaries() -> None:
 
 def test_a_broad_question_about_a_node_stays_in_the_communities_found() -> None:
     question = "What are the main events in the history of Mill House?"
-    found = answer(small_index(bridged=False), question, GraphOptions(summaries=1))
-    assert found.graph
-    assert found.graph.route == "hybrid"
-    (query,) = found.graph.queries
-    assert set(query.parameters["within"]) == {"e Anna Velm", "e Mill House", "e River Guild"}
+    found = answer(small_index(bridged=False), question, GraphSearchSettings(summaries=1))
+    assert fact(found, "Route through the graph", "route") == "hybrid"
+    (values,) = column(found, "Queries", "values")
+    assert set(json.loads(values)["within"]) == {"e Anna Velm", "e Mill House", "e River Guild"}
     assert {use.record_id for use in found.context if use.kind == "relationship"} == {"r0", "r1"}
 
 
@@ -217,23 +211,24 @@ def test_a_model_may_choose_both_without_names_and_then_all_edges_of_the_part_ar
     found = answer(
         small_index(bridged=False),
         "What happened by the weir?",
-        GraphOptions(summaries=1),
+        GraphSearchSettings(summaries=1),
         options={"routing": "model"},
         graph_router=router,
     )
-    assert found.graph
-    assert (found.graph.route, found.graph.by) == ("hybrid", "model")
+    assert (
+        fact(found, "Route through the graph", "route"),
+        fact(found, "Route through the graph", "chosen by"),
+    ) == ("hybrid", "model")
     assert router.offered == ["global", "hybrid"]
-    assert [one.template for one in found.graph.queries] == ["inside"]
+    assert column(found, "Queries", "made by") == ["template inside"]
     assert {use.record_id for use in found.context} == {"r2", "r3"}
 
 
 def test_a_reply_of_no_use_means_both_and_is_told() -> None:
     found = answer(small_index(), OWNER, options={"routing": "model"}, graph_router=Chooses(None))
-    assert found.graph
-    assert found.graph.route == "hybrid"
+    assert fact(found, "Route through the graph", "route") == "hybrid"
     assert found.problems == ("route: it was no JSON",)
-    assert (found.trace[0].task, found.trace[0].used) == ("route", False)
+    assert (found.steps[0].task, found.steps[0].used) == ("route", False)
 
 
 def test_nothing_to_look_for_is_refused_with_the_reason() -> None:
@@ -243,7 +238,7 @@ def test_nothing_to_look_for_is_refused_with_the_reason() -> None:
     assert found.refused
     assert "there is no report of C0 to be read" in (found.why or "")
     assert not found.context
-    assert answer(bare, "Give an overview of Mill House").graph.route == "local"  # type: ignore[union-attr]
+    assert fact(answer(bare, "Give an overview of Mill House"), "Route through the graph", "route") == "local"
 
 
 def test_a_level_that_is_not_there_is_an_error() -> None:
@@ -297,24 +292,23 @@ def test_smoothing_is_the_weighted_mean_of_the_neighbours(seed: int) -> None:
 def test_likeness_needs_vectors_of_the_embedder_that_asks() -> None:
     index = small_index()
     pairs = [("e Otto Brand", "e Iron Works"), ("e Ida Noor", "e Town Choir")]
-    iron, choir = likeness(asked(index, "Who founded the iron works?"), pairs)  # type: ignore[misc]
+    iron, choir = likeness(search(index, "Who founded the iron works?"), pairs)  # type: ignore[misc]
     assert iron > choir
     assert index.entity_vectors is not None
     other = replace(index, entity_vectors=index.entity_vectors.with_columns(embedder=pl.lit("another")))
-    assert likeness(asked(other, "Who founded the iron works?"), pairs) is None
+    assert likeness(search(other, "Who founded the iron works?"), pairs) is None
 
 
 def test_a_path_that_leaves_the_part_is_not_followed() -> None:
     question = "Describe how Anna Velm is connected to Otto Brand"
     bridging = {**BRIDGE, "entity_id": "e Ida Noor", "home_id": "k-choir"}
     found = answer(
-        with_bridges(small_index(), bridging), question, GraphOptions(summaries=1, propagation=False)
+        with_bridges(small_index(), bridging), question, GraphSearchSettings(summaries=1, propagation=False)
     )
-    assert found.graph
-    assert found.graph.route == "hybrid"
+    assert fact(found, "Route through the graph", "route") == "hybrid"
     part = {
         "e Ida Noor",
-        *(f"e {one}" for k in found.graph.communities for one in COMMUNITIES[k.community_id]),
+        *(f"e {one}" for k in section_told(found, "Communities").ids("community") for one in COMMUNITIES[k]),
     }
     ends = {
         f"e {end}" for use in found.context if use.kind == "relationship" for end in use.title.split(" — ")
@@ -327,5 +321,4 @@ def test_a_label_that_says_nothing_is_no_relation_that_is_named() -> None:
     assert index.triples is not None
     vague = replace(index, triples=index.triples.with_columns(relation=pl.lit("related_to")))
     found = answer(vague, "What is Mill House related to?")
-    assert found.graph
-    assert "by_relation" not in [one.template for one in found.graph.queries]
+    assert "template by_relation" not in column(found, "Queries", "made by")

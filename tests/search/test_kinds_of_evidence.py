@@ -11,7 +11,7 @@ from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer
 from graphrag_dagster.core.search.context.answer import Answer, Source
 from graphrag_dagster.core.search.context.citing import CitedText, cite
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.local_units import LocalUnits
+from graphrag_dagster.core.search.context.local_rows import LocalUnits
 from graphrag_dagster.core.search.records import AnswerRows
 from graphrag_dagster.core.text.evidence import Triple, Words
 from graphrag_dagster.core.text.passages import Passage

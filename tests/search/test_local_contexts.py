@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.local_units import LocalContext
+from graphrag_dagster.core.search.context.local_rows import LocalContext
 from graphrag_dagster.core.search.methods.local import Ranked, local_context
-from graphrag_dagster.core.search.options import Shares
+from graphrag_dagster.settings import LocalShares
 from search.index_frames import filled, index_of
 
 SENTENCES = [f"Ship number {n} left the quay of Skarnes with {n} tonnes of salt." for n in range(10, 30)]
@@ -51,7 +51,7 @@ def snapshot(text: str, spans: list[tuple[int, int]], described: str = "", tied:
 
 def context(index: IndexSnapshot, order: list[int], limit: int = 4000) -> LocalContext:
     ranked = Ranked([f"u{n}" for n in order], ["e", "f"])
-    return local_context(index, ranked, count=len, limit=limit, shares=Shares())
+    return local_context(index, ranked, count=len, limit=limit, shares=LocalShares())
 
 
 def texts(made: LocalContext, kind: str) -> list[str]:

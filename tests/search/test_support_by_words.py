@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.catalogue.support import VERDICTS
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.supporting import Cited, SupportOf
-from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.core.search.support.comparing import MEASURES
 from graphrag_dagster.core.search.support.weights import PARTLY, SUPPORTED, WEIGHTS
 from support.altered import altered, sentences_of, told_otherwise

@@ -18,7 +18,8 @@ from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.search.context.answer import Answer, Source
 from graphrag_dagster.core.search.context.queries import Query
 from graphrag_dagster.core.search.filters import Filters
-from graphrag_dagster.core.search.ways import way_of
+from graphrag_dagster.core.search.question import Question
+from graphrag_dagster.core.search.searcher import way_of
 from graphrag_dagster.core.text.evidence import Row, Triple, Words
 from graphrag_dagster.core.text.passages import Passage
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
@@ -54,28 +55,18 @@ class FaultyIndex:
     version: str
     library: "FaultyLibrary"
 
-    def ask(
-        self,
-        question: str,
-        *,
-        method: str | None = None,
-        level: str | None = None,
-        history: Sequence[tuple[str, str]] = (),
-        response_type: str | None = None,
-        general_knowledge: bool | None = None,
-        filters: Filters | None = None,
-        listen: Callable[[str], None] | None = None,
-    ) -> Answer:
+    def answer(self, question: Question, listen: Callable[[str], None] | None = None) -> Answer:
         plan = self.library
-        plan.asked.append((question, method, level, tuple(history)))
-        plan.wished.append((response_type, general_knowledge))
-        plan.filters.append(filters)
-        if not question.strip():
+        turns = tuple((turn.question, turn.answer) for turn in question.history)
+        plan.asked.append((question.text, question.method, question.level, turns))
+        plan.wished.append((question.response_type, question.general_knowledge))
+        plan.filters.append(question.filters)
+        if not question.text.strip():
             raise QuestionError("ask a question with words in it")
-        if method:
-            way_of(method)
-        AnswerForm.checked(response_type, bool(general_knowledge))
-        if level == "C9":
+        if question.method:
+            way_of(question.method)
+        AnswerForm.checked(question.response_type, bool(question.general_knowledge))
+        if question.level == "C9":
             raise QuestionError("there is no level C9; there are: C0, C1")
         plan.running += 1
         try:
@@ -91,8 +82,8 @@ class FaultyIndex:
         finally:
             plan.running -= 1
         return Answer(
-            question,
-            method or "local",
+            question.text,
+            question.method or "local",
             None,
             TEXT,
             "llm",

@@ -6,7 +6,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.resolution.frames import resolve_corpus
 from graphrag_dagster.core.resolution.people import Decisions
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.resources.warehouse import Warehouse
 
 #: Names with their types by path; what follows a # tells documents of one file apart.

@@ -96,7 +96,7 @@ def options_hash(session: Session, filters: Filters = ALL) -> str:
         "options",
         told,
         settings.engine_of("paths"),
-        settings.paths.recipe(settings.paths.answering),
+        settings.paths.asked,
         *deciding_models(settings, _SECTIONS),
         reranker.name if reranker else "",
         json.dumps(filters.to_dict()),

@@ -1,7 +1,6 @@
 """``graphrag-dagster ask`` and ``trace``."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,11 +13,9 @@ from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
 from graphrag_dagster.cli.output.progress import progress_on
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
 from graphrag_dagster.core.progress import listening
-from graphrag_dagster.core.search.context.answer import Answer, ContextUse, Source, Statement
-from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.context.answer import Answer, ContextUse, Section, Source, Statement, Value
 from graphrag_dagster.core.search.filters import Filters
-from graphrag_dagster.core.search.reranking.reordering import Reranked
-from graphrag_dagster.core.search.retrieval.linked import LinkedName
+from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.core.text.evidence import Row, Written
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import QuestionError
@@ -33,18 +30,6 @@ _NOTHING_NEAR = (
     "no model was asked: no sentence that was read is near enough to the question; one that uses the "
     "documents' own words and names is likelier to find some"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, and what was said of how to answer it; None stands for the corpus's settings."""
-
-    question: str
-    method: str | None = None
-    level: str | None = None
-    response_type: str | None = None
-    general_knowledge: bool | None = None
-    filters: Filters | None = None
 
 
 def filters_of(
@@ -73,7 +58,7 @@ def filters_of(
     )
 
 
-def ask_corpus(name: str, asked: Asked, *, as_json: bool, tree: bool = False) -> None:
+def ask_corpus(name: str, question: Question, *, as_json: bool, tree: bool = False) -> None:
     """Answer the question, and print the answer with its sources, as JSON, or as the tree of its making.
 
     A model's answer is printed as it comes where the output is a terminal.
@@ -81,19 +66,11 @@ def ask_corpus(name: str, asked: Asked, *, as_json: bool, tree: bool = False) ->
     Raises:
         GraphragError: what is wrong, and the mend.
     """
-    checked(asked.question)
+    question = question.checked()
     index = Index.open(name)
     with progress_on(ERR) as shown, listening(shown):
         stream = _Stream(shown.stop) if OUT.is_terminal and not as_json and not tree else None
-        answer = index.ask(
-            asked.question,
-            method=asked.method,
-            level=asked.level,
-            response_type=asked.response_type,
-            general_knowledge=asked.general_knowledge,
-            filters=asked.filters,
-            listen=stream,
-        )
+        answer = index.answer(question, stream)
     if as_json:
         print_json(answer.to_dict())
     elif tree:
@@ -205,24 +182,8 @@ def answer_tree(answer: Answer) -> Tree:
         tree.add(escape(answer.why))
     if answer.query:
         tree.add("query").add(escape(answer.query.shown))
-    if answer.linked:
-        names = tree.add("names in the question")
-        for name in answer.linked:
-            names.add(_linked(name))
-    for one in answer.reranked:
-        _add_moves(tree, one, answer.context)
-    if answer.coterag:
-        from graphrag_dagster.cli.output.coterag_tree import add_coterag
-
-        add_coterag(tree, answer.coterag)
-    if answer.graph:
-        from graphrag_dagster.cli.output.graph_tree import add_graph
-
-        add_graph(tree, answer.graph)
-    if answer.paths:
-        from graphrag_dagster.cli.output.path_tree import add_paths
-
-        add_paths(tree, answer.paths)
+    for one in answer.trace:
+        _add_section(tree, one)
     _add_steps(tree, answer)
     said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")
     by_number = {source.number: source for source in answer.sources}
@@ -234,7 +195,7 @@ def answer_tree(answer: Answer) -> Tree:
 
 def _add_steps(tree: Tree, answer: Answer) -> None:
     calls = tree.add(counted(answer.calls, "step"))
-    for call in answer.trace:
+    for call in answer.steps:
         score = "" if call.score is None else f", score {call.score}"
         used = "" if call.used else ", not used"
         calls.add(f"{call.task}: {escape(call.about)}, {call.tokens:,} tokens{score}{used}")
@@ -253,15 +214,33 @@ def _add_context(tree: Tree, context: Sequence[ContextUse]) -> None:
         branch.add(f"… {len(context) - _ROWS_SHOWN} more: see ask --json")
 
 
-def _add_moves(tree: Tree, reranked: Reranked, context: Sequence[ContextUse]) -> None:
-    """Add the rows of the context that stood elsewhere before; the ranks are those of all text units."""
-    titles = {use.record_id: use.title for use in context}
-    shown = [one for one in reranked.moved if one.text_unit_id in titles][:_ROWS_SHOWN]
-    branch = tree.add(escape(f"reranked by {reranked.reranker} for “{_shortened(reranked.question)}”"))
-    for one in shown:
-        branch.add(f"{one.before} → {one.after} “{escape(titles[one.text_unit_id])}”")
-    if len(reranked.moved) > len(shown):
-        branch.add(f"… {len(reranked.moved) - len(shown)} more: see ask --json")
+def _add_section(tree: Tree, section: Section) -> None:
+    """Add a section of the trace: facts where it has one row, else its rows with what is said of each."""
+    branch = tree.add(escape(section.title))
+    if len(section.rows) == 1:
+        for name, value in zip(section.columns, section.rows[0], strict=True):
+            if value not in {None, ""}:
+                branch.add(f"[dim]{escape(name)}:[/] {escape(_value(value))}")
+        return
+    for first, *others in section.rows[:_ROWS_SHOWN]:
+        told = zip(section.columns[1:], others, strict=True)
+        more = ", ".join(
+            f"{name} {_value(value)}" for name, value in told if value is not None and value != ""
+        )
+        branch.add(f"{escape(_value(first))} [dim]{escape(more)}[/]")
+    if len(section.rows) > _ROWS_SHOWN:
+        branch.add(f"… {len(section.rows) - _ROWS_SHOWN} more: see ask --json")
+
+
+def _value(value: Value) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:.3f}"
+    return "–" if value is None else value
 
 
 def _supported(statement: Statement) -> str:
@@ -270,16 +249,6 @@ def _supported(statement: Statement) -> str:
     if statement.verdict in _DOUBTFUL:
         return f"[yellow]{_DOUBTFUL[statement.verdict]}[/] [dim]{escape(statement.reason)}[/]"
     return f"[dim]supported{'' if statement.score is None else f' {statement.score:.2f}'}[/]"
-
-
-def _linked(name: LinkedName) -> str:
-    reason = f"; {escape(name.reason)}" if name.reason else ""
-    if name.title is None:
-        return f"“{escape(name.text)}” not linked{reason}"
-    what = "" if name.entity_id else " (a document)"
-    doubt = "" if name.named else ", not taken for named"
-    sure = f"{name.how}, sure {name.sure:.2f}, weight {name.weight:.2f}{doubt}{reason}"
-    return f"“{escape(name.text)}” → {escape(name.title)}{what} [dim]{sure}[/]"
 
 
 def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:

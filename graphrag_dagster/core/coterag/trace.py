@@ -1,8 +1,7 @@
 """What was done for an answer, whole enough to be checked and to be shown."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from graphrag_dagster.core.coterag.matching import CommunityMatch
 from graphrag_dagster.core.coterag.options import Thresholds, Trigger
@@ -129,7 +128,3 @@ class Trace:
     def only_by_fallback(self) -> tuple[str, ...]:
         """Ids of the text units that the preserved store alone gave."""
         return tuple(chunk.text_unit_id for one in self.rounds for chunk in one.chunks)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for JSON."""
-        return {**asdict(self), "only_by_fallback": list(self.only_by_fallback)}

@@ -13,8 +13,8 @@ from pydantic import (
     model_validator,
 )
 
-from graphrag_dagster.core.text.names import normalise
 from graphrag_dagster.core.text.relations import relation_label
+from graphrag_dagster.core.text.similarity import normalise
 
 #: Most examples of a kind, and most records of one kind in an example.
 MOST_EXAMPLES, _MOST_RECORDS = 8, 40

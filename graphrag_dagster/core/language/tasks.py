@@ -60,7 +60,7 @@ class Items(Generic[T]):
 class EntityInstance:
     """One mention record of an entity, as one round on one text unit gave it.
 
-    ``name`` is the normalised name (:func:`graphrag_dagster.core.text.names.normalise`), ``surface``
+    ``name`` is the normalised name (:func:`graphrag_dagster.core.text.similarity.normalise`), ``surface``
     the words as written or as the model spelled them; ``spans`` say where the name stands in the unit
     (empty when the model gave a name that the text does not contain).
     """

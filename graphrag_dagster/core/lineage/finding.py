@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.errors import QuestionError
 
 _NEAR, _LEAST_PREFIX = 5, 4

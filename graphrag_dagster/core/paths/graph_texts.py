@@ -1,6 +1,7 @@
 """Many texts as one block of bytes, of which any can be read without reading the others."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import overload
 
@@ -11,16 +12,20 @@ Block = NDArray[np.uint8]
 Starts = NDArray[np.int64]
 
 
+@dataclass(eq=False, repr=False)
 class Texts(Sequence[str]):
     """Texts, read from a block of UTF-8 bytes that may lie in a file.
 
-    Args:
+    Attributes:
         block: their bytes, one behind the other.
         starts: where each begins, and where the last ends [n + 1].
     """
 
-    def __init__(self, block: Block, starts: Starts) -> None:
-        self.block, self.starts = np.asarray(block), np.asarray(starts)
+    block: Block
+    starts: Starts
+
+    def __post_init__(self) -> None:
+        self.block, self.starts = np.asarray(self.block), np.asarray(self.starts)
         # Which read single texts several times as fast as the arrays do.
         self._bytes, self._begins = self.block.data, self.starts.data
 

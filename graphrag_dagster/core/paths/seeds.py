@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.paths.store import Longs, PathStore
 from graphrag_dagster.core.ranks import cosines
+from graphrag_dagster.core.search.retrieval.lexical import WordRarity
 from graphrag_dagster.core.search.retrieval.linking import Link, NameLinker
 from graphrag_dagster.core.search.retrieval.name_index import NameIndex
-from graphrag_dagster.core.search.retrieval.rarity import WordRarity
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.core.text.english_words import STOP_WORDS
 

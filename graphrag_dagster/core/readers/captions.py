@@ -9,7 +9,7 @@ from itertools import pairwise
 from graphrag_dagster.core.files.decoding import Decoded, decode
 from graphrag_dagster.core.files.records import Places, Reading, Record, Source, clean, lines_of
 from graphrag_dagster.core.readers.speech import Message, lines_of_speech
-from graphrag_dagster.core.text.turns import speaker_before
+from graphrag_dagster.core.text.lines import speaker_before
 
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{2})(?:[.,](\d{1,3}))?"
 _TIMES = re.compile(rf"[ \t]*{_TIME}[ \t]*-->[ \t]*{_TIME}")

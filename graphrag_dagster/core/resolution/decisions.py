@@ -12,7 +12,7 @@ from graphrag_dagster.core.resolution.pairs.scoring import ScoredPair
 from graphrag_dagster.core.resolution.pairs.weights import ASK
 from graphrag_dagster.core.resolution.people import Decisions, Links, Word
 from graphrag_dagster.core.resolution.scopes import Names
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 
 Verdict = Literal["merge", "ask", "apart"]
 

@@ -15,8 +15,8 @@ from graphrag_dagster.core.resolution.pairs.comparing import Comparing, Earlier,
 from graphrag_dagster.core.resolution.people import Decisions, Word
 from graphrag_dagster.core.resolution.resolving import Judge, Resolution, resolve
 from graphrag_dagster.core.resolution.scopes import Mention
-from graphrag_dagster.core.text.names import normalise
 from graphrag_dagster.core.text.sentences import sentence_spans
+from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.tables import ALIASES, CANDIDATES, DECISIONS
 
 _OF_DOCUMENT = ["document_id", "name"]

@@ -14,7 +14,7 @@ from typing import Final
 
 from graphrag_dagster.core.language.extractive.names.wordlists import FEMALE_NAMES, MALE_NAMES
 from graphrag_dagster.core.resolution.pairs.parsing import Kind, kind_of, parsed
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 
 #: A name and its type.
 Name = tuple[str, str]

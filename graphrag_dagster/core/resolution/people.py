@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Literal
 
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.errors import SettingsError
 
 

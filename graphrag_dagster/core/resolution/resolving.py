@@ -26,7 +26,7 @@ from graphrag_dagster.core.resolution.scopes import (
     places_in_document,
     places_in_documents,
 )
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 
 #: A document, a name as written there, and its type.
 Spelling = tuple[str, str, str]

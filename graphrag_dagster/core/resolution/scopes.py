@@ -12,7 +12,7 @@ from graphrag_dagster.core.resolution.pairs.definitions import Definition, by_pa
 from graphrag_dagster.core.resolution.pairs.features import Pair, Scope
 from graphrag_dagster.core.resolution.pairs.parsing import kind_of, parsed
 from graphrag_dagster.core.resolution.people import Links
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 
 #: A document, and the number of a sentence in it.
 Place = tuple[str, int]

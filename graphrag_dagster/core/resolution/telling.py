@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from graphrag_dagster.core.resolution.namesakes import TELL
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 
 
 @dataclass(frozen=True, slots=True)

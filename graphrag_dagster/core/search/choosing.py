@@ -8,14 +8,14 @@ import polars as pl
 from graphrag_dagster.catalogue.tasks import ROUTER
 from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL, SOURCES, TABLES
 from graphrag_dagster.core.language.routing import Routed
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.finding import linked, telling_route, with_history
+from graphrag_dagster.core.search.finding import NAMES, linked, named_in, telling_route, with_history
 from graphrag_dagster.core.search.methods.sql.recognising import fits
-from graphrag_dagster.core.search.retrieval.linked import LinkedName
+from graphrag_dagster.core.search.question import Search
+from graphrag_dagster.core.search.retrieval.linking import LinkedName
 from graphrag_dagster.core.search.routing import cues, probability_of_local, weightiest
-from graphrag_dagster.core.search.ways import answered, in_way
+from graphrag_dagster.core.search.searcher import answered, in_way
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import QuestionError
 
@@ -64,93 +64,94 @@ class Choice:
         return telling_route(made, self.routed, "no way")
 
 
-def answer(asked: Asked) -> Answer:
+def answer(search: Search) -> Answer:
     """Answer a question in the way that suits it; in the other where that gives nothing and is near.
 
     Raises:
         QuestionError: the question lacks what that way needs.
     """
-    names = linked(asked)
-    choice = choose(asked, names)
-    made = answered(in_way(asked, choice.method))
+    names = linked(search)
+    choice = choose(search, names)
+    made = answered(in_way(search, choice.method))
     why = choice.why
-    if made.refused and choice.likely < _SURE and (other := _other_than(asked, choice)):
+    if made.refused and choice.likely < _SURE and (other := _other_than(search, choice)):
         why = f"{why}; it found nothing, so {other.method} was tried"
         made = other if not other.refused else made
-    told = replace(made, why="; ".join(filter(None, (why, made.why))), linked=made.linked or names)
+    trace = made.trace if made.section(NAMES) else (*named_in(names), *made.trace)
+    told = replace(made, why="; ".join(filter(None, (why, made.why))), trace=trace)
     return choice.told_in(told)
 
 
-def choose(asked: Asked, linked_names: Sequence[LinkedName]) -> Choice:
+def choose(search: Search, linked_names: Sequence[LinkedName]) -> Choice:
     """Choose between the surroundings of what a question names, the reports of the corpus, and its tables.
 
     Args:
-        asked: the question.
+        search: the question.
         linked_names: what in it looks like a name, and what each was taken for.
     """
-    if (counted_by := _by_query(asked)) is not None:
+    if (counted_by := _by_query(search)) is not None:
         return counted_by
     named = sorted((one for one in linked_names if one.named and one.entity_id), key=lambda one: -one.sure)
-    open_ways = _open_ways(asked)
+    open_ways = _open_ways(search)
     if len(open_ways) < 2:
-        return _by_rules(asked, named)
-    router = asked.engines.task(ROUTER)
+        return _by_rules(search, named)
+    router = search.engines.task(ROUTER)
     if router is None:
-        chosen = _by_rules(asked, named)
+        chosen = _by_rules(search, named)
         return replace(chosen, why=f"the engine asks no model, so that rules chose; {chosen.why}")
     titles = list(dict.fromkeys(one.title or one.text for one in named))
-    routed = router.route(asked.question, {one: _FOR[one] for one in open_ways}, titles)
+    routed = router.route(search.question.text, {one: _FOR[one] for one in open_ways}, titles)
     if routed.way is None:
-        chosen = _by_rules(asked, named)
+        chosen = _by_rules(search, named)
         return replace(
             chosen, why=f"no usable reply of the model, so that rules chose; {chosen.why}", routed=routed
         )
     chosen = Choice(routed.way, 0.5, f"{routed.way}: {routed.reason} (a model chose)")
-    if routed.way == GLOBAL and asked.index.restricted:
-        chosen = _without_reports(asked) or chosen
+    if routed.way == GLOBAL and search.index.restricted:
+        chosen = _without_reports(search) or chosen
     return replace(chosen, routed=routed)
 
 
-def _open_ways(asked: Asked) -> list[str]:
+def _open_ways(search: Search) -> list[str]:
     """The ways that the corpus can answer by, for a model to choose from; none where rules are to choose."""
-    if asked.options.routing == "rules" or asked.history or asked.favour.names_documents:
+    if search.options.routing == "rules" or search.question.history or search.favour.names_documents:
         return []
-    index = asked.index
+    index = search.index
     reported = index.restricted or not index.reports.is_empty()
-    queried = asked.options.sql == "model" and index.queries is not None and not index.restricted
+    queried = search.options.sql == "model" and index.queries is not None and not index.restricted
     return [LOCAL, *([GLOBAL] if reported else []), *([TABLES] if queried else [])]
 
 
-def _by_rules(asked: Asked, named: Sequence[LinkedName]) -> Choice:
+def _by_rules(search: Search, named: Sequence[LinkedName]) -> Choice:
     """Choose by the cues of a question; ``named`` are its names that are linked to entities, surest first."""
-    if asked.index.reports.is_empty() and not asked.index.restricted:
+    if search.index.reports.is_empty() and not search.index.restricted:
         return Choice(LOCAL, 1.0, f"{LOCAL}: this corpus has no community reports")
-    found = cues_of(asked, [one.text for one in named])
+    found = cues_of(search, [one.text for one in named])
     local = probability_of_local(found)
-    if local < 0.5 and asked.history:
+    if local < 0.5 and search.question.history:
         return Choice(LOCAL, 1 - local, f"{LOCAL}: the question goes on from a conversation")
-    if local < 0.5 and asked.favour.names_documents:
+    if local < 0.5 and search.favour.names_documents:
         return Choice(LOCAL, 1.0, f"{LOCAL}: the question names documents or their period")
-    if local < 0.5 and asked.index.restricted and (instead := _without_reports(asked)):
+    if local < 0.5 and search.index.restricted and (instead := _without_reports(search)):
         return instead
     method, sign = (LOCAL, 1) if local >= 0.5 else (GLOBAL, -1)
     reasons = _reasons(found, sign, list(dict.fromkeys(one.title or one.text for one in named)))
     return Choice(method, max(local, 1 - local), f"{method}: {reasons} (rules chose)")
 
 
-def _by_query(asked: Asked) -> Choice | None:
+def _by_query(search: Search) -> Choice | None:
     """Choose the tables for what a query answers without a guess; they know of no restriction."""
-    if asked.index.queries is None or asked.index.restricted or asked.history:
+    if search.index.queries is None or search.index.restricted or search.question.history:
         return None
-    fit = fits(asked.question, asked.index)
+    fit = fits(search.question.text, search.index)
     if fit.recognised is None or fit.score < 1:
         return None
     return Choice(TABLES, 1.0, f"{TABLES}: a query over the tables answers it")
 
 
-def _without_reports(asked: Asked) -> Choice | None:
+def _without_reports(search: Search) -> Choice | None:
     """Choose for a question about the whole of a restriction whose reports leave most of it out."""
-    index, options = asked.index, asked.options
+    index, options = search.index, search.options
     if index.once(_reported, options.level) >= 0.5:
         return None
     why = f"the reports of C{options.level} from these documents alone cover less than half of them"
@@ -168,21 +169,21 @@ def _reported(index: IndexSnapshot, level: int) -> float:
     return units.drop_nulls().n_unique() / max(len(index.text_chunks), 1)
 
 
-def cues_of(asked: Asked, names: Sequence[str]) -> dict[str, float]:
+def cues_of(search: Search, names: Sequence[str]) -> dict[str, float]:
     """Return the cues of a question by which a way is chosen.
 
     Args:
-        asked: the question.
+        search: the question.
         names: the names in it that are linked to entities.
     """
-    nearest = asked.retriever.units(with_history(asked), None, "lexical", most=_NEAREST)
-    texts = [asked.index.passages[one].text for one in nearest.ids]
-    return cues(asked.question, names, texts, asked.retriever.rarity.of)
+    nearest = search.retriever.units(with_history(search), None, "lexical", most=_NEAREST)
+    texts = [search.index.passages[one].text for one in nearest.ids]
+    return cues(search.question.text, names, texts, search.retriever.rarity.of)
 
 
-def _other_than(asked: Asked, choice: Choice) -> Answer | None:
+def _other_than(search: Search, choice: Choice) -> Answer | None:
     try:
-        return answered(in_way(asked, GLOBAL if choice.method == LOCAL else LOCAL))
+        return answered(in_way(search, GLOBAL if choice.method == LOCAL else LOCAL))
     except QuestionError:
         return None
 

@@ -8,44 +8,45 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.language.routing import Routed
 from graphrag_dagster.core.ranks import Scores, cosines
-from graphrag_dagster.core.search.asked import Asked, retriever_of
-from graphrag_dagster.core.search.context.answer import Answer, Call
+from graphrag_dagster.core.search.context.answer import Answer, Call, Section, entity, section, text_unit
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.passage_vectors import PassageVectors
-from graphrag_dagster.core.search.reranking.port import Sought
-from graphrag_dagster.core.search.reranking.reordering import Reranked, reordered
-from graphrag_dagster.core.search.retrieval.linked import LinkedName
+from graphrag_dagster.core.search.question import Search, retriever_of
+from graphrag_dagster.core.search.reranking.reordering import Reranked, Sought, reordered
+from graphrag_dagster.core.search.retrieval.linking import LinkedName
 from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, first_places
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
 from graphrag_dagster.errors import QuestionError
 
 _MOST_FOUND = 20
+#: Title of the section of a trace that tells what each name in the question was taken for.
+NAMES = "Names in the question"
 
 
-def with_history(asked: Asked, question: str | None = None) -> str:
+def with_history(search: Search, question: str | None = None) -> str:
     """Return what to look for: a question of a conversation may name what it is about only in an earlier one.
 
     Args:
-        asked: with the conversation.
+        search: with the conversation.
         question: default: the one that is asked.
     """
-    own = asked.question if question is None else question
-    return "\n".join([*(turn.question for turn in asked.history[-2:]), own])
+    own = search.question.text if question is None else question
+    return "\n".join([*(turn.question for turn in search.question.history[-2:]), own])
 
 
 @dataclass(frozen=True, slots=True)
-class LookedFor:
+class TextQuery:
     """A text, and how text units are found by it; see :func:`looked_for`.
 
     Attributes:
-        asked: over an index that has what is needed for it.
+        search: over an index that has what is needed for it.
         text: what to look for.
         vector: its unit vector [d]; None: by words alone.
         mode: how.
         note: why by words alone, though that was not wanted; None where it is not so.
     """
 
-    asked: Asked
+    search: Search
     text: str
     vector: NDArray[np.float32] | None
     mode: Mode
@@ -57,44 +58,44 @@ class LookedFor:
         Args:
             favoured: documents that the question favours count more.
         """
-        prior = prior_of(self.asked) if favoured else None
-        return self.asked.retriever.units(self.text, self.vector, self.mode, prior=prior)
+        prior = prior_of(self.search) if favoured else None
+        return self.search.retriever.units(self.text, self.vector, self.mode, prior=prior)
 
     def local(self, entities: int) -> LocalRanking:
         """Return text units by following the text over the graph, and at most so many entities."""
-        return self.asked.retriever.local(
-            self.text, self.vector, self.mode, most_entities=entities, prior=prior_of(self.asked)
+        return self.search.retriever.local(
+            self.text, self.vector, self.mode, most_entities=entities, prior=prior_of(self.search)
         )
 
     def spread(self) -> Ranking:
         """Return text units by a walk over names and text units."""
-        return self.asked.retriever.spread(self.text, self.vector, self.mode, prior=prior_of(self.asked))
+        return self.search.retriever.spread(self.text, self.vector, self.mode, prior=prior_of(self.search))
 
 
-def looked_for(asked: Asked, text: str, mode: Mode | None = None) -> LookedFor:
+def looked_for(search: Search, text: str, mode: Mode | None = None) -> TextQuery:
     """Return a text with its vector, as far as vectors of the index can be used.
 
     Args:
-        asked: the question.
+        search: the question.
         text: what to look for.
         mode: how; default: as the options say.
 
     Raises:
         QuestionError: vectors alone are wanted, and those of the text units cannot be used.
     """
-    wanted = asked.options.retrieval if mode is None else mode
-    asked = _with_passage_vectors(asked, wanted)
-    vector, used, note = _question_vector(asked, text, wanted)
-    return LookedFor(asked, text, vector, used, note)
+    wanted = search.options.retrieval if mode is None else mode
+    search = _with_passage_vectors(search, wanted)
+    vector, used, note = _question_vector(search, text, wanted)
+    return TextQuery(search, text, vector, used, note)
 
 
 def in_new_order(
-    asked: Asked, question: str, unit_ids: Sequence[str], *, followed: bool
+    search: Search, question: str, unit_ids: Sequence[str], *, followed: bool
 ) -> tuple[Sequence[str], list[Reranked]]:
     """Return text units, the first of them as the reranker orders them, and what it did; none: as they are.
 
     Args:
-        asked: with who reranks, and how many.
+        search: with who reranks, and how many.
         question: what they were found by.
         unit_ids: best first.
         followed: whether that was by following the question over the graph.
@@ -102,25 +103,46 @@ def in_new_order(
     Raises:
         EngineError: the reranker cannot be used.
     """
-    reranker, first = asked.engines.reranker(), asked.options.rerank_first
-    sought = Sought(question, asked.retriever.length, followed)
+    reranker, first = search.engines.reranker(), search.options.rerank_first
+    sought = Sought(question, search.retriever.length, followed)
     if reranker is None or not unit_ids or not reranker.counts(sought):
         return unit_ids, []
-    made, done = reordered(unit_ids, asked.retriever.text, sought, reranker, first)
+    made, done = reordered(unit_ids, search.retriever.text, sought, reranker, first)
     return made, [done]
 
 
-def prior_of(asked: Asked) -> Scores | None:
+def prior_of(search: Search) -> Scores | None:
     """Return the weight of each text unit of the retriever by what the question favours; None for none."""
-    favour = asked.favour
-    return favour.prior(asked.index.once(_documents_of_units)) if favour.clues else None
+    favour = search.favour
+    return favour.prior(search.index.once(_documents_of_units)) if favour.clues else None
 
 
-def telling_how(asked: Asked, made: Answer, note: str | None, moves: Iterable[Reranked] = ()) -> Answer:
+def telling_how(search: Search, made: Answer, note: str | None, moves: Iterable[Reranked] = ()) -> Answer:
     """Return an answer that tells how its text units were found: what the question favoured, what moved."""
-    favour = asked.favour
+    favour = search.favour
     why = "; ".join(filter(None, (note, favour.told)))
-    return replace(made, why=why or None, favoured=favour.all, reranked=tuple(moves))
+    told = _reranking(made, list(moves))
+    return replace(made, why=why or None, favoured=favour.all, trace=(*made.trace, *told))
+
+
+def _reranking(made: Answer, moves: Sequence[Reranked]) -> tuple[Section, ...]:
+    """Who reranked, and what moved: what stands in the context first."""
+    if not moves:
+        return ()
+    titles = {use.record_id: use.title for use in made.context}
+    by = ((one.reranker, one.question, one.units, len(one.moved)) for one in moves)
+    moved = [
+        (
+            text_unit(unit.text_unit_id, titles.get(unit.text_unit_id, "")),
+            one.question,
+            unit.before,
+            unit.after,
+        )
+        for one in moves
+        for unit in sorted(one.moved, key=lambda unit: unit.text_unit_id not in titles)
+    ]
+    told = section("Reranked", ("reranker", "question", "text units", "moved"), by)
+    return (told, *([section("Moved", ("text unit", "question", "before", "after"), moved)] if moved else []))
 
 
 def telling_route(made: Answer, routed: Routed | None, none: str) -> Answer:
@@ -137,51 +159,70 @@ def telling_route(made: Answer, routed: Routed | None, none: str) -> Answer:
     call = Call("route", routed.way or none, used=routed.way is not None, problem=problem)
     return replace(
         made,
-        trace=(call, *made.trace),
+        steps=(call, *made.steps),
         usage=routed.usage + made.usage,
         problems=(*filter(None, (problem,)), *made.problems),
     )
 
 
-def favouring_none(asked: Asked, made: Answer, reads: str) -> Answer:
+def favouring_none(search: Search, made: Answer, reads: str) -> Answer:
     """Return an answer that tells which documents the question named to no effect: ``reads`` says why."""
-    why = "; ".join(filter(None, (made.why, asked.favour.told_as(f"named, but not favoured, since {reads}"))))
+    why = "; ".join(
+        filter(None, (made.why, search.favour.told_as(f"named, but not favoured, since {reads}")))
+    )
     return replace(made, why=why or None)
 
 
-def linked(asked: Asked) -> tuple[LinkedName, ...]:
+def linked(search: Search) -> tuple[LinkedName, ...]:
     """Return the names in the question, and in those before it, and what each was taken for."""
-    return asked.retriever.linked(with_history(asked))
+    return search.retriever.linked(with_history(search))
 
 
-def nearest_reports(asked: Asked) -> list[str]:
+def named_in(names: Sequence[LinkedName]) -> tuple[Section, ...]:
+    """Return the names in a question as a section of a trace; none: no section."""
+    rows = (
+        (
+            one.text,
+            entity(one.entity_id, one.title or one.text) if one.entity_id else one.title,
+            one.how,
+            one.sure,
+            one.weight,
+            one.reason,
+        )
+        for one in names
+    )
+    columns = ("in the question", "taken for", "how", "sure", "weight", "why")
+    return (section(NAMES, columns, rows),) if names else ()
+
+
+def nearest_reports(search: Search) -> list[str]:
     """Return ids of reports, the nearest to the question first; without vectors those of the best rating."""
-    vectors = asked.index.report_vectors
-    if vectors is None or vectors["embedder"].unique().to_list() != [asked.engines.embedder().name]:
-        ordered = asked.index.reports.sort(["rating", "report_id"], descending=[True, False])
+    vectors = search.index.report_vectors
+    if vectors is None or vectors["embedder"].unique().to_list() != [search.engines.embedder().name]:
+        ordered = search.index.reports.sort(["rating", "report_id"], descending=[True, False])
         return ordered["report_id"].to_list()[:_MOST_FOUND]
-    (vector,) = asked.engines.embedder().embed_queries([asked.question])
+    (vector,) = search.engines.embedder().embed_queries([search.question.text])
     near = cosines(vectors["vector"].to_numpy(), vector)
     return [str(vectors["report_id"][int(place)]) for place in first_places(near, _MOST_FOUND)]
 
 
-def _with_passage_vectors(asked: Asked, mode: Mode) -> Asked:
+def _with_passage_vectors(search: Search, mode: Mode) -> Search:
     """Return the question over an index that has what vectors alone are to find, as far as it can be made.
 
     A graph told in words has no stored vectors; its passages are embedded once an opened index, and only
     where nothing but vectors is wanted, since that takes a call for each at an endpoint.
 
     Args:
-        asked: the question.
+        search: the question.
         mode: what text units are found by.
     """
-    if mode != "vector" or asked.index.sentences is None:
-        return asked
-    return replace(asked, index=asked.index.once(PassageVectors).by(asked.engines.embedder()))
+    if mode != "vector" or search.index.sentences is None:
+        return search
+    return replace(search, index=search.index.once(PassageVectors).by(search.engines.embedder()))
 
 
 def _question_vector(
-    asked: Asked, sought: str, mode: Mode
+    search: Search, sought: str, mode: Mode
 ) -> tuple[NDArray[np.float32] | None, Mode, str | None]:
     """Return the vector of a text, how to look for it, and a note where that is by words alone.
 
@@ -190,8 +231,8 @@ def _question_vector(
     """
     if mode == "lexical":
         return None, mode, None
-    vectors = asked.index.unit_vectors
-    embedder = asked.engines.embedder()
+    vectors = search.index.unit_vectors
+    embedder = search.engines.embedder()
     made_by = sorted(vectors["embedder"].unique()) if vectors is not None and len(vectors) else []
     if made_by == [embedder.name]:
         return embedder.embed_queries([sought])[0], mode, None

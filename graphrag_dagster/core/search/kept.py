@@ -1,9 +1,10 @@
 """What is made of an index once, and kept for whoever asks it later, in files that are read where needed."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -11,20 +12,13 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
 
-T = TypeVar("T", bound="Writable")
+T = TypeVar("T")
 
 #: Changes with the files, and with what the code makes of the same tables.
-FORMAT = 2
+FORMAT = 3
 #: Bytes of a file from which on it is mapped by Arrow, whose import takes longer than to read fewer.
 _MAPPED_FROM = 8_000_000
 _FRAME = ".arrow"
-
-
-class Writable(Protocol):
-    """What can be written into a folder that is there."""
-
-    def write(self, folder: Path) -> None:
-        """Write it."""
 
 
 class Shelf(Protocol):
@@ -39,44 +33,69 @@ class Shelf(Protocol):
         """
 
 
-def kept(shelf: Shelf | None, name: str, make: Callable[[], T], opened: Callable[[Path], T]) -> T:
-    """Return a thing as it lies on a shelf, made where it does not; without a shelf it is made in memory."""
-    folder = None if shelf is None else shelf.folder(name, lambda place: make().write(place))
+def kept(
+    shelf: Shelf | None,
+    name: str,
+    make: Callable[[], T],
+    kind: type[T],
+    write: Callable[[Path, T], None] | None = None,
+    read: Callable[[Path], T] | None = None,
+) -> T:
+    """Return a thing as it lies on a shelf, made where it does not; without a shelf it is made in memory.
+
+    Args:
+        shelf: where it may lie.
+        name: of the thing.
+        make: makes it.
+        kind: its type, a dataclass as :func:`written` takes it.
+        write: writes it into a folder that is there; default: :func:`written`.
+        read: returns what was written into a folder; default: :func:`opened`.
+    """
+    folder = None if shelf is None else shelf.folder(name, lambda place: (write or written)(place, make()))
     if folder is None:
         return make()
     try:
-        return opened(folder)
+        return read(folder) if read else opened(folder, kind)
     except FileNotFoundError:
         # Its snapshot was deleted just now.
         return make()
 
 
-def write_parts(folder: Path, parts: Mapping[str, Writable]) -> None:
-    """Write parts of a thing, each into a folder of its name."""
-    for name, part in parts.items():
-        (folder / name).mkdir()
-        part.write(folder / name)
+def written(folder: Path, thing: Any) -> None:
+    """Write a dataclass of arrays, numbers, frames, and dataclasses of these, into a folder that is there."""
+    for one in fields(thing):
+        value = getattr(thing, one.name)
+        if isinstance(value, pl.DataFrame):
+            write_frame(folder, one.name, value)
+        elif is_dataclass(value):
+            (folder / one.name).mkdir()
+            written(folder / one.name, value)
+        else:
+            np.save(folder / f"{one.name}.npy", np.asarray(value, order="C"), allow_pickle=False)
 
 
-def write_arrays(folder: Path, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-    """Write arrays into a folder, each into a file of its name."""
-    for name, array in arrays.items():
-        np.save(folder / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
-
-
-def mapped_arrays(folder: Path, names: Iterable[str]) -> dict[str, Any]:
-    """Return the arrays that :func:`write_arrays` wrote, by name; large ones are mapped, not read.
+def opened(folder: Path, kind: type[T]) -> T:
+    """Return what :func:`written` wrote; large arrays and frames are mapped, not read.
 
     Raises:
-        FileNotFoundError: one is missing.
+        FileNotFoundError: a file is missing.
         WarehouseError: one is damaged.
     """
-    try:
-        return {name: mapped_array(folder / f"{name}.npy") for name in names}
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError) as error:
-        raise _damaged(folder, error) from error
+    parts: dict[str, Any] = {}
+    for one in fields(kind):  # type: ignore[arg-type]
+        if one.type is pl.DataFrame:
+            parts[one.name] = mapped_frame(folder, one.name)
+        elif is_dataclass(one.type):
+            parts[one.name] = opened(folder / one.name, cast("type[Any]", one.type))
+        else:
+            try:
+                array = mapped_array(folder / f"{one.name}.npy")
+            except FileNotFoundError:
+                raise
+            except (OSError, ValueError) as error:
+                raise _damaged(folder, error) from error
+            parts[one.name] = array if array.ndim else array.item()
+    return kind(**parts)
 
 
 def mapped_array(file: Path) -> NDArray[Any]:
@@ -102,14 +121,13 @@ def mapped_array(file: Path) -> NDArray[Any]:
     return values.reshape(shape, order="F" if by_column else "C")
 
 
-def write_frames(folder: Path, frames: Mapping[str, pl.DataFrame]) -> None:
-    """Write frames into a folder, each into a file of its name."""
-    for name, frame in frames.items():
-        frame.write_ipc(folder / f"{name}{_FRAME}", compression="uncompressed")
+def write_frame(folder: Path, name: str, frame: pl.DataFrame) -> None:
+    """Write a frame into a folder."""
+    frame.write_ipc(folder / f"{name}{_FRAME}", compression="uncompressed")
 
 
 def mapped_frame(folder: Path, name: str) -> pl.DataFrame:
-    """Return a frame that :func:`write_frames` wrote; a large one is mapped, not read.
+    """Return a frame that was written into a folder; a large one is mapped, not read.
 
     Raises:
         FileNotFoundError: it is missing.

@@ -1,7 +1,7 @@
 """Answers as rows of their tables."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -64,9 +64,7 @@ class AnswerRows:
                 "options": self.options,
                 "query": _json(asdict(answer.query)) if answer.query else None,
                 "filters": _json(answer.scope.filters) if answer.scope else None,
-                "coterag": _json(answer.coterag.as_dict()) if answer.coterag else None,
-                "graph": _json(asdict(answer.graph)) if answer.graph else None,
-                "paths": _json(asdict(answer.paths)) if answer.paths else None,
+                "trace": _json([asdict(one) for one in answer.trace]),
             }
         )
         self._costs.append(
@@ -147,7 +145,7 @@ def _words(source: Source) -> dict[str, Any]:
     return {name: words.get(name) for name in _OF_WORDS} | {"row": row}
 
 
-def _json(values: Mapping[str, Any]) -> str:
+def _json(values: Mapping[str, Any] | Sequence[Any]) -> str:
     return json.dumps(values, ensure_ascii=False)
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 from graphrag_dagster.core.language.extractive.parsing.quotable import readability
 from graphrag_dagster.core.language.tasks import Quote
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Source
+from graphrag_dagster.core.search.context.context_units import spans_of
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.naming import spans_of
-from graphrag_dagster.core.search.context.question import REFUSAL
+from graphrag_dagster.core.search.question import REFUSAL, Search
+from graphrag_dagster.core.text.answer_features import asked_words
 from graphrag_dagster.core.text.marks import mark_before
-from graphrag_dagster.core.text.questions import asked_words
 from graphrag_dagster.core.text.similarity import stem, stems
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.core.wording import counted
@@ -32,32 +31,32 @@ _FILTERS = {
 _ROWS = {"source": ("text unit",), "entity": ("entity", "entities"), "summary": ("summary", "summaries")}
 
 
-def telling_what_was_searched(asked: Asked, made: Answer) -> Answer:
+def telling_what_was_searched(search: Search, made: Answer) -> Answer:
     """Return an answer; one that is refused for want of anything found says what was searched.
 
     Its ``nearest`` is the sentence that shares the most words with the question, found by words alone, so
     that no model is asked. What says itself why it is refused stays as it is.
 
     Args:
-        asked: the question, over the documents that were searched.
+        search: the question, over the documents that were searched.
         made: its answer.
     """
     if not made.refused or made.text != REFUSAL:
         return made
-    if not made.method or not asked.way.tables:
+    if not made.method or not search.way.tables:
         return replace(made, text=f"{REFUSAL} No document was searched.")
-    nearest = _nearest(asked)
-    text = f"{REFUSAL} {_searched(asked, made)}"
+    nearest = _nearest(search)
+    text = f"{REFUSAL} {_searched(search, made)}"
     return replace(made, text="\n\n".join(filter(None, (text, _shown(nearest)))), nearest=nearest)
 
 
-def _searched(asked: Asked, made: Answer) -> str:
-    index = asked.index
+def _searched(search: Search, made: Answer) -> str:
+    index = search.index
     within = f"{counted(len(index.documents), 'document')} ({counted(len(index.text_chunks), 'text unit')})"
     rows = Counter(one.kind for one in made.context)
     read = ", ".join(counted(number, *_ROWS.get(kind, (kind,))) for kind, number in rows.items())
     told = f"The method {made.method} searched {within}{f' and read {read}' if read else ''}"
-    filters = ", ".join(_filters(asked.scope.filters)) if asked.scope else ""
+    filters = ", ".join(_filters(search.scope.filters)) if search.scope else ""
     return f"{told}; filters in force: {filters}." if filters else f"{told}."
 
 
@@ -69,13 +68,13 @@ def _filters(given: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_FILTERS[name]} {shown}"
 
 
-def _nearest(asked: Asked) -> Source | None:
+def _nearest(search: Search) -> Source | None:
     """The readable sentence that shares the most words with the question; None where none shares any."""
-    index = asked.index
+    index = search.index
     if index.text_chunks.is_empty():
         return None
-    wanted = frozenset(map(stem, asked_words(asked.question))) or frozenset(stems(asked.question))
-    ranking = asked.retriever.units(asked.question, None, "lexical", most=_UNITS)
+    wanted = frozenset(map(stem, asked_words(search.question.text))) or frozenset(stems(search.question.text))
+    ranking = search.retriever.units(search.question.text, None, "lexical", most=_UNITS)
     best: tuple[int, float, Quote] | None = None
     for unit_id in ranking.ids:
         for span, words in spans_of(index, unit_id):

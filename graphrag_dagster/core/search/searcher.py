@@ -1,30 +1,98 @@
 """One way in to all ways of answering, over one snapshot of an index."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_dagster.catalogue.registry import in_plugin, loaded, ways
-from graphrag_dagster.catalogue.ways import AUTO
-from graphrag_dagster.core.language.tasks import Turn
-from graphrag_dagster.core.search.asked import Asked, Basis, Engines
+from graphrag_dagster.catalogue.ways import AUTO, GLOBAL, Way, at_level
 from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.core.search.context.chunks import Count
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.support import Support
-from graphrag_dagster.core.search.filters import ALL, Filters
+from graphrag_dagster.core.search.context.levels import level_of
 from graphrag_dagster.core.search.finding import looked_for
-from graphrag_dagster.core.search.options import SearchOptions
+from graphrag_dagster.core.search.question import Basis, Engines, Question, Search
 from graphrag_dagster.core.search.refusing import telling_what_was_searched
 from graphrag_dagster.core.search.scope.restricting import restricted
 from graphrag_dagster.core.search.scope.selecting import scope_of, selected
-from graphrag_dagster.core.search.ways import answered, level_read, way_of
-from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.errors import EngineError, QuestionError
 
 if TYPE_CHECKING:
     from graphrag_dagster.core.accounting.evaluation_size import WaySize
+    from graphrag_dagster.settings import CorpusSettings, SearchSettings
+
+B = TypeVar("B", bound=Basis)
+
+
+def known_way(name: str) -> Way | None:
+    """Return the way of answering of a name, in whatever capitals; ``C<k>`` of deeper levels is one too."""
+    for own, way in ways().items():
+        if own.casefold() == name.casefold():
+            return way
+    try:
+        return at_level(level_of(name.upper())) if _of_a_level(name) else None
+    except QuestionError:
+        return None
+
+
+def way_of(name: str) -> Way:
+    """Return the way of answering of a name.
+
+    Raises:
+        QuestionError: there is none, which lists those there are, or it names a level that cannot be.
+    """
+    if (way := known_way(name)) is not None:
+        return way
+    if _of_a_level(name):
+        return at_level(level_of(name.upper()))
+    raise QuestionError(f"there is no way of answering {name!r}; there are {', '.join(ways())}")
+
+
+def _of_a_level(name: str) -> bool:
+    return name[:1] in {"C", "c"} and name[1:].isdigit()
+
+
+def level_read(way: Way, chosen: int | None, options: "SearchSettings") -> int | None:
+    """Return the community level that a way of answering reads.
+
+    Args:
+        way: the way of answering.
+        chosen: level that was asked for.
+        options: with the level that is read otherwise.
+    """
+    if way.levelled:
+        return options.level if chosen is None else chosen
+    return way.level
+
+
+def in_way(basis: B, name: str) -> B:
+    """Return the same, to be answered in another way.
+
+    Raises:
+        QuestionError: there is none of that name.
+    """
+    way = way_of(name)
+    return replace(basis, way=way, level=level_read(way, None, basis.options))
+
+
+def answered(search: Search) -> Answer:
+    """Return what a question's way of answering gives.
+
+    Raises:
+        CatalogueError: its declaration names what cannot be loaded.
+        EngineError: it gives something else than an answer.
+        PluginError: it is another package's, and failed.
+    """
+    with in_plugin("method", search.way.name, "answering a question"):
+        made = loaded(search.way.answer)(search)
+    if not isinstance(made, Answer):
+        raise EngineError(
+            f"the way of answering {search.way.name} gave a {type(made).__name__}, not an Answer"
+        )
+    return made
+
 
 #: Restrictions of the snapshot that are kept; each may be as large as the whole.
 _KEPT = 4
@@ -35,40 +103,27 @@ class Searcher:
 
     Args:
         index: the tables of the corpus.
-        options: how questions are answered.
+        settings: of the corpus.
         count: tokens of a text.
         support: compares statements with the words they rest on.
     """
 
     def __init__(
-        self, index: IndexSnapshot, options: SearchOptions, count: Count, support: Support | None = None
+        self, index: IndexSnapshot, settings: "CorpusSettings", count: Count, support: Support | None = None
     ) -> None:
         self.index = index
-        self.options = options
+        self.settings = settings
         self.count = count
         self._support = support
         # A conversation tends to stay with its filters.
         self._restricted = lru_cache(_KEPT)(partial(restricted, index))
 
-    def answer(
-        self,
-        question: str,
-        engines: Engines,
-        *,
-        method: str = AUTO,
-        level: int | None = None,
-        history: Sequence[Turn] = (),
-        filters: Filters = ALL,
-    ) -> Answer:
-        """Answer a question in one of the ways.
+    def answer(self, question: Question, engines: Engines) -> Answer:
+        """Answer a question.
 
         Args:
-            question: at most 4,000 characters.
+            question: what is asked.
             engines: who does the language tasks.
-            method: a way of answering of the catalogue, or ``C<k>`` of a deeper level.
-            level: community level of a way that reads one of choice; default: that of the options.
-            history: the conversation so far, oldest first; not every way takes it into account.
-            filters: which documents to answer from.
 
         Raises:
             QuestionError: the question, method or level cannot be answered, or lacks what it needs, or no
@@ -77,13 +132,13 @@ class Searcher:
             EndpointError: the model endpoint cannot be used.
         """
         begin = monotonic()
-        asked = self._within(self._asked(question, engines, method, level, history), filters)
-        made = telling_what_was_searched(asked, answered(asked))
-        told = asked.scope.told if asked.scope else None
+        search = self._search(question, engines)
+        made = telling_what_was_searched(search, answered(search))
+        told = search.scope.told if search.scope else None
         return replace(
             made,
             why="; ".join(filter(None, (made.why, told))) or None,
-            scope=asked.scope,
+            scope=search.scope,
             seconds=round(monotonic() - begin, 3),
         )
 
@@ -96,16 +151,21 @@ class Searcher:
         from graphrag_dagster.core.search.methods.sizes import with_support_judged
 
         way = way_of(method)
-        level = level_read(way, None, self.options)
-        basis = Basis(way=way, index=self.index, count=self.count, options=self.options, level=level)
+        level = level_read(way, None, self.settings.search)
+        basis = Basis(way=way, index=self.index, count=self.count, settings=self.settings, level=level)
         with in_plugin("method", way.name, "telling its size"):
             told: WaySize = loaded(way.size)(basis)
         # What reads nothing cites nothing, so there is nothing to judge.
-        return with_support_judged(told, self.options.support) if way.tables else told
+        return with_support_judged(told, self.settings.search.support) if way.tables else told
 
-    def with_options(self, options: SearchOptions) -> "Searcher":
-        """Return a searcher of the same snapshot with other options."""
-        return Searcher(self.index, options, self.count, self._support)
+    def with_settings(self, settings: "CorpusSettings") -> "Searcher":
+        """Return a searcher of the same snapshot with other settings."""
+        return Searcher(self.index, settings, self.count, self._support)
+
+    def with_options(self, **changes: Any) -> "Searcher":
+        """Return a searcher of the same snapshot with other values of keys of the section ``search``."""
+        own = self.settings.search.model_copy(update=changes)
+        return self.with_settings(self.settings.model_copy(update={"search": own}))
 
     def entities(self, query: str, limit: int, engines: Engines) -> list[tuple[str, float]]:
         """Return the entities that a query is about, best first: id and score.
@@ -118,22 +178,14 @@ class Searcher:
         Raises:
             QuestionError: the query is blank or too long.
         """
-        asked = self._asked(query, engines, AUTO, None, ())
-        ranking = looked_for(asked, asked.question).local(limit)
+        search = self._search(Question(query, AUTO), engines)
+        ranking = looked_for(search, search.question.text).local(limit)
         return list(zip(ranking.entities.ids, ranking.entities.scores, strict=True))
 
-    def _within(self, asked: Asked, filters: Filters) -> Asked:
-        """Return the question over the documents that are meant."""
-        if filters.restricting:
-            chosen = selected(filters, self.index)
-            inside = self._restricted(chosen.document_ids)
-            asked = replace(asked, index=inside, scope=scope_of(filters, chosen, self.index, inside))
-        return replace(asked, soft=filters.soft)
-
-    def _asked(
-        self, question: str, engines: Engines, method: str, level: int | None, history: Sequence[Turn]
-    ) -> Asked:
-        way = way_of(method)
+    def _search(self, question: Question, engines: Engines) -> Search:
+        """Return the search for an answer: by which method, of which level, over which documents."""
+        way = way_of(question.method or (GLOBAL if question.level else self.settings.search.method))
+        level = None if question.level is None else level_of(question.level)
         if level is not None:
             way = way_of(way.with_level) if way.with_level else way
             if not way.levelled:
@@ -141,14 +193,20 @@ class Searcher:
                 raise QuestionError(
                     f"{way.name} reads no level of choice; leave it out, or ask by {levelled}"
                 )
-        return Asked(
+        index, scope, filters = self.index, None, question.filters
+        question = question.checked()
+        if filters.restricting:
+            chosen = selected(filters, self.index)
+            index = self._restricted(chosen.document_ids)
+            scope = scope_of(filters, chosen, self.index, index)
+        return Search(
             way=way,
-            index=self.index,
+            index=index,
             count=self.count,
-            options=self.options,
-            level=level_read(way, level, self.options),
+            settings=self.settings,
+            level=level_read(way, level, self.settings.search),
             question=question,
             engines=engines,
-            history=history,
             support=self._support,
+            scope=scope,
         )

@@ -6,6 +6,55 @@ from collections.abc import Iterator
 
 from graphrag_dagster.core.text.spans import Span
 
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: Stand before a name: the sentence goes on.
+TITLES = _listed(
+    """
+    mr mrs ms mx dr prof rev fr sr st ste hon gen col maj capt lt sgt cpl cmdr cdr adm gov sen rep pres
+    supt insp det messrs mme mlle m mgr msgr amb atty asst assoc dept mt ft
+    """
+)
+#: Stand before a number: the sentence goes on only if one follows.
+BEFORE_NUMBERS = _listed(
+    """
+    no nos nr vol vols fig figs sec secs ch chap art arts p pp para paras eq eqs ref refs tab app ed eds
+    pt pts col cols lot ll jan feb mar apr jun jul aug sep sept oct nov dec cl reg regs sch ver
+    """
+)
+#: Stand before more of the same sentence.
+INSIDE = _listed(
+    """
+    e.g eg i.e ie viz cf vs v ca c approx incl excl esp resp namely a.k.a aka al
+    """
+)
+#: May stand at the end as well as inside: a sentence ends if a word that begins sentences follows.
+EITHER = _listed(
+    """
+    inc ltd co corp bros plc llc jr sr esq etc st ave rd blvd dept univ est ext tel govt intl natl assn
+    mon tue tues wed thu thur thurs fri sat sun ph.d phd m.d md b.a ba m.a ma b.sc m.sc bsc msc d.phil
+    a.m p.m am pm a.d b.c ad bc hrs min mins sec secs km kg cm mm lb lbs oz ft in yd mi
+    """
+)
+#: Words that often begin a sentence and are seldom part of a name.
+STARTERS = _listed(
+    """
+    a about after all also although among an and another any are as asked at because before both but by
+    can could despite did do does during each either even every everyone few first for from further had
+    has have he hence her here his how however i if in indeed instead is it its just last later like
+    many maybe meanwhile more moreover most much my neither never nevertheless next no nobody none nor
+    not nothing now of often on once one only or other others our over perhaps rather she should since
+    so some somebody someone sometimes soon still such than that the their them then there therefore
+    these they this those though through thus to today together tomorrow too two under unless until upon
+    was we were what whatever when whenever where whether which while who whoever whose why will with
+    within without would yes yesterday yet you your
+    """
+)
+
+
 #: Tags of Hugo, Jinja, Liquid and Handlebars, which are no words of a text.
 TEMPLATE_TAG = (
     r"\{\{[<%-]?[^{}\n]{0,400}\}\}|\{%(?:[^%\n]|%(?!\})){0,400}+%\}|\{\#(?:[^#\n]|\#(?!\})){0,400}+\#\}"
@@ -139,3 +188,57 @@ def _words(found: re.Match[str]) -> str:
     if found["fence"]:
         return "Code"
     return found[0] if "://" in found[0][:8] else ""
+
+
+#: Words of a sentence from which it is looked at, and to each of its marks from which it has too few.
+_LONG, _TO_A_MARK = 45, 40
+#: Words of a piece from which it may end at a line end or a pause, before a joining word, and in any case.
+_AT_PAUSE, _AT_JOIN, _MOST = 10, 14, 30
+_LONG_CHARACTERS = 2 * _LONG
+_MARKS = re.compile(r"[^\W\d_] ?[,;:.!?…،؛。]+(?=\s|\Z)|\s[-–—]+\s|\|")
+_WORD = re.compile(r"\S+")
+_PAUSE = re.compile(r"\n|>>|[\[(][^\[\]()\n]{1,40}[\])]|(?:--|–|—|…|\.\.+)\s|[.,;!?]\s")
+_JOINING = frozenset(
+    (
+        *("and", "but", "so", "because", "then", "when", "while", "although", "if", "or"),
+        *("which", "who", "where", "well", "now", "okay"),
+    )
+)
+
+
+def pieces(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield a sentence as it is, or cut where it has so many words and so few marks that it is none.
+
+    A piece ends at a line end or a pause once it has 10 words, and has 30 words at most. Where there are no
+    lines it also ends before a joining word, once it has 14 words. Text between the pieces is white space.
+
+    Args:
+        text: of which the sentence is a part.
+        start: of the sentence.
+        end: one past its last character.
+    """
+    if end - start < _LONG_CHARACTERS:
+        yield Span(start, end)
+        return
+    found = list(_WORD.finditer(text, start, end))
+    marks = sum(1 for _ in _MARKS.finditer(text, start, end - 1))
+    if len(found) <= _LONG or len(found) < _TO_A_MARK * (marks + 1) or not _is_speech(text, start, end):
+        yield Span(start, end)
+        return
+    lines = len(found) <= _MOST * text.count("\n", start, end)
+    begin, count, before = start, 0, start
+    for word in found:
+        pause = count >= _AT_PAUSE and _PAUSE.search(text, before, word.start()) is not None
+        joins = not lines and count >= _AT_JOIN and word[0].lower() in _JOINING
+        if count and (pause or joins or count == _MOST):
+            yield Span(begin, word.start())
+            begin, count = word.start(), 0
+        count += 1
+        before = word.end() - 1
+    yield Span(begin, end)
+
+
+def _is_speech(text: str, start: int, end: int) -> bool:
+    """Whether nearly all of it is letters: no table, no code."""
+    part = text[start : min(end, start + 2_000)]
+    return sum(map(str.isalpha, part)) > 0.9 * sum(not one.isspace() for one in part)

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from typing import Final
 
-from graphrag_dagster.core.text.names import clean
+from graphrag_dagster.core.text.similarity import clean
 
 #: A relation of which no more is known.
 RELATED_TO: Final = "related_to"

@@ -7,12 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import Scores, comparable, cosines, unit_rows
-from graphrag_dagster.core.text.alignment import Aligned, aligned
-from graphrag_dagster.core.text.answer_features import FEATURES, AskedWords, answer_features
+from graphrag_dagster.core.text.answer_features import (
+    FEATURES,
+    AskedWords,
+    answer_features,
+    asked_words,
+    asks_for_overview,
+)
 from graphrag_dagster.core.text.answer_weights import ANSWER_WEIGHTS
+from graphrag_dagster.core.text.citations import Aligned, aligned
 from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.core.text.lines import Line, Rows, Turn, turns
-from graphrag_dagster.core.text.questions import asked_words, asks_for_overview
 from graphrag_dagster.core.text.similarity import stem, stems
 
 #: What speaks for a sentence; the cosines are those of the sentence and of its row.
@@ -54,7 +59,7 @@ def relevance(question: str, lines: Sequence[Line], embedder: Embedder) -> Relev
 
     The meaningful words of the question, rarer ones counting more, are looked for in the sentence, in those
     beside it, in its row, its speaker and its title, by stem and else by the nearest meaning of a word
-    (:mod:`graphrag_dagster.core.text.alignment`). What of that speaks for a sentence
+    (:mod:`graphrag_dagster.core.text.citations`). What of that speaks for a sentence
     (:mod:`graphrag_dagster.core.text.answer_features`), and the cosines of the sentence and of its row, are
     weighed by ``ANSWER_WEIGHTS``; the value grows with it exponentially.
 

@@ -5,10 +5,17 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from graphrag_dagster.core.text.abbreviations import BEFORE_NUMBERS, EITHER, INSIDE, STARTERS, TITLES
-from graphrag_dagster.core.text.marks import TEMPLATE_TAG, undivided
+from graphrag_dagster.core.text.marks import (
+    BEFORE_NUMBERS,
+    EITHER,
+    INSIDE,
+    STARTERS,
+    TEMPLATE_TAG,
+    TITLES,
+    pieces,
+    undivided,
+)
 from graphrag_dagster.core.text.spans import Span
-from graphrag_dagster.core.text.unpunctuated import pieces
 
 _CLOSERS = "\"'”’»›)\\]}*_`"
 _OPENERS = "\"'“‘«‹([{*_¿¡—–-"

@@ -1,6 +1,8 @@
 """What sentences have in common, and how to choose among them without repeating."""
 
+import html
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Any
@@ -10,6 +12,34 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import comparable, cosines
 from graphrag_dagster.core.text.english_words import BASE_FORMS, STOP_WORDS
+
+_QUOTES = "\"'“”‘’«»`„‚"
+_SPACES = str.maketrans("\t\n\r", "   ")
+
+
+def clean(text: str) -> str:
+    """Unescape HTML, drop control characters and surrounding quotes, fold white space (spec_graphrag §3)."""
+    shown = html.unescape(text)
+    if not shown.isprintable():
+        shown = "".join(filter(str.isprintable, shown.translate(_SPACES)))
+    return _bare(shown)
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.split()).strip(_QUOTES).strip()
+
+
+# Each name is asked for several times, where it is read and where its relationships are.
+@lru_cache(maxsize=32_768)
+def normalise(name: str) -> str:
+    """Return the name under which instances are merged: cleaned, NFKC, upper case.
+
+    >>> normalise('  "Harbour&amp;Sons Ltd" ')
+    'HARBOUR&SONS LTD'
+    """
+    # Some characters become blanks and others: a normalised name stays what it is.
+    return _bare(unicodedata.normalize("NFKC", clean(name))).upper()
+
 
 #: ROUGE-L F1 from which two sentences say the same (spec_graphrag §12).
 NEARLY_THE_SAME = 0.7

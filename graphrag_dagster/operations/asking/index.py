@@ -16,16 +16,13 @@ import polars as pl
 
 from graphrag_dagster.catalogue.registry import ways
 from graphrag_dagster.catalogue.tasks import CYPHER_WRITER
-from graphrag_dagster.catalogue.ways import GLOBAL
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.tasks import Turn
 from graphrag_dagster.core.paths.recipes import DEFAULT
-from graphrag_dagster.core.search.context.levels import level_of
-from graphrag_dagster.core.search.context.question import checked
-from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.core.search.filters import ALL, Filters
-from graphrag_dagster.core.search.options import GraphOptions, SearchOptions, Shares
+from graphrag_dagster.core.search.question import Question, checked
 from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.errors import QuestionError
@@ -131,7 +128,7 @@ class Index:
         if found:
             index = replace(index, graph=CorpusGraph(warehouse, name, settings.cypher, found.index))
         count = get_tokenizer(settings.text_units.encoding).count
-        searcher = Searcher(index, options_of(settings), count, Support(shared_static()))
+        searcher = Searcher(index, settings, count, Support(shared_static()))
         return cls(name, searcher, settings, version, memory or ReplyMemory(), warehouse)
 
     @staticmethod
@@ -223,21 +220,19 @@ class Index:
             EngineError: an engine cannot do what was asked.
             EndpointError: the model endpoint cannot be used.
         """
-        own = self._settings.search
-        form = AnswerForm.checked(
-            own.response_type if response_type is None else response_type,
-            own.general_knowledge if general_knowledge is None else general_knowledge,
+        turns = tuple(Turn(*turn) for turn in history)
+        asked = Question(question, method, level, filters or ALL, turns, response_type, general_knowledge)
+        return self.answer(asked, listen)
+
+    def answer(self, question: Question, listen: Callable[[str], None] | None = None) -> Answer:
+        """Answer a question that was put together before; see :meth:`ask`."""
+        own, session = self._settings.search, self._session()
+        session.listen = listen
+        session.form = AnswerForm.checked(
+            own.response_type if question.response_type is None else question.response_type,
+            own.general_knowledge if question.general_knowledge is None else question.general_knowledge,
         )
-        session = self._session()
-        session.listen, session.form = listen, form
-        return self.searcher.answer(
-            question,
-            session,
-            method=method or (GLOBAL if level else own.method),
-            level=None if level is None else level_of(level),
-            history=[Turn(*turn) for turn in history],
-            filters=filters or ALL,
-        )
+        return self.searcher.answer(question, session)
 
     def _session(self, user: str = "ask") -> Session:
         return session_of(self.name, self._settings, user, self._memory)
@@ -367,26 +362,3 @@ def session_of(
 def _unpublished(warehouse: Warehouse, name: str) -> str:
     file = warehouse.file(name)
     return f"{_UNPUBLISHED}-{file.stat().st_mtime_ns if file.is_file() else 0}"
-
-
-def options_of(settings: CorpusSettings) -> SearchOptions:
-    """Return the settings of a corpus's search as its options."""
-    own = settings.search
-    return SearchOptions(
-        routing=own.routing,
-        context_tokens=own.context_tokens,
-        seed=own.seed,
-        level=own.level,
-        retrieval=own.retrieval,
-        shares=Shares(**own.shares.model_dump()),
-        relevant_from=own.relevant_from,
-        steps=own.steps,
-        follow_ups=own.follow_ups,
-        support=own.support,
-        graph=GraphOptions(**own.graph.model_dump()),
-        sql=own.sql,
-        soft_filters=own.soft_filters,
-        rerank_first=own.rerank_first,
-        coterag=settings.coterag.answer_options(),
-        paths=settings.paths.recipe(settings.paths.answering),
-    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.kept import kept, mapped_frame, write_frames
+from graphrag_dagster.core.search.kept import kept, mapped_frame, write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,7 +53,8 @@ class KeptTables:
 
     def write(self, folder: Path) -> None:
         """Write them into a folder that is there; see :meth:`opened`."""
-        write_frames(folder, {**self.frames, _NAMES: pl.DataFrame({"name": list(self.frames)})})
+        for name, frame in {**self.frames, _NAMES: pl.DataFrame({"name": list(self.frames)})}.items():
+            write_frame(folder, name, frame)
 
     @classmethod
     def opened(cls, folder: Path) -> KeptTables:
@@ -80,7 +81,15 @@ class KeptTables:
 
 def kept_index(shelf: Shelf, read: Callable[[], IndexSnapshot]) -> IndexSnapshot:
     """Return a snapshot as its tables lie on a shelf, read where they do not."""
-    return kept(shelf, "tables", lambda: KeptTables.of(read()), KeptTables.opened).index()
+    made = kept(
+        shelf,
+        "tables",
+        lambda: KeptTables.of(read()),
+        KeptTables,
+        lambda folder, tables: tables.write(folder),
+        KeptTables.opened,
+    )
+    return made.index()
 
 
 def _in_order(vectors: pl.DataFrame, rows: pl.DataFrame, key: str) -> pl.DataFrame:

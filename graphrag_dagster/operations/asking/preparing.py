@@ -1,8 +1,8 @@
 """What questions need of a snapshot, made before anyone asks."""
 
-from graphrag_dagster.core.search.asked import retriever_of
 from graphrag_dagster.core.search.context.background import prepare_background
-from graphrag_dagster.core.search.scope.gathering import known_of
+from graphrag_dagster.core.search.question import retriever_of
+from graphrag_dagster.core.search.scope.known import known_of
 from graphrag_dagster.operations.asking.snapshot import open_published
 from graphrag_dagster.resources.warehouse import Warehouse
 

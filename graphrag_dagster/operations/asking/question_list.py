@@ -7,6 +7,7 @@ import polars as pl
 
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.many import answer_all
+from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.core.search.records import AnswerRows, answer_id_of, still_good
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.asking.index import Index
@@ -65,7 +66,8 @@ def answer_list(
     )
     good = set(kept)
     missing = [one for one in asked if answer_id_of(one[1], one[2]) not in good]
-    answered = answer_all(index.searcher, session, missing, asked_at_once(session.settings), filters)
+    asking = [Question(question, method, filters=filters) for _, question, method in missing]
+    answered = answer_all(index.searcher, session, asking, asked_at_once(session.settings))
     seconds = 0.0
     for (position, question, method), answer in zip(missing, answered, strict=True):
         made.add(position, question, method, answer, session.usd_of("answer", answer.usage))

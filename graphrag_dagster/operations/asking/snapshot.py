@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from graphrag_dagster import tables
+from graphrag_dagster.core.search.context.context_units import told_in_words
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.statements import told_in_words
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.asking.kept_tables import kept_index
 from graphrag_dagster.operations.querying.snapshot_queries import SnapshotQueries

@@ -16,7 +16,7 @@ from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.lineage.finding import find, unknown
 from graphrag_dagster.core.resolution.telling import entities_of
-from graphrag_dagster.core.text.names import clean, normalise
+from graphrag_dagster.core.text.similarity import clean, normalise
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.operations.asking.lineage import TableRows, reading
 from graphrag_dagster.operations.deciding.said import Said, Verdict, in_settings, kept

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from graphrag_dagster.core.files.discovery import SETTINGS_FILE
-from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.question import checked
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.operations.evaluating.own_files import content_of
 from graphrag_dagster.settings.evaluation import QuestionSettings

@@ -5,6 +5,7 @@ from dataclasses import replace
 import polars as pl
 
 from graphrag_dagster.catalogue.tasks import GRAPH_EXTRACTOR
+from graphrag_dagster.catalogue.ways import BASELINE
 from graphrag_dagster.core.evaluation.judging import sample
 from graphrag_dagster.core.evaluation.judging_run import judge_answers
 from graphrag_dagster.core.evaluation.studies import Mode, extraction_counts, sampled_documents
@@ -13,6 +14,7 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.evaluating import AnswerJudge
 from graphrag_dagster.core.language.tasks import GraphExtractor
 from graphrag_dagster.core.search.many import answer_all
+from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.asking.index import Index
 from graphrag_dagster.operations.asking.question_list import asked_at_once
@@ -87,16 +89,11 @@ def answer_windows(
     """
     settings = session.settings
     chosen = sample(questions["question_id"], settings.studies.questions)
-    asked = [
-        (position, question, "SS")
-        for position, question in questions.filter(pl.col("question_id").is_in(chosen))
-        .sort("position")
-        .select("position", "question")
-        .iter_rows()
-    ]
+    listed = questions.filter(pl.col("question_id").is_in(chosen)).sort("position")["question"]
+    asked = [Question(question, BASELINE) for question in listed]
     rows = []
     for window in _windows(settings):
-        searcher = index.searcher.with_options(replace(index.searcher.options, context_tokens=window))
+        searcher = index.searcher.with_options(context_tokens=window)
         for answer in answer_all(searcher, session, asked, asked_at_once(settings)):
             rows.append(
                 {

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.resources.warehouse import Warehouse
 
 _TEXTS = (

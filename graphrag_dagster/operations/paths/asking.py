@@ -14,7 +14,7 @@ from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.rows import Row, path_rows
 from graphrag_dagster.core.paths.running import run_batch
 from graphrag_dagster.core.paths.seeds import Linked, LinkedBy, SeedLinker
-from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.question import checked
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.paths.tools import beforehand_of, reports_of, workshop_of
 from graphrag_dagster.resources.paths.making import path_store_of

@@ -17,7 +17,7 @@ from graphrag_dagster.core.graph.merging import description_groups
 from graphrag_dagster.core.language.llm.descriptions import LlmDescriptionMerger
 from graphrag_dagster.core.language.llm.extraction.claims import LlmClaimExtractor
 from graphrag_dagster.core.language.tasks import DescriptionGroup
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.operations.planning.known_replies import Known
 from graphrag_dagster.resources.warehouse import Warehouse

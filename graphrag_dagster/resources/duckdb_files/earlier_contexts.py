@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 
 _HEADERS: Mapping[str, str] = {
     "-----Reports-----\nid,report\n": "report",

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from graphrag_dagster.service.asking import Question, unless_gone
+from graphrag_dagster.service.asking import unless_gone
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.events import documented_stream, plain, stream, streaming
 from graphrag_dagster.service.guarding.errors import documented
@@ -43,12 +43,7 @@ def corpora_router(backend: Backend) -> APIRouter:
     )
     async def ask(corpus: Corpus, body: AskBody, request: Request) -> Response:
         """Answer a question from a corpus, with sources."""
-        history = tuple((turn.question, turn.answer) for turn in body.history)
-        question = Question(
-            *(body.question, body.method, body.level, history),
-            *(body.response_type, body.general_knowledge, body.filters),
-        )
-        asking = await unless_gone(request, backend.ask(corpus, question))
+        asking = await unless_gone(request, backend.ask(corpus, body.asked()))
         if not body.stream:
             answer = await unless_gone(request, asking.answer())
             return JSONResponse(AnswerBody.of(answer).json_values())

@@ -3,7 +3,6 @@
 import time
 import uuid
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
@@ -12,6 +11,7 @@ from fastapi.sse import format_sse_event
 from graphrag_dagster.catalogue.registry import ways
 from graphrag_dagster.catalogue.ways import AUTO
 from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.core.search.filters import ALL
 from graphrag_dagster.service.asking import unless_gone
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.events import Heard, documented_stream, event, stream, streaming
@@ -159,7 +159,7 @@ def chat_router(backend: Backend) -> APIRouter:
         if (made := task_reply(body.messages, (body.model_extra or {}).get("response_format"))) is not None:
             await _known(backend, corpus)
             return _at_once(body, chunks, made)
-        question = replace(question_of(body.messages, method or None), filters=body.filters)
+        question = question_of(body.messages, method or None, body.filters or ALL)
         asking = await unless_gone(request, backend.ask(corpus, question))
         if not body.stream:
             answer = await unless_gone(request, asking.answer())

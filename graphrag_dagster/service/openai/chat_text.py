@@ -3,9 +3,11 @@
 import re
 from collections.abc import Sequence
 
+from graphrag_dagster.core.language.tasks import Turn
 from graphrag_dagster.core.search.context.answer import HEADINGS, Answer, Source
+from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.service.asking import Question
 from graphrag_dagster.service.openai.chat_models import ChatMessage, Part
 
 _HEADING = "\n\nSources:\n\n"
@@ -15,7 +17,7 @@ _MARK = re.compile(r"[ \t]*\[Data:[^\]]*\]")
 _MAY_BEGIN_MARK = re.compile(r"[ \t]*(?:\[(?:D(?:a(?:t(?:a(?::[^\]]*)?)?)?)?)?)?\Z")
 
 
-def question_of(messages: Sequence[ChatMessage], method: str | None) -> Question:
+def question_of(messages: Sequence[ChatMessage], method: str | None, filters: Filters) -> Question:
     """Return the last message of the user as a question, and the turns before it as its history.
 
     Raises:
@@ -25,15 +27,16 @@ def question_of(messages: Sequence[ChatMessage], method: str | None) -> Question
     last = max((i for i, message in enumerate(spoken) if message.role == "user"), default=None)
     if last is None:
         raise QuestionError("there is no message with the role 'user'; its content is the question")
-    history: list[tuple[str, str]] = []
+    history: list[Turn] = []
     for message in spoken[:last]:
         text = text_of(message)
         if message.role == "user":
-            history.append((text, ""))
+            history.append(Turn(text, ""))
         elif text and history:
-            asked, said = history.pop()
-            history.append((asked, "\n".join(filter(None, (said, without_sources(text))))))
-    return Question(text_of(spoken[last]), method, history=tuple(history))
+            before = history.pop()
+            said = "\n".join(filter(None, (before.answer, without_sources(text))))
+            history.append(Turn(before.question, said))
+    return Question(text_of(spoken[last]), method, None, filters, tuple(history))
 
 
 def text_of(message: ChatMessage) -> str:

@@ -13,9 +13,9 @@ from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.printable import printable
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.queries import Query
-from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.core.search.filters import ALL, Filters
+from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.core.text.evidence import Evidence
-from graphrag_dagster.service.asking import Question
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.errors import refusal_of
 from graphrag_dagster.service.guarding.settings import ServiceSettings
@@ -150,7 +150,7 @@ def make_server(backend: Backend) -> MCPServer:
                 *(question, method, level),
                 response_type=response_type,
                 general_knowledge=general_knowledge,
-                filters=filters,
+                filters=filters or ALL,
             )
             asking = await backend.ask(corpus, asked)
             return CitedAnswer.of(await asking.answer())

@@ -7,7 +7,7 @@ from typing import Literal
 
 from graphrag_dagster.core.evaluation.inference.numbers import listed
 from graphrag_dagster.core.language.evaluating import CRITERIA
-from graphrag_dagster.core.search.ways import known_way
+from graphrag_dagster.core.search.searcher import known_way
 
 #: ``judged`` by a model; ``claims`` counted in answers; ``form`` of answers; what they ``read``; ``quality``.
 Kind = Literal["judged", "claims", "form", "read", "quality", "other"]

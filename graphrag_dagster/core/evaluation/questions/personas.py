@@ -21,7 +21,7 @@ from graphrag_dagster.core.language.evaluating import (
 )
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.ranks import cosines, unit_rows
-from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.question import checked
 from graphrag_dagster.core.text.similarity import diverse
 from graphrag_dagster.errors import EngineError, QuestionError
 

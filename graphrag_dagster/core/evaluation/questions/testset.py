@@ -19,7 +19,7 @@ from graphrag_dagster.core.language.evaluating import (
     TestsetWriter,
 )
 from graphrag_dagster.core.language.tasks import Engine, Usage
-from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.question import checked
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.core.text.text_places import TextPlaces
 from graphrag_dagster.errors import EngineError, QuestionError

@@ -9,14 +9,18 @@ import numpy as np
 
 from graphrag_dagster.core.language.answer_form import AnswerForm, most_sentences
 from graphrag_dagster.core.language.extractive.answering import focused
+from graphrag_dagster.core.language.extractive.answering.focused import (
+    Sentence,
+    in_reading_order,
+    laid_out,
+    sentences_of,
+)
 from graphrag_dagster.core.language.extractive.answering.kinds import listed, of_both, themes
-from graphrag_dagster.core.language.extractive.answering.layout import in_reading_order, laid_out
-from graphrag_dagster.core.language.extractive.answering.sentences import Sentence, sentences_of
 from graphrag_dagster.core.language.extractive.answering.wanted import OF_ANY, Wanted, wanted
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Point, Turn
 from graphrag_dagster.core.ranks import Scores, comparable
+from graphrag_dagster.core.text.answer_features import asked_words
 from graphrag_dagster.core.text.embedder import Embedder
-from graphrag_dagster.core.text.questions import asked_words
 from graphrag_dagster.core.text.relevance import relevance
 from graphrag_dagster.core.text.similarity import repeats, words
 from graphrag_dagster.errors import EngineError

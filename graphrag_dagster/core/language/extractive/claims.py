@@ -14,7 +14,7 @@ from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_P
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading, read
 from graphrag_dagster.core.language.extractive.parsing.workers import map_units
 from graphrag_dagster.core.language.tasks import ClaimInstance, Engine, TextUnit, UnitExtraction
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -18,9 +18,9 @@ from graphrag_dagster.core.language.tasks import (
     UnitExtraction,
 )
 from graphrag_dagster.core.progress import stage
-from graphrag_dagster.core.text.names import clean, normalise
 from graphrag_dagster.core.text.relations import relation_label
 from graphrag_dagster.core.text.sentences import sentence_spans
+from graphrag_dagster.core.text.similarity import clean, normalise
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.core.text.text_places import TextPlaces
 

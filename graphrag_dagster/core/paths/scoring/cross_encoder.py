@@ -3,7 +3,7 @@
 from graphrag_dagster.core.paths.scoring.counting import tokens_of
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.reranking.cross_encoder import CrossEncoderReranker
-from graphrag_dagster.core.search.reranking.port import Sought
+from graphrag_dagster.core.search.reranking.reordering import Sought
 from graphrag_dagster.core.text.verbalised import Verbalised
 
 

@@ -14,7 +14,7 @@ from graphrag_dagster.core.resolution.pairs.wordlists import (
     NUMERALS,
     PARTICLES,
 )
-from graphrag_dagster.core.text.names import clean
+from graphrag_dagster.core.text.similarity import clean
 
 Kind = Literal["person", "organisation", "place", "time", "number", "other"]
 

@@ -25,7 +25,7 @@ from graphrag_dagster.core.resolution.pairs.features import (
 from graphrag_dagster.core.resolution.pairs.parsing import ParsedName
 from graphrag_dagster.core.resolution.pairs.weights import ASK, MERGE_ACROSS, MERGE_WITHIN, START, WEIGHTS
 from graphrag_dagster.core.resolution.pairs.wordlists import OPPOSITES
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 
 _SHORT = frozenset({"acronym", "loose_acronym"})
 _PARTS = PARTS | {"family_alone", "given_alone", "without_middle"}

@@ -6,7 +6,7 @@ from typing import Final
 
 from graphrag_dagster.core.language.extractive.names.wordlists import GENERIC, POSSIBLE_TITLES, TITLES
 from graphrag_dagster.core.language.extractive.parsing.lexicon import NOBLES, words_of
-from graphrag_dagster.core.text import abbreviations
+from graphrag_dagster.core.text import marks
 from graphrag_dagster.core.text.english_words import FORMS_OF_ADDRESS, LEGAL_FORMS
 
 _ROMAN = ("ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
@@ -14,7 +14,7 @@ _NUMERALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "ni
 
 ARTICLES: Final = words_of("the a an")
 #: Before the name of a person, not a part of it.
-ADDRESS: Final = FORMS_OF_ADDRESS | TITLES | POSSIBLE_TITLES | NOBLES | abbreviations.TITLES
+ADDRESS: Final = FORMS_OF_ADDRESS | TITLES | POSSIBLE_TITLES | NOBLES | marks.TITLES
 #: At the end of the name of a person: which of several generations it is.
 GENERATIONS: Final = MappingProxyType(
     dict.fromkeys(("jr", "junior"), "junior")

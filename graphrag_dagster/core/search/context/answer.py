@@ -1,20 +1,108 @@
 """The one type of answer, whatever the way of answering."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.catalogue.support import Verdict
-from graphrag_dagster.core.coterag.trace import Trace
 from graphrag_dagster.core.language.tasks import Engine, Usage
-from graphrag_dagster.core.search.context.graph_trace import GraphTrace
-from graphrag_dagster.core.search.context.path_trace import PathTrace
 from graphrag_dagster.core.search.context.queries import Query
-from graphrag_dagster.core.search.reranking.reordering import Reranked
-from graphrag_dagster.core.search.retrieval.linked import LinkedName
 from graphrag_dagster.core.search.scope.favour import Favoured
 from graphrag_dagster.core.search.scope.selecting import Scope
 from graphrag_dagster.core.text.evidence import Evidence
+
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A cell that leads to rows of the index.
+
+    Attributes:
+        text: what is shown.
+        kind: what the rows are: ``entity``, ``community``, ``source`` (a text unit) or ``relationship``.
+        ids: of the rows.
+    """
+
+    text: str
+    kind: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CellLink:
+    """A row of the index that a cell leads to; ``row`` and ``column`` count from 0."""
+
+    row: int
+    column: int
+    kind: str
+    record_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table of a trace; one with a single row is a list of facts.
+
+    Attributes:
+        title: what it tells.
+        columns: names of the columns.
+        rows: cells in the order of the columns; None where there is nothing to say.
+        links: rows of the index that cells lead to.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    links: tuple[CellLink, ...] = ()
+
+    def column(self, name: str) -> list[Any]:
+        """Return the cells of a column.
+
+        Raises:
+            ValueError: there is no such column.
+        """
+        place = self.columns.index(name)
+        return [row[place] for row in self.rows]
+
+    def ids(self, name: str) -> list[str]:
+        """Return the ids of the rows that the cells of a column lead to."""
+        place = self.columns.index(name)
+        return [one.record_id for one in self.links if one.column == place]
+
+
+def section(title: str, columns: Sequence[str], rows: Iterable[Sequence[Value | Record]]) -> Section:
+    """Return a section of rows whose cells may lead to rows of the index."""
+    made, links = [], []
+    for number, row in enumerate(rows):
+        records = [(place, cell) for place, cell in enumerate(row) if isinstance(cell, Record)]
+        links += [CellLink(number, place, cell.kind, one) for place, cell in records for one in cell.ids]
+        made.append(tuple(cell.text if isinstance(cell, Record) else cell for cell in row))
+    return Section(title, tuple(columns), tuple(made), tuple(links))
+
+
+def facts(title: str, **told: Value | Record) -> Section:
+    """Return a section of one row; what is None or blank is left out, and ``_`` in a name is a blank."""
+    said = {
+        name.replace("_", " "): value for name, value in told.items() if value is not None and value != ""
+    }
+    return section(title, tuple(said), [tuple(said.values())])
+
+
+def entity(entity_id: str, title: str) -> Record:
+    """Return a cell that leads to an entity."""
+    return Record(title, "entity", (entity_id,))
+
+
+def community(community_id: str, title: str) -> Record:
+    """Return a cell that leads to a community."""
+    return Record(title, "community", (community_id,))
+
+
+def text_unit(text_unit_id: str, title: str = "") -> Record:
+    """Return a cell that leads to a text unit, by default shown by its id."""
+    return Record(title or text_unit_id, "source", (text_unit_id,))
+
 
 #: Headings of answers without a model.
 QUOTATIONS = "Quotations chosen by rules, no model."
@@ -105,21 +193,18 @@ class Call:
 class Answer:
     """An answer, what it rests on, and what it cost.
 
-    ``method`` is the way of answering (``C0`` … ``C3``, ``TS``, ``SS``, ``dynamic``, ``local``, ``drift``,
+    ``method`` is the search method (``C0`` … ``C3``, ``TS``, ``SS``, ``dynamic``, ``local``, ``drift``,
     ``basic``, ``sql``, ``graph``, ``paths``, ``coterag``, ``coterag-no-communities`` …, ``own-context``);
-    ``level`` the community level it read, None where it read none; ``why`` says why the way was chosen or
-    what it saved. ``linked``: the names in the question and what each was taken for, where the way looks for
-    names (``auto``, ``local``, ``drift``, ``graph``, ``paths``). ``refused``: nothing in the context was of
-    use; ``nearest`` is then the passage that comes nearest to the question, which answers nothing, None where
-    no passage shares a word with it. ``scores``: helpfulness 0–100 of each chunk's partial answer in the
-    order of the chunks. ``dropped``: partial answers that scored 0 or did not fit. ``removed_citations``: ids
-    cited that were not in the context. ``problems``: partial answers that could not be used, with reasons.
-    ``query``: whose rows the answer tells. ``calls``: what was asked of the answerer; ``usage`` has the calls
-    of a model. ``seconds`` is filled by who measures it. ``scope`` is what the answer was restricted to, None
-    for nothing; ``favoured`` what the question named of the documents, and was favoured for that.
-    ``reranked``: what a reranker did to the text units found, for each question that they were looked for by.
-    ``coterag``, ``graph`` and ``paths``: how CoTeRAG-S and the ways of these names came to it, None in other
-    ways.
+    ``level`` the community level it read, None where it read none; ``why`` says why the method was chosen or
+    what it saved. ``refused``: nothing in the context was of use; ``nearest`` is then the passage that comes
+    nearest to the question, which answers nothing, None where no passage shares a word with it. ``scores``:
+    helpfulness 0–100 of each chunk's partial answer in the order of the chunks. ``dropped``: partial answers
+    that scored 0 or did not fit. ``removed_citations``: ids cited that were not in the context.
+    ``problems``: partial answers that could not be used, with reasons. ``query``: whose rows the answer
+    tells. ``steps``: what was asked of the answerer; ``usage`` has the calls of a model. ``trace``: how the
+    search method came to it. ``seconds`` is filled by who measures it. ``scope`` is what the answer was
+    restricted to, None for nothing; ``favoured`` what the question named of the documents, and was favoured
+    for that.
     """
 
     question: str
@@ -129,7 +214,6 @@ class Answer:
     engine: Engine
     refused: bool = False
     why: str | None = None
-    linked: tuple[LinkedName, ...] = ()
     sources: tuple[Source, ...] = ()
     statements: tuple[Statement, ...] = ()
     context: tuple[ContextUse, ...] = ()
@@ -137,22 +221,19 @@ class Answer:
     dropped: int = 0
     removed_citations: int = 0
     problems: tuple[str, ...] = ()
-    trace: tuple[Call, ...] = ()
+    steps: tuple[Call, ...] = ()
+    trace: tuple[Section, ...] = ()
     usage: Usage = field(default_factory=Usage)
     seconds: float | None = None
     query: Query | None = None
     scope: Scope | None = None
     favoured: tuple[Favoured, ...] = ()
     nearest: Source | None = None
-    reranked: tuple[Reranked, ...] = ()
-    coterag: Trace | None = None
-    graph: GraphTrace | None = None
-    paths: PathTrace | None = None
 
     @property
     def calls(self) -> int:
         """How many things were asked of the answerer."""
-        return len(self.trace)
+        return len(self.steps)
 
     @property
     def heading(self) -> str:
@@ -181,8 +262,11 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as values that JSON can hold."""
         made = ("heading", "calls", "partly_supported", "unsupported", "general")
-        told = {"coterag": self.coterag.as_dict() if self.coterag else None}
-        return {**asdict(self), **told, **{name: getattr(self, name) for name in made}}
+        return {**asdict(self), **{name: getattr(self, name) for name in made}}
+
+    def section(self, title: str) -> Section | None:
+        """Return the first section of the trace with a title, None where there is none."""
+        return next((one for one in self.trace if one.title == title), None)
 
     def _with_verdict(self, verdict: Verdict) -> int:
         return sum(statement.verdict == verdict for statement in self.statements)

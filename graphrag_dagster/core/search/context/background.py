@@ -2,16 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster.core.language.tasks import Quote
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.rows_by_id import RowsById
-from graphrag_dagster.core.search.kept import kept, mapped_frame, write_frames
+from graphrag_dagster.core.language.supporting import Cited, Judged, SupportJudge, SupportOf
+from graphrag_dagster.core.language.tasks import Quote, Usage
+from graphrag_dagster.core.ranks import cosines
+from graphrag_dagster.core.search.context.index import IndexSnapshot, RowsById
+from graphrag_dagster.core.search.kept import kept
+from graphrag_dagster.core.search.support.by_words import JudgeByWords
+from graphrag_dagster.core.search.support.reading import stands_in
+from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.core.text.marks import code_blocks
 from graphrag_dagster.core.text.phrases import Phrase, phrases
+from graphrag_dagster.core.text.similarity import stems
 from graphrag_dagster.core.text.spans import Span
 
 _MOST_PHRASES = 60
@@ -68,12 +72,15 @@ def prepare_background(index: IndexSnapshot) -> None:
 
 
 def _phrases(index: IndexSnapshot) -> list[Phrase]:
-    return kept(index.shelf, "phrases", lambda: _Phrases(_told_apart_by(index)), _Phrases.opened).all
+    rows = kept(index.shelf, "phrases", lambda: _Rows(_told_apart_by(index)), _Rows).rows.iter_rows()
+    return [Phrase(form, tuple(stems), documents) for form, stems, documents in rows]
 
 
-def _told_apart_by(index: IndexSnapshot) -> list[Phrase]:
+def _told_apart_by(index: IndexSnapshot) -> pl.DataFrame:
     ordered = index.text_chunks.sort("human_readable_id", "text_unit_id")
-    return phrases(ordered["text"].to_list(), ordered["document_id"].to_list(), _MOST_PHRASES)
+    found = phrases(ordered["text"].to_list(), ordered["document_id"].to_list(), _MOST_PHRASES)
+    rows = [(one.form, list(one.stems), one.documents) for one in found]
+    return pl.DataFrame(rows, _PHRASE, orient="row")
 
 
 def _edges(index: IndexSnapshot, document_id: str) -> tuple[int, int]:
@@ -89,7 +96,8 @@ def _code(index: IndexSnapshot, unit_id: str) -> list[Span]:
 
 
 def _names(index: IndexSnapshot) -> RowsById:
-    return kept(index.shelf, "found", lambda: _Found(_found(index)), _Found.opened).by_unit
+    found = kept(index.shelf, "found", lambda: _Rows(_found(index)), _Rows).rows
+    return RowsById(found, "text_unit_id", ("title", "type"))
 
 
 def _found(index: IndexSnapshot) -> pl.DataFrame:
@@ -98,34 +106,68 @@ def _found(index: IndexSnapshot) -> pl.DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class _Phrases:
-    """Phrases, as they are kept."""
-
-    all: list[Phrase]
-
-    def write(self, folder: Path) -> None:
-        rows = [(one.form, list(one.stems), one.documents) for one in self.all]
-        write_frames(folder, {"phrases": pl.DataFrame(rows, _PHRASE, orient="row")})
-
-    @classmethod
-    def opened(cls, folder: Path) -> "_Phrases":
-        rows = mapped_frame(folder, "phrases").iter_rows()
-        return cls([Phrase(form, tuple(stems), documents) for form, stems, documents in rows])
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """Titles and types of the entities that were found in text units, as they are kept."""
+class _Rows:
+    """Rows, as they are kept."""
 
     rows: pl.DataFrame
 
-    @property
-    def by_unit(self) -> RowsById:
-        return RowsById(self.rows, "text_unit_id", ("title", "type"))
 
-    def write(self, folder: Path) -> None:
-        write_frames(folder, {"found": self.rows})
+_SUPPORTED = SupportOf("supported", 1.0)
+_WORDLESS = SupportOf("not", 0.0, "no words of the documents were found for what it cites")
 
-    @classmethod
-    def opened(cls, folder: Path) -> "_Found":
-        return cls(mapped_frame(folder, "found"))
+
+class Support:
+    """Compares statements with quotations, and has it judged whether these support them.
+
+    Args:
+        embedder: makes the vectors; None compares words alone.
+        judge: says what supports what; default: by words.
+    """
+
+    def __init__(self, embedder: Embedder | None = None, judge: SupportJudge | None = None) -> None:
+        self._embedder = embedder
+        self._judge = judge or JudgeByWords(embedder)
+
+    def by(self, judge: SupportJudge) -> "Support":
+        """Return the same with another judge."""
+        return Support(self._embedder, judge)
+
+    def similarities(self, statement: str, quotations: Sequence[str]) -> list[float]:
+        """Return the similarity, 0–1, of a statement to each quotation.
+
+        It is the mean of cosine and of shared words, the share of the statement's meaningful word stems that
+        the quotation has. The same words give 1, whatever the blanks and marks between them.
+        """
+        if not quotations:
+            return []
+        wanted = set(stems(statement))
+        shared = [len(wanted & set(stems(one))) / len(wanted) if wanted else 0.0 for one in quotations]
+        near = self._cosines(statement, quotations)
+        return [
+            1.0 if stands_in(statement, one) else round(min((share + cosine) / 2, 0.999), 3)
+            for one, share, cosine in zip(quotations, shared, near or shared, strict=True)
+        ]
+
+    def judged(self, statements: Sequence[Cited]) -> Judged:
+        """Return whether the words support each statement.
+
+        What stands in the words, word after word, is supported, and what cites none is not; nobody is asked
+        about these.
+        """
+        found = [_without_judge(one) for one in statements]
+        open_ = [one for one, known in zip(statements, found, strict=True) if known is None]
+        made = self._judge.judge(open_) if open_ else Judged((), Usage())
+        rest = iter(made.items)
+        return Judged(tuple(known or next(rest) for known in found), made.usage)
+
+    def _cosines(self, statement: str, quotations: Sequence[str]) -> list[float]:
+        if self._embedder is None:
+            return []
+        vectors = self._embedder.embed([statement, *quotations])
+        return [max(float(cosine), 0.0) for cosine in cosines(vectors[1:], vectors[0])]
+
+
+def _without_judge(cited: Cited) -> SupportOf | None:
+    if not cited.words:
+        return _WORDLESS
+    return _SUPPORTED if any(stands_in(cited.statement, one) for one in cited.words) else None

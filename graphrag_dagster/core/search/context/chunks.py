@@ -3,6 +3,10 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
 
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.tasks import ContextUnit
@@ -122,3 +126,47 @@ def cut_to(unit: ContextUnit, characters: int) -> ContextUnit:
     tidy = " ".join(text.split())
     kept = tuple(sentence for sentence in unit.sentences if sentence[0] in tidy)
     return replace(unit, text=text, sentences=kept)
+
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Chunk i holds the units ``numbers[begins[i]:begins[i + 1]]``.
+
+    Attributes:
+        begins: where each chunk begins, and where the last ends [chunks + 1].
+        numbers: of the units, 1…
+        characters: of their texts that stand there.
+        tokens: of their rows.
+    """
+
+    begins: Numbers
+    numbers: Numbers
+    characters: Numbers
+    tokens: Numbers
+
+    @classmethod
+    def of(cls, chunks: Sequence[Chunk]) -> "Packing":
+        """Return how chunks are packed."""
+        rows = [unit for chunk in chunks for unit in chunk.units]
+        return cls(
+            np.cumsum([0, *(len(chunk.units) for chunk in chunks)], dtype=np.int64),
+            np.array([unit.id for unit in rows], dtype=np.int64),
+            np.array([len(unit.text) for unit in rows], dtype=np.int64),
+            np.array([tokens for chunk in chunks for tokens in chunk.row_tokens], dtype=np.int64),
+        )
+
+    def chunks(self, units: Sequence[ContextUnit]) -> list[Chunk]:
+        """Return the chunks of the units that were packed, all of them in the order of their numbers."""
+        return [self._chunk(units, begin, end) for begin, end in pairwise(self.begins.tolist())]
+
+    def _chunk(self, units: Sequence[ContextUnit], begin: int, end: int) -> Chunk:
+        numbers, characters = self.numbers[begin:end].tolist(), self.characters[begin:end].tolist()
+        taken = (units[number - 1] for number in numbers)
+        chosen = tuple(
+            unit if len(unit.text) == kept else cut_to(unit, kept)
+            for unit, kept in zip(taken, characters, strict=True)
+        )
+        return Chunk(chosen, render(chosen), tuple(self.tokens[begin:end].tolist()))

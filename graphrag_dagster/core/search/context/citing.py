@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from graphrag_dagster.core.language.supporting import Cited, SupportOf
 from graphrag_dagster.core.language.tasks import FinalAnswer, Quote, Usage
 from graphrag_dagster.core.search.context.answer import Source, Statement
+from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.core.search.context.context_units import ContextUnits, Provenance
-from graphrag_dagster.core.search.context.support import Support
 from graphrag_dagster.core.search.support.reading import numbers_shared
 from graphrag_dagster.core.text.citations import canonical_citations, parse_citations
 from graphrag_dagster.core.text.sentences import sentence_spans

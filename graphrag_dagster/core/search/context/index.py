@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 import polars as pl
 
-from graphrag_dagster.core.search.context.passages_by_id import PassagesById
 from graphrag_dagster.core.text.evidence import Row, Triple, Words, imported_row
 from graphrag_dagster.core.text.passages import Passage, triple_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from graphrag_dagster.core.coterag.stored import CoteragTables
     from graphrag_dagster.core.cypher.port import Graph
     from graphrag_dagster.core.language.tasks import Quote
@@ -23,6 +22,95 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 P = ParamSpec("P")
+
+
+class MadeWhenRead(Sequence[T]):
+    """Members by place, each made once, when it is first read.
+
+    Args:
+        length: number of members.
+        make: makes the one of a place, 0…
+    """
+
+    def __init__(self, length: int, make: Callable[[int], T]) -> None:
+        self._length = length
+        self._make = make
+        self._made: dict[int, T] = {}
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[T]: ...
+    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
+        if isinstance(place, slice):
+            return [self[one] for one in range(*place.indices(len(self)))]
+        at = place + self._length if place < 0 else place
+        if not 0 <= at < self._length:
+            raise IndexError(place)
+        if at not in self._made:
+            self._made[at] = self._make(at)
+        return self._made[at]
+
+
+class PassagesById(Mapping[str, Passage]):
+    """Text units by id.
+
+    Args:
+        chunks: rows of ``corpus.text_chunks``.
+        documents: rows of ``corpus.documents``, those of the text units among them.
+    """
+
+    def __init__(self, chunks: pl.DataFrame, documents: pl.DataFrame) -> None:
+        self._ids = chunks["text_unit_id"]
+        columns = ("text_unit_id", "human_readable_id", "document_id", "start_char", "text")
+        self._chunks = RowsById(chunks, "text_unit_id", columns)
+        self._documents = RowsById(documents, "document_id", ("title", "path", "row"))
+        self._made: dict[str, Passage] = {}
+
+    def __getitem__(self, unit_id: str) -> Passage:
+        if unit_id not in self._made:
+            unit, document = self._chunks.get(unit_id), None
+            if unit is not None:
+                document = self._documents.get(unit[2])
+            if unit is None or document is None:
+                raise KeyError(unit_id)
+            self._made[unit_id] = Passage(*unit[:3], *document, *unit[3:])
+        return self._made[unit_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+class RowsById:
+    """Some columns of rows, found by bisection; a frame that is in the order of the ids is not copied.
+
+    Args:
+        frame: the rows.
+        key: the column with the ids.
+        columns: what is read of a row.
+    """
+
+    def __init__(self, frame: pl.DataFrame, key: str, columns: Sequence[str]) -> None:
+        if not frame[key].is_sorted():
+            frame = frame.select(list(dict.fromkeys((key, *columns)))).sort(key, maintain_order=True)
+        self._keys = frame[key]
+        self._rows = frame.select(columns)
+
+    def get(self, one: str) -> tuple[Any, ...] | None:
+        """Return the row of an id, the last of several; None for an unknown one."""
+        place = bisect_right(self._keys, one) - 1
+        return self._rows.row(place) if place >= 0 and self._keys[place] == one else None
+
+    def all(self, one: str) -> list[tuple[Any, ...]]:
+        """Return all rows of an id, in their order."""
+        first = bisect_left(self._keys, one)
+        return self._rows[first : bisect_right(self._keys, one, lo=first)].rows()
 
 
 @dataclass(frozen=True)

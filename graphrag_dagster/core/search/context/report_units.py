@@ -9,10 +9,8 @@ import polars as pl
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.reports.citations import without_citations
 from graphrag_dagster.core.search.context.background import IndexBackground
-from graphrag_dagster.core.search.context.context_units import Provenance
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.naming import sentences_naming
-from graphrag_dagster.core.search.context.when_read import MadeWhenRead
+from graphrag_dagster.core.search.context.context_units import Provenance, sentences_naming
+from graphrag_dagster.core.search.context.index import IndexSnapshot, MadeWhenRead
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.sentences import sentence_spans
 from graphrag_dagster.core.text.spans import Span

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from graphrag_dagster.core.language.tasks import Quote
+from graphrag_dagster.core.search.context.context_units import sentences_naming
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.local_rows import titles_of
-from graphrag_dagster.core.search.context.naming import sentences_naming
 from graphrag_dagster.core.text.spans import Span
 
 

@@ -9,17 +9,16 @@ import polars as pl
 from graphrag_dagster.catalogue.tasks import ANSWERER, EXPLORER
 from graphrag_dagster.core.language.exploring import Exploration, Explorer, FollowUp
 from graphrag_dagster.core.language.tasks import Answerer, ContextUnit, PartialAnswer, Usage
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.chunks import first_that_fit, render, row
 from graphrag_dagster.core.search.context.combined_units import CombinedUnits
-from graphrag_dagster.core.search.context.local_units import LocalContext
-from graphrag_dagster.core.search.context.question import REFUSAL
+from graphrag_dagster.core.search.context.local_rows import LocalContext
 from graphrag_dagster.core.search.context.report_units import ReportUnits
-from graphrag_dagster.core.search.finding import linked, nearest_reports, telling_how
+from graphrag_dagster.core.search.finding import linked, named_in, nearest_reports, telling_how
 from graphrag_dagster.core.search.methods.follow_ups import OpenQuestions
 from graphrag_dagster.core.search.methods.local import context_around
 from graphrag_dagster.core.search.methods.map_reduce import best_that_fit, finished, score_of
+from graphrag_dagster.core.search.question import REFUSAL, Search
 from graphrag_dagster.core.text.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError
@@ -28,21 +27,21 @@ if TYPE_CHECKING:
     from graphrag_dagster.core.search.reranking.reordering import Reranked
 
 
-def drift(asked: Asked) -> Answer:
+def drift(search: Search) -> Answer:
     """Answer a question from the reports nearest to it, and from what is around its follow-up questions."""
     reranked: list[Reranked] = []
 
     def contexts(questions: Sequence[str]) -> list[LocalContext]:
-        found = [context_around(asked, one) for one in questions]
+        found = [context_around(search, one) for one in questions]
         reranked.extend(one for _, done in found for one in done)
         return [context for context, _ in found]
 
-    made = drift_search(asked, local=contexts, reports=nearest_reports(asked))
-    return replace(telling_how(asked, made, made.why, reranked), linked=linked(asked))
+    made = drift_search(search, local=contexts, reports=nearest_reports(search))
+    return telling_how(search, replace(made, trace=named_in(linked(search))), made.why, reranked)
 
 
 def drift_search(
-    asked: Asked, *, local: Callable[[Sequence[str]], Sequence[LocalContext]], reports: Sequence[str]
+    search: Search, *, local: Callable[[Sequence[str]], Sequence[LocalContext]], reports: Sequence[str]
 ) -> Answer:
     """Answer a question by asking on from what the reports nearest to it say.
 
@@ -52,7 +51,7 @@ def drift_search(
     that score above 0 are joined, the best first while they fit. At most 1 + steps · follow_ups + 1 calls.
 
     Args:
-        asked: the question.
+        search: the question.
         local: gives the local context of each of several questions.
         reports: ids of reports, the nearest to the question first.
 
@@ -60,9 +59,9 @@ def drift_search(
         QuestionError: the context cannot hold the beginning of a report or the best intermediate answer.
         EngineError: a context or an intermediate answer is missing, or no usable answer came.
     """
-    explorer, answerer = asked.engines.task(EXPLORER), asked.engines.task(ANSWERER)
-    options, count = asked.options, asked.count
-    course = _Drift(asked, explorer)
+    explorer, answerer = search.engines.task(EXPLORER), search.engines.task(ANSWERER)
+    options, count = search.options, search.count
+    course = _Drift(search, explorer)
     reading = course.prime(reports, options.context_tokens)
     rounds = 0
     while rounds < options.steps and (batch := course.next()):
@@ -72,10 +71,10 @@ def drift_search(
     answer = course.account(kept, answerer, f"{reading}, {course.told(rounds)}")
     if not kept:
         return answer
-    final = answerer.reduce(asked.question, kept)
+    final = answerer.reduce(search.question.text, kept)
     joined = Call("reduce", f"{len(kept)} intermediate answers", None, sum(count(one.text) for one in kept))
-    answer = replace(answer, trace=(*answer.trace, joined))
-    return finished(answer, final, course.units, course.shown(kept), asked.supporting)
+    answer = replace(answer, steps=(*answer.steps, joined))
+    return finished(answer, final, course.units, course.shown(kept), search.supporting)
 
 
 @dataclass(slots=True)
@@ -91,19 +90,19 @@ class _Part:
 class _Drift:
     """What was asked and found so far."""
 
-    def __init__(self, asked: Asked, explorer: Explorer) -> None:
-        self._index = asked.index
+    def __init__(self, search: Search, explorer: Explorer) -> None:
+        self._index = search.index
         self._explorer = explorer
-        self._count = asked.count
-        self._most = asked.options.follow_ups
-        self._method = asked.way.name
-        self._open = OpenQuestions(asked.question, asked.options.seed)
-        self._asked = [asked.question]
+        self._count = search.count
+        self._most = search.options.follow_ups
+        self._method = search.way.name
+        self._open = OpenQuestions(search.question.text, search.options.seed)
+        self._asked = [search.question.text]
         self._itself = False
         self._parts: list[_Part] = []
         self._removed = 0
         self._problems: list[str] = []
-        self.units = CombinedUnits(asked.index)
+        self.units = CombinedUnits(search.index)
 
     @property
     def partials(self) -> list[PartialAnswer]:
@@ -204,7 +203,7 @@ class _Drift:
             dropped=len(self._parts) - len(kept),
             removed_citations=self._removed,
             problems=(*self._problems, *self._open.problems),
-            trace=tuple(replace(part.call, used=one) for part, one in zip(self._parts, used, strict=True)),
+            steps=tuple(replace(part.call, used=one) for part, one in zip(self._parts, used, strict=True)),
             usage=sum((part.partial.usage for part in self._parts), Usage()),
         )
 

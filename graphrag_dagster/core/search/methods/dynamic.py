@@ -8,20 +8,19 @@ import polars as pl
 from graphrag_dagster.catalogue.tasks import ANSWERER, RATER
 from graphrag_dagster.core.language.exploring import Rating, ReportRater
 from graphrag_dagster.core.language.tasks import ContextUnit, Usage
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.chunks import Chunk, Count, fill, render
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.context.report_units import ReportUnits
 from graphrag_dagster.core.search.finding import favouring_none
 from graphrag_dagster.core.search.methods.global_search import chunks_of, reports_of
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
+from graphrag_dagster.core.search.question import REFUSAL, Search
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError
 
 
-def dynamic_search(asked: Asked, *, keep_parent: bool = False) -> Answer:
+def dynamic_search(search: Search, *, keep_parent: bool = False) -> Answer:
     """Answer a question from those reports that have to do with it, each branch as deep as it does.
 
     The reports of the root communities are rated 0–5. Below each that is relevant, by the rating from which
@@ -33,36 +32,36 @@ def dynamic_search(asked: Asked, *, keep_parent: bool = False) -> Answer:
     a community without a report hands the question on to its children.
 
     Args:
-        asked: the question; a batch of reports to rate has the size of a context.
+        search: the question; a batch of reports to rate has the size of a context.
         keep_parent: a relevant report is read even where a child of it is relevant.
 
     Raises:
         QuestionError: there is no such level, or there are no reports.
         EngineError: the rater or the answerer did not give what was asked, one for one.
     """
-    rater, answerer = asked.engines.task(RATER), asked.engines.task(ANSWERER)
-    index, options = asked.index, asked.options
-    method = asked.way.name
-    level = options.level if asked.level is None else asked.level
-    asked = replace(asked, level=level)
+    rater, answerer = search.engines.task(RATER), search.engines.task(ANSWERER)
+    index, options = search.index, search.options
+    method = search.way.name
+    level = options.level if search.level is None else search.level
+    search = replace(search, level=level)
     reports_of(index, level)
     tree = index.once(_Tree, level)
-    rating = _Rating(tree, rater, asked.question, asked.count, options.context_tokens, options.seed)
+    rating = _Rating(tree, rater, search.question.text, search.count, options.context_tokens, options.seed)
     chosen = rating.chosen(options.relevant_from, keep_parent=keep_parent)
     rows = [tree.unit(report_id) for report_id in chosen]
-    chunks = fill(rows, count=asked.count, limit=options.context_tokens, seed=options.seed)
+    chunks = fill(rows, count=search.count, limit=options.context_tokens, seed=options.seed)
     if chunks:
-        answer = map_reduce(asked, answerer, tree.units, chunks, method=method)
+        answer = map_reduce(search, answerer, tree.units, chunks, method=method)
     else:
-        answer = Answer(asked.question, method, level, REFUSAL, answerer.engine, refused=True)
+        answer = Answer(search.question.text, method, level, REFUSAL, answerer.engine, refused=True)
     told = replace(
         answer,
-        why=_why(level, rating, chunks, chunks_of(asked)),
-        trace=(*rating.calls(set(chosen)), *answer.trace),
+        why=_why(level, rating, chunks, chunks_of(search)),
+        steps=(*rating.calls(set(chosen)), *answer.steps),
         usage=rating.usage + answer.usage,
         problems=(*rating.problems(), *answer.problems),
     )
-    return favouring_none(asked, told, "reports are chosen by what they say")
+    return favouring_none(search, told, "reports are chosen by what they say")
 
 
 class _Tree:

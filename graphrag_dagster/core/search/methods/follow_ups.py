@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.search.context.question import checked
+from graphrag_dagster.core.search.question import checked
 from graphrag_dagster.errors import QuestionError
 
 

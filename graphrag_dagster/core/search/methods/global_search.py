@@ -6,24 +6,22 @@ import polars as pl
 
 from graphrag_dagster.catalogue.tasks import ANSWERER
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.search.asked import Asked, Basis
 from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.context.chunks import Chunk, Count, fill
-from graphrag_dagster.core.search.context.context_units import ContextUnits
+from graphrag_dagster.core.search.context.chunks import Chunk, Count, Packing, fill
+from graphrag_dagster.core.search.context.context_units import ContextUnits, SourceUnits
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.packing import Packing
 from graphrag_dagster.core.search.context.report_units import ReportUnits
-from graphrag_dagster.core.search.context.source_units import SourceUnits
 from graphrag_dagster.core.search.finding import favouring_none
 from graphrag_dagster.core.search.kept import kept
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
+from graphrag_dagster.core.search.question import Basis, Search
 from graphrag_dagster.core.text.tokens import encoding_of
 from graphrag_dagster.errors import QuestionError
 
 _DIGITS = 12
 
 
-def global_search(asked: Asked) -> Answer:
+def global_search(search: Search) -> Answer:
     """Answer a question from all reports of its level, or from all text units where it has none (TS).
 
     Rows are shuffled with the seed and packed into chunks; each chunk gives a partial answer with a score;
@@ -33,12 +31,12 @@ def global_search(asked: Asked) -> Answer:
         QuestionError: there is no such level, or there are no reports.
         EngineError: the answerer did not give one partial answer per chunk.
     """
-    answerer, level = asked.engines.task(ANSWERER), asked.level
-    method = asked.way.name if level is None else f"C{level}"
-    units = context_of(asked.index, level)
-    made = map_reduce(asked, answerer, units, chunks_of(asked), method=method)
+    answerer, level = search.engines.task(ANSWERER), search.level
+    method = search.way.name if level is None else f"C{level}"
+    units = context_of(search.index, level)
+    made = map_reduce(search, answerer, units, chunks_of(search), method=method)
     read = "text units" if level is None else f"reports of {method}"
-    return favouring_none(asked, made, f"all {read} are read alike")
+    return favouring_none(search, made, f"all {read} are read alike")
 
 
 def context_of(index: IndexSnapshot, level: int | None) -> ContextUnits:
@@ -120,6 +118,6 @@ def _packed(index: IndexSnapshot, level: int | None, count: Count, limit: int, s
         index.shelf,
         name,
         lambda: Packing.of(fill(units, count=count, limit=limit, seed=seed)),
-        Packing.opened,
+        Packing,
     )
     return packing.chunks(units)

@@ -7,27 +7,29 @@ say already. What they leave over goes to further text units.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from graphrag_dagster.catalogue.tasks import ANSWERER
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.chunks import Count
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.local_rows import (
+    LocalContext,
     claim_rows,
     entity_rows,
     relationship_rows,
     report_rows,
 )
-from graphrag_dagster.core.search.context.local_units import LocalContext
-from graphrag_dagster.core.search.context.question import REFUSAL
-from graphrag_dagster.core.search.finding import in_new_order, looked_for, telling_how, with_history
+from graphrag_dagster.core.search.finding import in_new_order, looked_for, named_in, telling_how, with_history
 from graphrag_dagster.core.search.methods.context_building import ContextBuilder
 from graphrag_dagster.core.search.methods.map_reduce import finished
-from graphrag_dagster.core.search.options import Shares
+from graphrag_dagster.core.search.question import REFUSAL, Search
 from graphrag_dagster.core.search.reranking.reordering import Reranked
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
 from graphrag_dagster.core.text.citations import ContextKind
+
+if TYPE_CHECKING:
+    from graphrag_dagster.settings import LocalShares
 
 #: Sections in the order in which they are shown.
 HEADERS: Mapping[ContextKind, str] = {
@@ -51,30 +53,30 @@ class Ranked:
     entity_ids: Sequence[str]
 
 
-def local(asked: Asked) -> Answer:
+def local(search: Search) -> Answer:
     """Answer a question from what the graph and the documents say around what it names."""
-    sought = looked_for(asked, with_history(asked))
+    sought = looked_for(search, with_history(search))
     ranking = sought.local(ENTITIES)
-    ranked, done = _best(asked, sought.text, ranking)
-    made = replace(local_search(asked, ranked), linked=ranking.linked)
-    return telling_how(asked, made, sought.note, done)
+    ranked, done = _best(search, sought.text, ranking)
+    made = replace(local_search(search, ranked), trace=named_in(ranking.linked))
+    return telling_how(search, made, sought.note, done)
 
 
-def local_search(asked: Asked, ranked: Ranked) -> Answer:
+def local_search(search: Search, ranked: Ranked) -> Answer:
     """Answer a question from the surroundings of its entities, in one call.
 
     What was never materialised is left out of the context.
 
     Args:
-        asked: the question.
+        search: the question.
         ranked: what it is about.
     """
-    answerer, method = asked.engines.task(ANSWERER), asked.way.name
-    context = _context(asked, ranked)
-    answer = Answer(asked.question, method, None, REFUSAL, answerer.engine, refused=True)
+    answerer, method = search.engines.task(ANSWERER), search.way.name
+    context = _context(search, ranked)
+    answer = Answer(search.question.text, method, None, REFUSAL, answerer.engine, refused=True)
     if not context.rows:
         return answer
-    final = answerer.answer(asked.question, context.rows, context.rendered, asked.history)
+    final = answerer.answer(search.question.text, context.rows, context.rendered, search.question.history)
     used = bool(final.text.strip())
     answer = replace(
         answer,
@@ -82,33 +84,33 @@ def local_search(asked: Asked, ranked: Ranked) -> Answer:
             ContextUse(row.kind, context.units.record_id(row.id), row.title, 0, tokens, used)
             for row, tokens in zip(context.rows, context.row_tokens, strict=True)
         ),
-        trace=(Call("answer", "the surroundings of its entities", None, sum(context.row_tokens), used),),
+        steps=(Call("answer", "the surroundings of its entities", None, sum(context.row_tokens), used),),
     )
-    return finished(answer, final, context.units, {row.id for row in context.rows}, asked.supporting)
+    return finished(answer, final, context.units, {row.id for row in context.rows}, search.supporting)
 
 
-def context_around(asked: Asked, question: str) -> tuple[LocalContext, list[Reranked]]:
+def context_around(search: Search, question: str) -> tuple[LocalContext, list[Reranked]]:
     """Return the rows for a question that helps with the one that is asked, and how they were reranked."""
-    sought = with_history(asked, question)
-    ranking = looked_for(asked, sought).local(ENTITIES)
-    ranked, done = _best(asked, sought, ranking)
-    return _context(asked, ranked), done
+    sought = with_history(search, question)
+    ranking = looked_for(search, sought).local(ENTITIES)
+    ranked, done = _best(search, sought, ranking)
+    return _context(search, ranked), done
 
 
-def _best(asked: Asked, sought: str, ranking: LocalRanking) -> tuple[Ranked, list[Reranked]]:
-    units, done = in_new_order(asked, sought, ranking.units.ids, followed=True)
+def _best(search: Search, sought: str, ranking: LocalRanking) -> tuple[Ranked, list[Reranked]]:
+    units, done = in_new_order(search, sought, ranking.units.ids, followed=True)
     return Ranked(units, ranking.entities.ids), done
 
 
-def _context(asked: Asked, ranked: Ranked) -> LocalContext:
-    options = asked.options
+def _context(search: Search, ranked: Ranked) -> LocalContext:
+    options = search.options
     return local_context(
-        asked.index, ranked, count=asked.count, limit=options.context_tokens, shares=options.shares
+        search.index, ranked, count=search.count, limit=options.context_tokens, shares=options.shares
     )
 
 
 def local_context(
-    index: IndexSnapshot, ranked: Ranked, *, count: Count, limit: int, shares: Shares
+    index: IndexSnapshot, ranked: Ranked, *, count: Count, limit: int, shares: "LocalShares"
 ) -> LocalContext:
     """Choose the rows for a question, each section in order of rank until its next row does not fit.
 

@@ -4,20 +4,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from graphrag_dagster.core.language.tasks import Answerer, FinalAnswer, PartialAnswer, Usage
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
+from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.core.search.context.chunks import Chunk, Count
 from graphrag_dagster.core.search.context.citing import CitedText, cite
 from graphrag_dagster.core.search.context.context_units import ContextUnits
-from graphrag_dagster.core.search.context.question import REFUSAL
-from graphrag_dagster.core.search.context.support import Support
+from graphrag_dagster.core.search.question import REFUSAL, Search
 from graphrag_dagster.core.text.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError, QuestionError
 
 
 def map_reduce(
-    asked: Asked,
+    search: Search,
     answerer: Answerer,
     units: ContextUnits,
     chunks: Sequence[Chunk],
@@ -33,7 +32,7 @@ def map_reduce(
     blank or says of itself that it is of no help (score 0); one without a score counts.
 
     Args:
-        asked: the question; its context is that of the partial answers that are joined, too.
+        search: the question; its context is that of the partial answers that are joined, too.
         answerer: makes partial answers and joins them.
         units: what the chunks were made of.
         chunks: each row stands in one of them.
@@ -44,19 +43,19 @@ def map_reduce(
         QuestionError: not even the best partial answer fits.
         EngineError: the answerer did not give one partial answer per chunk.
     """
-    question = asked.question
+    question = search.question.text
     partials = _partials(answerer, question, chunks)
     cleaned, removed = _without_invented(partials, chunks)
     kept = (
         [one for one in cleaned if one.score != 0 and one.text.strip()]
         if direct
-        else best_that_fit(cleaned, asked.count, asked.options.context_tokens)
+        else best_that_fit(cleaned, search.count, search.options.context_tokens)
     )
     used = [number for number, partial in enumerate(cleaned) if any(partial is one for one in kept)]
     answer = Answer(
         question=question,
         method=method,
-        level=asked.level,
+        level=search.level,
         text=REFUSAL,
         engine=answerer.engine,
         refused=True,
@@ -65,7 +64,7 @@ def map_reduce(
         dropped=len(partials) - len(kept),
         removed_citations=removed,
         problems=tuple(one.problem for one in partials if one.problem and not (direct and one.score is None)),
-        trace=tuple(
+        steps=tuple(
             Call(
                 "map",
                 f"chunk {number}",
@@ -86,11 +85,11 @@ def map_reduce(
     else:
         final = answerer.reduce(question, kept)
         joined = Call(
-            "reduce", counted(len(kept), "partial answer"), None, sum(asked.count(one.text) for one in kept)
+            "reduce", counted(len(kept), "partial answer"), None, sum(search.count(one.text) for one in kept)
         )
-        answer = replace(answer, trace=(*answer.trace, joined))
+        answer = replace(answer, steps=(*answer.steps, joined))
     shown = {unit.id for number in used for unit in chunks[number].units}
-    return finished(answer, final, units, shown, asked.supporting)
+    return finished(answer, final, units, shown, search.supporting)
 
 
 def finished(
@@ -108,7 +107,7 @@ def finished(
         statements=cited.statements if text else (),
         removed_citations=answer.removed_citations + cited.removed,
         problems=(*answer.problems, *cited.problems),
-        trace=(*answer.trace, *_judging(cited)),
+        steps=(*answer.steps, *_judging(cited)),
         usage=answer.usage + final.usage + cited.usage,
     )
 

@@ -9,12 +9,11 @@ from graphrag_dagster.catalogue.tasks import ANSWERER, CONTEXT_WRITER
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.own_context import WrittenContext
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import OWN_CONTEXT, Answer, Call, ContextUse, Source
 from graphrag_dagster.core.search.context.citing import uncited
 from graphrag_dagster.core.search.context.context_units import as_row
-from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.methods.local import HEADERS
+from graphrag_dagster.core.search.question import REFUSAL, Search
 from graphrag_dagster.core.text.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.core.text.evidence import Written
 from graphrag_dagster.errors import QuestionError
@@ -24,7 +23,7 @@ TITLE = "written by the model from what it knows, not from documents"
 _RESTS_ON = "it rests on what the model wrote itself, on no document"
 
 
-def own_context(asked: Asked) -> Answer:
+def own_context(search: Search) -> Answer:
     """Answer a question from a context that a model writes from its own knowledge, in two calls.
 
     The context is the one source of the answer, of a kind of its own. The answer bears no marks, and none of
@@ -36,44 +35,44 @@ def own_context(asked: Asked) -> Answer:
         EngineError: no usable answer came.
         EndpointError: the model endpoint cannot be used.
     """
-    if asked.index.restricted:
+    if search.index.restricted:
         raise QuestionError(
-            f"{asked.way.name} reads no documents and knows no filter; leave the filter out, or ask in "
+            f"{search.way.name} reads no documents and knows no filter; leave the filter out, or ask in "
             "another way"
         )
-    writer = asked.engines.task(CONTEXT_WRITER)
+    writer = search.engines.task(CONTEXT_WRITER)
     if writer is None:
         raise QuestionError(
-            f"{asked.way.name} needs a model, which writes the context; set search.engine: llm, or ask in "
+            f"{search.way.name} needs a model, which writes the context; set search.engine: llm, or ask in "
             "another way"
         )
-    answerer = asked.engines.task(ANSWERER)
-    written = writer.write(asked.question, asked.history)
+    answerer = search.engines.task(ANSWERER)
+    written = writer.write(search.question.text, search.question.history)
     answer = _with_context(
-        asked, written, Answer(asked.question, asked.way.name, None, REFUSAL, writer.engine)
+        search, written, Answer(search.question.text, search.way.name, None, REFUSAL, writer.engine)
     )
     if not written.text:
         return answer
     unit = ContextUnit(1, TITLE, written.text, kind="source")
     rendered = f"-----{HEADERS['source']}\n{as_row([unit.id, unit.title, unit.text])}"
-    final = answerer.answer(asked.question, [unit], rendered, asked.history)
+    final = answerer.answer(search.question.text, [unit], rendered, search.question.history)
     return _finished(answer, final)
 
 
-def _with_context(asked: Asked, written: WrittenContext, answer: Answer) -> Answer:
+def _with_context(search: Search, written: WrittenContext, answer: Answer) -> Answer:
     """A refusal that shows what was written, where anything was."""
-    tokens = asked.count(written.text) if written.text else 0
+    tokens = search.count(written.text) if written.text else 0
     call = Call("own_context", "what the model knows", None, tokens, bool(tokens), written.problem)
     answer = replace(
         answer,
         refused=True,
         problems=(written.problem,) if written.problem else (),
-        trace=(call,),
+        steps=(call,),
         usage=written.usage,
     )
     if not tokens:
         return answer
-    record = stable_id(OWN_CONTEXT, asked.question, written.text)
+    record = stable_id(OWN_CONTEXT, search.question.text, written.text)
     return replace(
         answer,
         sources=(Source(1, OWN_CONTEXT, record, TITLE, evidence=Written(written.text)),),
@@ -95,6 +94,6 @@ def _finished(answer: Answer, final: FinalAnswer) -> Answer:
         statements=uncited(text, _RESTS_ON),
         context=(replace(shown, used=said),),
         removed_citations=len(invented),
-        trace=(*answer.trace, Call("answer", "the context of its own", None, shown.tokens, said)),
+        steps=(*answer.steps, Call("answer", "the context of its own", None, shown.tokens, said)),
         usage=answer.usage + final.usage,
     )

@@ -4,9 +4,9 @@ from graphrag_dagster.catalogue.support import JudgeName
 from graphrag_dagster.catalogue.ways import GLOBAL
 from graphrag_dagster.core.accounting.evaluation_size import WaySize
 from graphrag_dagster.core.accounting.planning import Range, exactly
-from graphrag_dagster.core.search.asked import Basis
 from graphrag_dagster.core.search.methods.global_search import chunks_of
-from graphrag_dagster.core.search.ways import in_way
+from graphrag_dagster.core.search.question import Basis
+from graphrag_dagster.core.search.searcher import in_way
 from graphrag_dagster.errors import QuestionError
 
 #: Tokens of a prompt without its material.
@@ -73,7 +73,7 @@ def with_support_judged(size: WaySize, judge: JudgeName) -> WaySize:
 
 def looked_again(basis: Basis) -> WaySize:
     """The route, an answer, its validation, and both again after each round."""
-    options = basis.options.coterag
+    options = basis.settings.coterag.answer_options()
     rounds = 0 if basis.way.name.endswith("-fallback") else options.fallback.rounds
     calls = Range(2.0, 3.0, 1.0 + 2.0 * (1 + rounds))
     texts = options.chunks + options.triples / 10 + options.communities * 3
@@ -97,7 +97,7 @@ def routed(basis: Basis) -> WaySize:
 
 def walked(basis: Basis) -> WaySize:
     """A context of its own; before it what a selector reads, where the instance has a model in a module."""
-    size, recipe = one_call(basis), basis.options.paths
+    size, recipe = one_call(basis), basis.settings.paths.asked
     if not recipe.asks_selector:
         return size
     own = recipe.options

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphrag_dagster.core.language.local_models import LocalModel
 from graphrag_dagster.core.ranks import Scores, comparable
-from graphrag_dagster.core.search.reranking.port import Sought
+from graphrag_dagster.core.search.reranking.reordering import Sought
 from graphrag_dagster.core.search.reranking.windows import windows
 
 _MEND = (

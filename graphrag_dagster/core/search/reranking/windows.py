@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from graphrag_dagster.core.search.retrieval.sentences import sentence_starts
+from graphrag_dagster.core.search.retrieval.words import sentence_starts
 
 
 def windows(text: str, fits: Callable[[str], bool]) -> Iterator[str]:

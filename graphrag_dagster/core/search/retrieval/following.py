@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import Scores, comparable
-from graphrag_dagster.core.search.retrieval.asking import Question
+from graphrag_dagster.core.search.retrieval.asking import ParsedQuestion
 from graphrag_dagster.core.search.retrieval.features import DIRECT, PATH
 from graphrag_dagster.core.search.retrieval.lists import Places
 from graphrag_dagster.core.search.retrieval.passages import Passages
@@ -46,7 +46,7 @@ class Following:
     """
 
     def __init__(
-        self, question: Question, passages: Passages, weights: Features, prior: Scores | None = None
+        self, question: ParsedQuestion, passages: Passages, weights: Features, prior: Scores | None = None
     ) -> None:
         self._q = question
         self._passages = passages

@@ -1,16 +1,17 @@
-"""Many short lists of numbers in two flat arrays."""
+"""Many short lists of numbers in flat arrays, by place or by word."""
 
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.search.kept import mapped_arrays, write_arrays
+from graphrag_dagster.core.paths.graph_texts import Texts
 
 Places = NDArray[np.int64]
 Weights = NDArray[np.float64]
-_ARRAYS = ("starts", "values", "weights")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +31,6 @@ class WeightedLists:
         first[1:] = (owners[1:] != owners[:-1]) | (values[1:] != values[:-1])
         starts = np.searchsorted(owners[first], np.arange(count + 1))
         return cls(starts.astype(np.int64), values[first], weights[first])
-
-    def write(self, folder: Path) -> None:
-        """Write them into a folder that is there; see :meth:`opened`."""
-        write_arrays(folder, {name: getattr(self, name) for name in _ARRAYS})
-
-    @classmethod
-    def opened(cls, folder: Path) -> "WeightedLists":
-        """Return what was written into a folder, mapped.
-
-        Raises:
-            FileNotFoundError: a file is missing.
-            WarehouseError: one is damaged.
-        """
-        return cls(**mapped_arrays(folder, _ARRAYS))
 
     @property
     def owners(self) -> Places:
@@ -70,3 +57,80 @@ class WeightedLists:
         skipped = np.concatenate(([0], np.cumsum(sizes)[:-1])) if len(sizes) else sizes
         flat = np.arange(int(sizes.sum())) + np.repeat(begins - skipped, sizes)
         return which, self.values[flat], self.weights[flat]
+
+
+#: Words whose numbers are remembered, at about 100 bytes each.
+_KEPT = 100_000
+
+
+@dataclass(eq=False)
+class WordsInOrder:
+    """Words by number: 0… in the order of the code points, found by bisection; they may lie in a file.
+
+    Attributes:
+        words: different ones, in that order.
+    """
+
+    words: Texts
+
+    def __post_init__(self) -> None:
+        self._found = lru_cache(_KEPT)(self._looked_up)
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> "WordsInOrder":
+        """Return words that come in any order, each once."""
+        return cls(Texts.of(sorted(set(words))))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def number(self, word: str) -> int | None:
+        """Return the number of a word; None where it is not here."""
+        return self._found(word)
+
+    def _looked_up(self, word: str) -> int | None:
+        place = bisect_left(self.words, word)
+        return place if place < len(self.words) and self.words[place] == word else None
+
+
+@dataclass(frozen=True, eq=False)
+class NumbersByWord:
+    """Lists of numbers by word; those of word i are ``values[begins[i]:begins[i + 1]]``.
+
+    Attributes:
+        words: those that have numbers.
+        begins: where the numbers of each word begin, and the last end [words + 1].
+        values: the numbers, for each word in the order in which they were given.
+    """
+
+    words: WordsInOrder
+    begins: NDArray[np.int64]
+    values: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, lists: Mapping[str, Sequence[int]]) -> "NumbersByWord":
+        """Return the lists of words."""
+        words = WordsInOrder.of(lists)
+        ordered = [lists[word] for word in words]
+        begins = np.cumsum([0, *map(len, ordered)], dtype=np.int64)
+        values = np.fromiter((value for one in ordered for value in one), np.int64, int(begins[-1]))
+        return cls(words, begins, values)
+
+    def __contains__(self, word: str) -> bool:
+        return self.words.number(word) is not None
+
+    def of_word(self, word: str) -> list[int]:
+        """Return the numbers of a word; none for an unknown one."""
+        number = self.words.number(word)
+        if number is None:
+            return []
+        found: list[int] = self.values[self.begins[number] : self.begins[number + 1]].tolist()
+        return found
+
+    @property
+    def most(self) -> int:
+        """The largest number of all; 0 without any."""
+        return int(self.values.max(initial=0))

@@ -8,20 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import comparable
-from graphrag_dagster.core.search.retrieval.asking import Question
+from graphrag_dagster.core.search.retrieval.asking import ParsedQuestion, Reaching
 from graphrag_dagster.core.search.retrieval.features import PATH
 from graphrag_dagster.core.search.retrieval.linking import NameLinker
 from graphrag_dagster.core.search.retrieval.lists import Places
 from graphrag_dagster.core.search.retrieval.names import NameGraph
-from graphrag_dagster.core.search.retrieval.reaching import Reaching
-from graphrag_dagster.core.search.retrieval.sentences import (
+from graphrag_dagster.core.search.retrieval.ranking import Vectors
+from graphrag_dagster.core.search.retrieval.words import (
     SentenceWords,
     TermFinder,
     sentence_words,
     sentences,
+    words,
 )
-from graphrag_dagster.core.search.retrieval.vectors import Vectors
-from graphrag_dagster.core.search.retrieval.words import words
 
 _TINY = 1e-9
 # Units; the words of one are 1 to 10 kB.
@@ -73,7 +72,7 @@ class Passages:
         return nearest
 
     def ways(
-        self, question: Question, unit: int, stems: NDArray[np.float64]
+        self, question: ParsedQuestion, unit: int, stems: NDArray[np.float64]
     ) -> tuple[Places, NDArray[np.float64]] | None:
         """Return the units that the names in a unit lead to, and what speaks for each way [ways, PATH].
 
@@ -129,14 +128,14 @@ class Passages:
         }
         return kept, np.column_stack([columns[name] for name in PATH])
 
-    def _rest(self, question: Question, unit: int, reached: Places) -> tuple[NDArray[np.float64], ...]:
+    def _rest(self, question: ParsedQuestion, unit: int, reached: Places) -> tuple[NDArray[np.float64], ...]:
         """How much of what a unit does not have of the question each reached unit has."""
         missing = ~question.present[:, unit]
         by_words = question.terms.sums(missing)
         best = max(float(by_words.max(initial=0.0)), _TINY)
         return (question.counts * missing) @ question.present[:, reached], by_words[reached] / best
 
-    def _near(self, question: Question, unit: int) -> set[int]:
+    def _near(self, question: ParsedQuestion, unit: int) -> set[int]:
         """Names that have a relationship with what the question names, or with what the unit is about."""
         # Of NumPy's set functions each imports its masked arrays, at 30 ms.
         anchors = np.array(sorted({*self._graph.subjects.of(unit).tolist(), *question.given}), dtype=np.int64)

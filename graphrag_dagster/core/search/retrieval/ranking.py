@@ -1,17 +1,19 @@
 """Ranking texts by a question: by words, by meaning, or by both."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, overload
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import Scores, comparable, cosines
 from graphrag_dagster.core.search.kept import Shelf
 from graphrag_dagster.core.search.retrieval.lexical import LexicalIndex
-from graphrag_dagster.core.search.retrieval.vectors import Vectors
+from graphrag_dagster.core.search.retrieval.lists import Places
 
+Vectors = NDArray[np.float32]
 Mode = Literal["hybrid", "vector", "lexical"]
 
 
@@ -129,3 +131,118 @@ def ranked(
         scores, kept = (scores - scores.min()) * prior, np.flatnonzero(prior > 0)
         order = kept[first_places(scores[kept], most)]
     return Ranking(tuple(map(ids.__getitem__, order.tolist())), tuple(scores[order].tolist()))
+
+
+#: Of reciprocal rank fusion (Cormack et al. 2009, who take 60): the smaller, the more the first ones count.
+#: This and what follows was chosen on meetings and articles (``benchmarks/README.md``, rerankers).
+_SMOOTHING = 5
+#: How much the order by likeness counts where units are small parts of their documents.
+_LIKENESS = 2.0
+#: What of its likeness the better of the two units beside one adds to it.
+_BESIDE = 0.4
+
+
+def fused(
+    followed: Places, likeness: Scores, length: float, prior: Scores | None = None
+) -> tuple[Places, Scores]:
+    """Return units in order, with scores that fall.
+
+    What leads from unit to unit was fitted on passages that are each about one thing. A unit of a long
+    document is about whatever stands there, and its own words say more of it than its name and beginning.
+
+    Args:
+        followed: the units in the order of following the question; those that are left out are not there.
+        likeness: of every unit to the question.
+        length: how little of its document a unit is, 0 (all of it) to 1: so much the likeness counts.
+        prior: weight of every unit, by which its likeness is multiplied; None: all 1.
+    """
+    by_following = 1 / (_SMOOTHING + np.arange(len(followed)))
+    if not length:
+        return followed, by_following
+    weighed = likeness if prior is None else (likeness - likeness.min(initial=0.0)) * prior
+    by_likeness = np.empty(len(likeness), dtype=np.int64)
+    by_likeness[first_places(weighed)] = np.arange(len(likeness))
+    scores = by_following + _LIKENESS * length / (_SMOOTHING + by_likeness[followed])
+    order = first_places(scores)
+    return followed[order], scores[order]
+
+
+def with_neighbours(likeness: Scores, documents: NDArray[np.int64]) -> Scores:
+    """Return the likeness of units with that of those beside them: talk about something goes on.
+
+    Args:
+        likeness: of every unit to the question, in the order of the documents.
+        documents: a number for the document of each.
+    """
+    before, after = (np.full(len(likeness), likeness.min(initial=0.0)) for _ in range(2))
+    same = documents[1:] == documents[:-1]
+    before[1:][same] = likeness[:-1][same]
+    after[:-1][same] = likeness[1:][same]
+    spread: Scores = likeness + _BESIDE * np.maximum(before, after)
+    return spread
+
+
+def rows_of(ids: Sequence[str] | pl.Series, frame: pl.DataFrame | None, key: str) -> Vectors | None:
+    """Return the vectors of ids [n, d] in their order, zeros where the frame has none.
+
+    Those of a frame that lie in the same order are not copied.
+
+    Args:
+        ids: what the rows are for.
+        frame: columns ``key`` and ``vector``, a list or array of floats.
+        key: the column with the ids.
+
+    Returns:
+        the array, or None where there is no frame or it has no row for any of the ids.
+    """
+    if frame is None or frame.is_empty():
+        return None
+    wanted = pl.Series(key, ids, dtype=pl.String)
+    if frame[key].equals(wanted):
+        return _array(frame["vector"])
+    known = frame.select(pl.col(key), source=pl.int_range(pl.len())).unique(key, keep="last")
+    places = pl.DataFrame({key: wanted, "row": pl.int_range(len(wanted), eager=True)})
+    taken = places.join(known, on=key).sort("row")
+    if taken.is_empty():
+        return None
+    found = _array(frame["vector"])
+    rows = np.zeros((len(wanted), found.shape[1]), dtype=np.float32)
+    rows[taken["row"].to_numpy()] = found[taken["source"].to_numpy()]
+    return rows
+
+
+def _array(column: pl.Series) -> Vectors:
+    if isinstance(column.dtype, pl.List):
+        column = column.list.to_array(len(column[0]))
+    found: Vectors = column.to_numpy().astype(np.float32, copy=False)
+    return found
+
+
+class RowTexts(Sequence[str]):
+    """A text for each row, of two of its columns.
+
+    Args:
+        first: one column.
+        second: the other.
+        join: puts what a row has in both together.
+    """
+
+    def __init__(self, first: pl.Series, second: pl.Series, join: Callable[[str, str], str]) -> None:
+        self._first = first
+        self._second = second
+        self._join = join
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._join, self._first.to_list(), self._second.to_list())
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        if isinstance(place, slice):
+            return list(RowTexts(self._first[place], self._second[place], self._join))
+        return self._join(self._first[place], self._second[place])

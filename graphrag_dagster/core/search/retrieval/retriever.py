@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.search.kept import Shelf, kept
-from graphrag_dagster.core.search.retrieval.asking import read_question
-from graphrag_dagster.core.search.retrieval.decomposition import Clauses, Decomposer
+from graphrag_dagster.core.search.retrieval.asking import Reaching, read_question
 from graphrag_dagster.core.search.retrieval.following import SHIPPED, Following
-from graphrag_dagster.core.search.retrieval.fusion import fused, with_neighbours
-from graphrag_dagster.core.search.retrieval.linked import LinkedName
-from graphrag_dagster.core.search.retrieval.linking import Link, Links, NameLinker
+from graphrag_dagster.core.search.retrieval.lexical import WordRarity
+from graphrag_dagster.core.search.retrieval.linking import Link, LinkedName, Links, NameLinker
 from graphrag_dagster.core.search.retrieval.names import NameGraph, name_graph
 from graphrag_dagster.core.search.retrieval.naming import NamedEntities, entities_named
 from graphrag_dagster.core.search.retrieval.passage_rank import PassageRank
@@ -25,15 +23,16 @@ from graphrag_dagster.core.search.retrieval.ranking import (
     Likeness,
     Mode,
     Ranking,
+    RowTexts,
     TextRanker,
+    fused,
     ranked,
+    rows_of,
+    with_neighbours,
     z_scores,
 )
-from graphrag_dagster.core.search.retrieval.rarity import WordRarity
-from graphrag_dagster.core.search.retrieval.reaching import Reaching
-from graphrag_dagster.core.search.retrieval.row_texts import RowTexts
-from graphrag_dagster.core.search.retrieval.vectors import rows_of
-from graphrag_dagster.core.text.questions import asks_what_was_said
+from graphrag_dagster.core.search.retrieval.words import Clauses, Decomposer
+from graphrag_dagster.core.text.answer_features import asks_what_was_said
 
 _STEPS = 8
 _IN_A_UNIT = 0.7
@@ -313,7 +312,7 @@ class Retriever:
     @cached_property
     def rarity(self) -> WordRarity:
         """How rare words are among the text units."""
-        return kept(self._shelf, "rarity", lambda: WordRarity.of_texts(self._texts), WordRarity.opened)
+        return kept(self._shelf, "rarity", lambda: WordRarity.of_texts(self._texts), WordRarity)
 
     @cached_property
     def _documents(self) -> NDArray[np.int64]:
@@ -332,7 +331,7 @@ class Retriever:
             self._shelf,
             "names",
             lambda: name_graph(self._units, self._entities, self._relationships, rarity),
-            NameGraph.opened,
+            NameGraph,
         )
 
     @cached_property

@@ -1,8 +1,17 @@
-"""Words as names are compared by: without case, accents and punctuation."""
+"""Words, stems and sentences of texts, as they are searched."""
 
 import re
 import unicodedata
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from sys import intern
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 # Letters that have no decomposition into a base letter and an accent.
 _PLAIN = str.maketrans(
@@ -68,3 +77,166 @@ def words_with_case(text: str) -> WordForms:
             new = False
         new = new or bool(_SENTENCE_END.search(piece[0]))
     return WordForms(tuple(folded), tuple(written), tuple(begins), tuple(spans), text)
+
+
+# As bm25s cuts and leaves out, which takes a tenth of a second to be imported.
+_TOKEN = re.compile(r"(?u)\b\w\w+\b")
+#: What Lucene leaves out.
+STOP_WORDS = frozenset(
+    (
+        *(
+            "a",
+            "an",
+            "and",
+            "are",
+            "as",
+            "at",
+            "be",
+            "but",
+            "by",
+            "for",
+            "if",
+            "in",
+            "into",
+            "is",
+            "it",
+            "no",
+        ),
+        *("not", "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this"),
+        *("to", "was", "will", "with"),
+    )
+)
+
+
+def stems_of(texts: Sequence[str]) -> list[list[str]]:
+    """Return the stems of the words of each text, without those that have no meaning of their own.
+
+    >>> stems_of(["The red foxes?"])
+    [['red', 'fox']]
+    """
+    found = [[word for word in _TOKEN.findall(text.lower()) if word not in STOP_WORDS] for text in texts]
+    different = list(dict.fromkeys(word for words in found for word in words))
+    stem_of = dict(zip(different, _stemmer().stemWords(different), strict=True))
+    return [[stem_of[word] for word in words] for words in found]
+
+
+@cache
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
+
+
+# What begins with one of few characters is found fastest.
+_BETWEEN = re.compile(r"[.!?\n](?:(?<=[a-z0-9)\]\"”’][.!?])\s+|(?<=\n)\n*)")
+_WORD_OR_NUMBER = re.compile(r"\w+")
+_LONGEST_ENDING = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceWords:
+    """The words of a text in lower case, ascending, each with the sentence in which it stands."""
+
+    words: tuple[str, ...]
+    at: tuple[int, ...]
+    sentences: int
+
+
+def sentence_starts(text: str) -> list[int]:
+    """Return where the sentences of a text begin, by its full stops and line breaks."""
+    return [0, *(between.end() for between in _BETWEEN.finditer(text))]
+
+
+def sentences(text: str) -> list[str]:
+    """Return a text sentence by sentence, with nothing left out.
+
+    >>> sentences("One of 2. Then \\nthree")
+    ['One of 2. ', 'Then \\n', 'three']
+    """
+    return [text[start:end] for start, end in pairwise([*sentence_starts(text), len(text)])]
+
+
+def sentence_words(text: str) -> SentenceWords:
+    """Return the words of the :func:`sentences` of a text."""
+    words: list[str] = []
+    at: list[int] = []
+    whole = sentences(text)
+    for place, one in enumerate(whole):
+        found = set(_WORD_OR_NUMBER.findall(one.lower()))
+        words += map(intern, found)
+        at += [place] * len(found)
+    order = sorted(range(len(words)), key=words.__getitem__)
+    return SentenceWords(tuple([words[i] for i in order]), tuple([at[i] for i in order]), len(whole))
+
+
+class TermFinder:
+    """Finds a question's stems in texts, by what words begin with.
+
+    Args:
+        stems: the stems.
+    """
+
+    def __init__(self, stems: Sequence[str]) -> None:
+        # Of two stems of which one begins with the other, the longer is found first.
+        self._order = sorted(range(len(stems)), key=lambda place: (-len(stems[place]), place))
+        likely = "|".join(f"({_pattern(stems[place])})" for place in self._order)
+        self._pattern = re.compile(rf"(?:{likely})\w{{0,{_LONGEST_ENDING}}}")
+        self._beginnings = tuple(dict.fromkeys(map(_beginning, stems)))
+        self._stem_of: dict[str, int | None] = {}
+
+    def found(self, text: SentenceWords) -> NDArray[np.bool_]:
+        """Return which sentence has which stem [sentences, stems]."""
+        found = np.zeros((text.sentences, len(self._order)), dtype=np.bool_)
+        words = text.words
+        for beginning in self._beginnings:
+            for at in range(bisect_left(words, beginning), len(words)):
+                if not words[at].startswith(beginning):
+                    break
+                if (stem := self._stem(words[at])) is not None:
+                    found[text.at[at], stem] = True
+        return found
+
+    def _stem(self, word: str) -> int | None:
+        if word not in self._stem_of:
+            found = self._pattern.fullmatch(word)
+            self._stem_of[word] = None if found is None else self._order[(found.lastindex or 1) - 1]
+        return self._stem_of[word]
+
+
+def _pattern(stem: str) -> str:
+    beginning = re.escape(_beginning(stem))
+    return beginning if len(_beginning(stem)) == len(stem) else f"{beginning}[iy]"
+
+
+def _beginning(stem: str) -> str:
+    """What all words of a stem begin with: a stem of "happy" is "happi"."""
+    return stem[:-1] if len(stem) > 2 and stem.endswith("i") else stem
+
+
+#: Words at which a clause begins, or the other side of a choice.
+_BEGINS = frozenset(
+    ["who", "whom", "whose", "which", "that", "what", "where", "when", "why", "how", "whether"]
+)
+_JOINS = frozenset(["and", "or", "than"])
+
+
+class Decomposer(Protocol):
+    """Takes questions apart."""
+
+    def parts(self, question: str) -> Sequence[str]:
+        """Return the parts of a question, in its words; the whole where it has none."""
+
+
+class Clauses:
+    """Takes questions apart at the words that begin clauses and join them, by rule (English)."""
+
+    def parts(self, question: str) -> Sequence[str]:
+        """Return the clauses of a question.
+
+        >>> Clauses().parts("Where was the man who built the Tallow born, or his wife?")
+        ('was the man', 'built the Tallow born', 'his wife')
+        """
+        found = words_with_case(question)
+        cuts = [at for at, word in enumerate(found.folded) if word in _BEGINS or word in _JOINS]
+        bounds = zip([-1, *cuts], [*cuts, len(found.folded)], strict=True)
+        return tuple(found.text(start + 1, end) for start, end in bounds if end > start + 1)

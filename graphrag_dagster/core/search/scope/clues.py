@@ -14,11 +14,27 @@ import polars as pl
 from graphrag_dagster.core.corpus.dating import spaced
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.retrieval.words import words, words_with_case
-from graphrag_dagster.core.search.scope.favour import LIKELY, NAMED, Clue, Favour, distinctive
-from graphrag_dagster.core.search.scope.gathering import known_of, with_title_words
-from graphrag_dagster.core.search.scope.known import Key, Known, of_meaning, without_article
-from graphrag_dagster.core.search.scope.naming import Names, names_of
-from graphrag_dagster.core.search.scope.naming_words import BEYOND, CALLED, FOLDERS, IN_TIME
+from graphrag_dagster.core.search.scope.favour import (
+    LIKELY,
+    NAMED,
+    Clue,
+    Favour,
+    Names,
+    distinctive,
+    names_of,
+)
+from graphrag_dagster.core.search.scope.known import (
+    BEYOND,
+    CALLED,
+    FOLDERS,
+    IN_TIME,
+    Key,
+    Known,
+    known_of,
+    of_meaning,
+    with_title_words,
+    without_article,
+)
 from graphrag_dagster.core.search.scope.numbered import numbered_in
 from graphrag_dagster.core.search.scope.selecting import periods_in_index
 from graphrag_dagster.core.text.english_words import DOCUMENTS

@@ -17,7 +17,7 @@ from graphrag_dagster.core.graph.context.vectors.structure import WINDOW, dimens
 from graphrag_dagster.core.graph.network import Network
 from graphrag_dagster.core.language.local_models import installed
 from graphrag_dagster.core.ranks import unit_rows
-from graphrag_dagster.core.search.retrieval.vectors import rows_of
+from graphrag_dagster.core.search.retrieval.ranking import rows_of
 from graphrag_dagster.errors import GraphragError
 
 _LENGTH, _WALKS, _NEGATIVES, _EPOCHS = 40, 10, 5, 3

@@ -1,22 +1,148 @@
 """The sentences that answer a question about something, the best first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.language.extractive.answering.layout import answering_words, in_reading_order, new
-from graphrag_dagster.core.language.extractive.answering.sentences import Sentence
 from graphrag_dagster.core.language.extractive.answering.things import defines, things
 from graphrag_dagster.core.language.extractive.answering.wanted import Wanted
-from graphrag_dagster.core.language.extractive.parsing.quotable import dangles, readability
-from graphrag_dagster.core.language.tasks import Point
+from graphrag_dagster.core.language.extractive.parsing.quotable import dangles, is_whole, readability
+from graphrag_dagster.core.language.tasks import ContextUnit, Point, Quote
 from graphrag_dagster.core.ranks import Scores, comparable
+from graphrag_dagster.core.text.answer_features import asked_words
 from graphrag_dagster.core.text.answer_weights import ANSWER_WEIGHTS
-from graphrag_dagster.core.text.questions import asked_words
+from graphrag_dagster.core.text.citations import LABELS
+from graphrag_dagster.core.text.lines import Line, asks, speaker_before
+from graphrag_dagster.core.text.marks import mark_before, mark_behind
 from graphrag_dagster.core.text.relevance import SHARPNESS, Relevance
 from graphrag_dagster.core.text.similarity import repeats, stem, words
-from graphrag_dagster.core.text.turns import asks
+from graphrag_dagster.core.text.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a row of a chunk, with the marks of its list; ``place`` counts from 0 inside the row."""
+
+    text: str
+    quote: Quote | None
+    row: ContextUnit
+    place: int
+    chunk: int
+
+    @property
+    def line(self) -> Line:
+        """The sentence as it is compared with a question."""
+        return Line(self.text, self.place, len(self.row.sentences), self.row.id, self.row.title)
+
+    @property
+    def said(self) -> str:
+        """The sentence without the mark of its list and the label of its speaker."""
+        words = self.words
+        return words[speaker_before(words)[1] :]
+
+    @property
+    def words(self) -> str:
+        """The sentence without marks before and behind it."""
+        text = self.text[mark_before(self.text) :]
+        return text[: len(text) - mark_behind(text)]
+
+    @property
+    def quotation(self) -> tuple[str, int, Quote | None]:
+        """The words to be shown, the id of the row, and where exactly these words stand."""
+        return self.words, self.row.id, self._of_words()
+
+    def _of_words(self) -> Quote | None:
+        if self.quote is None or self.row.background is None or self.words == self.text:
+            return self.quote
+        exact = self.row.background.words(self.quote)
+        start = mark_before(exact)
+        span = self.quote.span
+        return Quote(self.quote.unit_id, Span(span.start + start, span.end - mark_behind(exact[start:])))
+
+    @property
+    def document(self) -> str:
+        """What stands for its document: its id, or the row where that is not known."""
+        known = self.row.background.document(self.quote.unit_id) if self.row.background and self.quote else ""
+        return known or f"row {self.row.id}"
+
+    @property
+    def quotable(self) -> bool:
+        """Whether it can be read, is no code, and its text unit does not cut it off."""
+        background, quote = self.row.background, self.quote
+        if quote and background and background.told():
+            return True
+        if not readability(self.text):
+            return False
+        if quote is None or background is None:
+            return True
+        return not background.code(quote) and (is_whole(self.text) or not background.cut(quote))
+
+
+def sentences_of(chunks: Sequence[Sequence[ContextUnit]]) -> list[Sentence]:
+    """Return all sentences of the rows of chunks, in their order."""
+    return [
+        Sentence(text, quote, row, place, number)
+        for number, chunk in enumerate(chunks)
+        for row in chunk
+        for place, (text, quote) in enumerate(row.sentences)
+    ]
+
+
+#: Kinds of things that are short enough to stand in bold.
+_BOLD_LAYOUT = frozenset({"person", "time", "number", "money", "place"})
+
+
+def in_reading_order(points: Sequence[Point], first: int) -> list[Point]:
+    """Return the points that answer best as they are, the others beside those of the same heading.
+
+    Args:
+        points: the best first.
+        first: how many keep their places.
+    """
+    ordered = list(points[:first])
+    for heading in dict.fromkeys(point.heading for point in (*reversed(ordered), *points[first:])):
+        ordered += [point for point in points[first:] if point.heading == heading]
+    return ordered
+
+
+def laid_out(points: Sequence[Point]) -> str:
+    """Return points as paragraphs of cited sentences; those after one another under one heading join."""
+    blocks: list[tuple[str, list[str]]] = []
+    for point in points:
+        label = LABELS[point.kind]
+        cited = [f"{text} [Data: {label} ({row})]" for text, row, _ in point.quotes]
+        if blocks and blocks[-1][0] == point.heading:
+            blocks[-1][1].extend(cited)
+        else:
+            blocks.append((point.heading, cited))
+    return "\n\n".join(f"**{heading}**\n\n{' '.join(cited)}" for heading, cited in blocks)
+
+
+def answering_words(sentence: str, wanted: Wanted, known: Collection[str]) -> str:
+    """Return the sentence with the first thing that answers in bold; unchanged where none is told.
+
+    Args:
+        sentence: as quoted.
+        wanted: what the question wants.
+        known: stems of the question's words, which answer nothing.
+    """
+    if wanted.kind not in _BOLD_LAYOUT or "*" in sentence:
+        return sentence
+    start = speaker_before(sentence)[1]
+    said = sentence[start:]
+    for span in things(wanted.kind, said, wanted.noun):
+        if new(said[span.start : span.end], known):
+            first, last = start + span.start, start + span.end
+            return f"{sentence[:first]}**{sentence[first:last]}**{sentence[last:]}"
+    return sentence
+
+
+def new(thing: str, known: Collection[str]) -> bool:
+    """Return whether a thing says anything that the question does not."""
+    return any(stem(word) not in known for word in words(thing))
+
 
 _WEIGHTS = np.array([ANSWER_WEIGHTS["fits"], ANSWER_WEIGHTS["reads"]])
 #: Value against the best from which a sentence is quoted too.

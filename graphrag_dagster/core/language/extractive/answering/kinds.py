@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from graphrag_dagster.core.language.extractive.answering.sentences import Sentence
+from graphrag_dagster.core.language.extractive.answering.focused import Sentence
 from graphrag_dagster.core.language.extractive.parsing.lexicon import PERSON
 from graphrag_dagster.core.language.extractive.parsing.quotable import readability
 from graphrag_dagster.core.language.tasks import Point

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graphrag_dagster.core.language.extractive.parsing.lexicon import GEO, KINDS, PERSON, words_of
-from graphrag_dagster.core.text.questions import asks_for_overview
+from graphrag_dagster.core.text.answer_features import asks_for_overview
 from graphrag_dagster.core.text.similarity import words
 
 #: ``other``: no kind of thing that a rule could look for.

@@ -13,7 +13,7 @@ from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading
 from graphrag_dagster.core.language.tasks import EntityInstance
 from graphrag_dagster.core.text.english_words import STOP_WORDS
-from graphrag_dagster.core.text.names import clean, normalise
+from graphrag_dagster.core.text.similarity import clean, normalise
 from graphrag_dagster.core.text.spans import Span
 
 _NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})

@@ -11,7 +11,7 @@ from graphrag_dagster.core.language.extractive.names.kinds import decide, votes_
 from graphrag_dagster.core.language.extractive.parsing import lexicon
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading
-from graphrag_dagster.core.text.names import clean, normalise
+from graphrag_dagster.core.text.similarity import clean, normalise
 
 #: Points per mention: more than the recogniser's label has.
 _FAMILY = 4

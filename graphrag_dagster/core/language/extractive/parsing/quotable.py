@@ -4,8 +4,8 @@ import re
 from functools import lru_cache
 
 from graphrag_dagster.core.text.english_words import DANGLING, POINTING, VERBS
+from graphrag_dagster.core.text.lines import speaker_before
 from graphrag_dagster.core.text.marks import as_read, mark_before, mark_behind, time_before
-from graphrag_dagster.core.text.turns import speaker_before
 
 _END = re.compile(r"[.!?…؟۔।॥።。！？｡][\"'”’»)\]」』）】*_]*$")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]」』）*_]*$")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from graphrag_dagster.core.language.chat.replies import NotUsable, is_placeholder
 from graphrag_dagster.core.language.llm.extraction.raw_records import RawRecord, RawReply
-from graphrag_dagster.core.text.names import normalise
+from graphrag_dagster.core.text.similarity import normalise
 
 _NAMES = ("name", "source", "target", "subject")
 _IN_JSON = re.compile(r'"(?:name|source|target|subject)": "([^"]+)"')

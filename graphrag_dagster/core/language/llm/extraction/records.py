@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 from graphrag_dagster.core.language.chat.replies import spelt_alike
 from graphrag_dagster.core.language.tasks import ClaimInstance, EntityInstance, RelationshipInstance
-from graphrag_dagster.core.text.names import clean, normalise
 from graphrag_dagster.core.text.relations import RELATED_TO, is_weight, relation_label
+from graphrag_dagster.core.text.similarity import clean, normalise
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.core.text.text_places import TextPlaces
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from graphrag_dagster.core.language.llm.extraction.records import Fields, RecordType
-from graphrag_dagster.core.text.names import clean
+from graphrag_dagster.core.text.similarity import clean
 
 #: What the prompts show.
 FIELD, RECORD, COMPLETE = "<|>", "##", "<|COMPLETE|>"

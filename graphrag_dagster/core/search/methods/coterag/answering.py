@@ -12,50 +12,55 @@ from graphrag_dagster.core.coterag.stored import snapshot_of
 from graphrag_dagster.core.coterag.trace import Trace
 from graphrag_dagster.core.language.coterag import EvidenceAnswer
 from graphrag_dagster.core.language.tasks import FinalAnswer
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.citing import cite
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.question import REFUSAL
 from graphrag_dagster.core.search.finding import favouring_none, with_history
 from graphrag_dagster.core.search.methods.coterag.rows import CoteragUnits
-from graphrag_dagster.core.search.methods.coterag.telling import told
+from graphrag_dagster.core.search.methods.coterag.telling import sections_of, told
 from graphrag_dagster.core.search.methods.map_reduce import finished
+from graphrag_dagster.core.search.question import REFUSAL, Search
 from graphrag_dagster.errors import QuestionError
 
 #: Stands before the best that could be said.
 INSUFFICIENT = "The evidence that was found is not sufficient for an answer. What it says:"
 
 
-def coterag(asked: Asked) -> Answer:
+def coterag(search: Search) -> Answer:
     """Answer a question from matched communities, paths and text units, then from what stands apart.
 
     Raises:
         QuestionError: the index was made without CoTeRAG-S, or with vectors of another embedder.
         GraphragError: vectors cannot be compared.
     """
-    return _answered(asked, asked.options.coterag)
+    return _answered(search, _options(search))
 
 
-def without_communities(asked: Asked) -> Answer:
+def without_communities(search: Search) -> Answer:
     """Answer from entities and paths of the whole graph: no summaries or terms, nothing that stands apart."""
-    own = replace(asked.options.coterag, everywhere=True, order="similarity", summaries="none")
-    return _answered(asked, _without_fallback(own))
+    own = replace(
+        search.settings.coterag.answer_options(), everywhere=True, order="similarity", summaries="none"
+    )
+    return _answered(search, _without_fallback(own))
 
 
-def without_coverage(asked: Asked) -> Answer:
+def without_coverage(search: Search) -> Answer:
     """Answer from the communities that are most similar, whatever terms they cover."""
-    return _answered(asked, replace(asked.options.coterag, coverage="all", order="similarity"))
+    return _answered(search, replace(_options(search), coverage="all", order="similarity"))
 
 
-def without_traversal(asked: Asked) -> Answer:
+def without_traversal(search: Search) -> Answer:
     """Answer from the text units of the nearest entities alone, without going on from these."""
-    return _answered(asked, replace(asked.options.coterag, hops=0))
+    return _answered(search, replace(_options(search), hops=0))
 
 
-def without_fallback(asked: Asked) -> Answer:
+def without_fallback(search: Search) -> Answer:
     """Answer without ever searching what stands apart."""
-    return _answered(asked, _without_fallback(asked.options.coterag))
+    return _answered(search, _without_fallback(_options(search)))
+
+
+def _options(search: Search) -> AnswerOptions:
+    return search.settings.coterag.answer_options()
 
 
 def _without_fallback(options: AnswerOptions) -> AnswerOptions:
@@ -82,22 +87,22 @@ def opened(index: IndexSnapshot) -> CoteragSnapshot:
     )
 
 
-def _answered(asked: Asked, options: AnswerOptions) -> Answer:
-    index = asked.index
+def _answered(search: Search, options: AnswerOptions) -> Answer:
+    index = search.index
     snapshot = index.once(opened)
     profile = index.coterag.profile if index.coterag else options.profile
     made = answered(
-        asked.question,
+        search.question.text,
         snapshot,
-        _engines(asked),
+        _engines(search),
         replace(options, profile=profile),
-        sought=with_history(asked),
+        sought=with_history(search),
     )
     units, trace = CoteragUnits(index, made.context), made.trace
-    tokens = [asked.count(f"{unit.title} {unit.text}") for unit in units.all]
+    tokens = [search.count(f"{unit.title} {unit.text}") for unit in units.all]
     answer = Answer(
-        asked.question,
-        asked.way.name,
+        search.question.text,
+        search.way.name,
         None,
         REFUSAL,
         made.answer.engine,
@@ -107,24 +112,24 @@ def _answered(asked: Asked, options: AnswerOptions) -> Answer:
             for unit, count in zip(units.all, tokens, strict=True)
         ),
         problems=trace.problems,
-        trace=tuple(_calls(made, tokens)),
+        steps=tuple(_calls(made, tokens)),
         usage=made.usage,
-        coterag=trace,
+        trace=sections_of(trace),
     )
-    found = finished(answer, _final(made.answer), units, set(range(1, len(units.all) + 1)), asked.supporting)
-    return favouring_none(asked, _refused_or_not(found, made), "likeness to the question alone chooses")
+    found = finished(answer, _final(made.answer), units, set(range(1, len(units.all) + 1)), search.supporting)
+    return favouring_none(search, _refused_or_not(found, made), "likeness to the question alone chooses")
 
 
-def _engines(asked: Asked) -> CoteragEngines:
-    supporting = asked.supporting
+def _engines(search: Search) -> CoteragEngines:
+    supporting = search.supporting
 
     def judged(context: Context, answer: EvidenceAnswer) -> Supported:
-        units = CoteragUnits(asked.index, context)
+        units = CoteragUnits(search.index, context)
         cited = cite(_final(answer), units, range(1, len(units.all) + 1), supporting)
         supported = [one.verdict == "supported" for one in cited.statements if one.verdict]
         return Supported(sum(supported) / len(supported) if supported else None, cited.usage)
 
-    engines = asked.engines
+    engines = search.engines
     return CoteragEngines(
         engines.embedder(),
         engines.task(EVIDENCE_ROUTER),

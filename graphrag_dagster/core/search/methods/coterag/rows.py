@@ -7,9 +7,8 @@ import polars as pl
 
 from graphrag_dagster.core.coterag.context import Context, Part
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
-from graphrag_dagster.core.search.context.context_units import Provenance, RecordKind
+from graphrag_dagster.core.search.context.context_units import Provenance, RecordKind, spans_of
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.naming import spans_of
 from graphrag_dagster.core.search.context.stating import words_stating
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.spans import Span

@@ -5,20 +5,19 @@ from dataclasses import replace
 
 from graphrag_dagster.catalogue.registry import asks_model
 from graphrag_dagster.catalogue.tasks import ANSWERER, CYPHER_WRITER
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
-from graphrag_dagster.core.search.context.graph_trace import BroughtIn, GraphTrace, Route
-from graphrag_dagster.core.search.context.local_units import LocalContext
-from graphrag_dagster.core.search.context.question import REFUSAL
-from graphrag_dagster.core.search.finding import favouring_none, linked, telling_route
+from graphrag_dagster.core.search.context.local_rows import LocalContext
+from graphrag_dagster.core.search.finding import favouring_none, linked, named_in, telling_route
 from graphrag_dagster.core.search.methods.graph.communities import has_summaries
 from graphrag_dagster.core.search.methods.graph.context import packed
 from graphrag_dagster.core.search.methods.graph.listing import with_edges
 from graphrag_dagster.core.search.methods.graph.retrieving import Retrieved, hybrid, local, summaries
 from graphrag_dagster.core.search.methods.graph.routing import Chosen, chosen_for
-from graphrag_dagster.core.search.methods.graph.telling import told
+from graphrag_dagster.core.search.methods.graph.telling import sections_of, told
+from graphrag_dagster.core.search.methods.graph.trace import BroughtIn, GraphTrace, Route
 from graphrag_dagster.core.search.methods.map_reduce import finished
-from graphrag_dagster.core.search.retrieval.linked import LinkedName
+from graphrag_dagster.core.search.question import REFUSAL, Search
+from graphrag_dagster.core.search.retrieval.linking import LinkedName
 from graphrag_dagster.core.wording import counted
 
 #: Entities of a question that are looked up, the surest first.
@@ -26,39 +25,39 @@ _MOST_ENTITIES = 8
 _MISSING = "there is no report of C{level} to be read"
 
 
-def graph(asked: Asked) -> Answer:
+def graph(search: Search) -> Answer:
     """Answer a question by a query for nodes and edges, by summaries of communities, or by both.
 
     Raises:
         QuestionError: there is no such level.
         EndpointError: the model endpoint cannot be used.
     """
-    names = linked(asked)
-    entities, summarised = entities_of(names), has_summaries(asked)
+    names = linked(search)
+    entities, summarised = entities_of(names), has_summaries(search)
     possible = _possible(entities, summarised=summarised)
-    chosen = chosen_for(asked, list(entities.values()), possible)
+    chosen = chosen_for(search, list(entities.values()), possible)
     answer = Answer(
-        *(asked.question, asked.way.name, asked.level, REFUSAL),
-        asked.engines.task(ANSWERER).engine,
+        *(search.question.text, search.way.name, search.level, REFUSAL),
+        search.engines.task(ANSWERER).engine,
         refused=True,
-        linked=names,
+        trace=named_in(names),
     )
     if not possible:
-        why = f"{chosen.reason}; {_MISSING.format(level=asked.level)}"
+        why = f"{chosen.reason}; {_MISSING.format(level=search.level)}"
         trace = GraphTrace(chosen.route, why, chosen.by)
-        return _told(asked, replace(answer, why=why, graph=trace), chosen)
+        return _told(search, replace(answer, why=why, trace=(*answer.trace, *sections_of(trace))), chosen)
     if chosen.route not in possible:
-        without = f"{_MISSING.format(level=asked.level)}, so nodes alone"
+        without = f"{_MISSING.format(level=search.level)}, so nodes alone"
         chosen = replace(chosen, route=possible[0], reason=f"{chosen.reason}; {without}")
-    found = _retrieved(asked, chosen.route, entities)
-    context = packed(asked, found.found)
+    found = _retrieved(search, chosen.route, entities)
+    context = packed(search, found.found)
     trace = _trace(chosen, found, context)
     answer = replace(
         answer,
         why=told(trace),
-        graph=trace,
+        trace=(*answer.trace, *sections_of(trace)),
         context=_uses(context, used=False),
-        trace=tuple(
+        steps=tuple(
             Call("query", f"{one.template or 'written by the model'}, {counted(one.rows, 'row')}")
             for one in trace.queries
         ),
@@ -66,32 +65,34 @@ def graph(asked: Asked) -> Answer:
         usage=found.queries.usage,
     )
     if context.rows:
-        answer = _answered(asked, answer, context, found, entities)
-    return _told(asked, answer, chosen)
+        answer = _answered(search, answer, context, found, entities)
+    return _told(search, answer, chosen)
 
 
-def _told(asked: Asked, answer: Answer, chosen: Chosen) -> Answer:
-    told = favouring_none(asked, answer, "the graph alone says what is read")
+def _told(search: Search, answer: Answer, chosen: Chosen) -> Answer:
+    told = favouring_none(search, answer, "the graph alone says what is read")
     return telling_route(told, chosen.routed, "no route")
 
 
-def _retrieved(asked: Asked, route: Route, entities: Mapping[str, str]) -> Retrieved:
+def _retrieved(search: Search, route: Route, entities: Mapping[str, str]) -> Retrieved:
     if route == "global":
-        return summaries(asked)
-    writer = asked.engines.task(CYPHER_WRITER) if asked.options.graph.queries == "model" else None
-    return (local if route == "local" else hybrid)(asked, entities, writer)
+        return summaries(search)
+    writer = search.engines.task(CYPHER_WRITER) if search.options.graph.queries == "model" else None
+    return (local if route == "local" else hybrid)(search, entities, writer)
 
 
 def _answered(
-    asked: Asked, answer: Answer, context: LocalContext, retrieved: Retrieved, entities: Mapping[str, str]
+    search: Search, answer: Answer, context: LocalContext, retrieved: Retrieved, entities: Mapping[str, str]
 ) -> Answer:
-    final = asked.engines.task(ANSWERER).answer(asked.question, context.rows, context.rendered, asked.history)
+    final = search.engines.task(ANSWERER).answer(
+        search.question.text, context.rows, context.rendered, search.question.history
+    )
     if not asks_model(final.engine):
         final = with_edges(final, context.rows, retrieved.found.facts, entities)
     used = bool(final.text.strip())
     call = Call("answer", "what was found", None, sum(context.row_tokens), used)
-    answer = replace(answer, context=_uses(context, used=used), trace=(*answer.trace, call))
-    return finished(answer, final, context.units, {row.id for row in context.rows}, asked.supporting)
+    answer = replace(answer, context=_uses(context, used=used), steps=(*answer.steps, call))
+    return finished(answer, final, context.units, {row.id for row in context.rows}, search.supporting)
 
 
 def entities_of(names: tuple[LinkedName, ...]) -> dict[str, str]:

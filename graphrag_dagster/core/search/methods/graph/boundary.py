@@ -10,14 +10,14 @@ from itertools import islice
 
 import polars as pl
 
-from graphrag_dagster.core.search.asked import Asked
-from graphrag_dagster.core.search.context.graph_trace import ContextNode
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.local_rows import titles_of
 from graphrag_dagster.core.search.methods.graph.communities import level_of, members_of
 from graphrag_dagster.core.search.methods.graph.facts import Fact, Key, facts_of, keys_of
 from graphrag_dagster.core.search.methods.graph.smoothing import likeness
 from graphrag_dagster.core.search.methods.graph.tables import edges_of
+from graphrag_dagster.core.search.methods.graph.trace import ContextNode
+from graphrag_dagster.core.search.question import Search
 from graphrag_dagster.core.search.retrieval.ranking import first_places
 from graphrag_dagster.core.text.relations import CO_OCCURS, RELATED_TO
 
@@ -38,33 +38,33 @@ class Boundary:
 
 
 def brought_in(
-    asked: Asked, communities: Collection[str], entities: Collection[str], known: Collection[Key]
+    search: Search, communities: Collection[str], entities: Collection[str], known: Collection[Key]
 ) -> Boundary:
     """Return the facts beside those known that context nodes lead to, the nearest to the question first.
 
     Args:
-        asked: the question.
+        search: the question.
         communities: that were found.
         entities: that were found.
         known: edges that were found; what joins the same two is not brought in again.
     """
-    options = asked.options.graph
+    options = search.options.graph
     if not options.propagation:
         return Boundary(told=_OFF)
-    if asked.index.context_nodes is None or asked.index.context_nodes.is_empty():
+    if search.index.context_nodes is None or search.index.context_nodes.is_empty():
         return Boundary(told=_NONE)
-    nodes = nodes_of(asked.index, level_of(asked), communities, entities)
+    nodes = nodes_of(search.index, level_of(search), communities, entities)
     if not nodes:
         return Boundary(told=_NONE_HERE)
-    keys = _between_others(_edges(asked, nodes, entities), known)
-    near = likeness(asked, [(head, tail) for head, _, tail in keys])
+    keys = _between_others(_edges(search, nodes, entities), known)
+    near = likeness(search, [(head, tail) for head, _, tail in keys])
     if near is None:
         chosen: list[tuple[Key, float | None]] = [(key, None) for key in keys[: options.brought_in]]
     else:
         best = (place for place in first_places(near).tolist() if near[place] > 0)
         chosen = [(keys[place], round(float(near[place]), 6)) for place in islice(best, options.brought_in)]
     like = dict(chosen)
-    facts = facts_of(asked.index, like)
+    facts = facts_of(search.index, like)
     return Boundary(nodes, tuple((fact, like[fact.key]) for fact in facts))
 
 
@@ -92,17 +92,17 @@ def nodes_of(
     return tuple(ContextNode(one, titles[one], of, home) for one, of, home in rows if one in titles)
 
 
-def _edges(asked: Asked, nodes: Collection[ContextNode], entities: Collection[str]) -> list[Key]:
+def _edges(search: Search, nodes: Collection[ContextNode], entities: Collection[str]) -> list[Key]:
     """Edges inside of the communities that context nodes lead to, the strongest first."""
     homes = {one.home_id for one in nodes}
     attached = {one.community_id for one in nodes if one.entity_id in set(entities)}
-    members = members_of(asked.index, level_of(asked), sorted(homes | attached))
+    members = members_of(search.index, level_of(search), sorted(homes | attached))
     inside = pl.col("head_id").is_in(members) & pl.col("tail_id").is_in(members)
     bridges = [one.entity_id for one in nodes]
     crossing = (pl.col("head_id").is_in(bridges) & pl.col("tail_id").is_in(members)) | (
         pl.col("tail_id").is_in(bridges) & pl.col("head_id").is_in(members)
     )
-    found = edges_of(asked.index).filter(inside | crossing)
+    found = edges_of(search.index).filter(inside | crossing)
     telling = ~pl.col("relation").is_in([CO_OCCURS, RELATED_TO])
     ordered = found.sort(~telling, -pl.col("strength"), "head_id", "relation", "tail_id").head(_MOST_COMPARED)
     return keys_of(ordered.iter_rows(named=True))

@@ -4,43 +4,42 @@ from collections.abc import Collection, Mapping, Sequence
 
 import polars as pl
 
-from graphrag_dagster.core.search.asked import Asked
-from graphrag_dagster.core.search.context.graph_trace import FoundCommunity
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.finding import with_history
 from graphrag_dagster.core.search.methods.global_search import levels_of
-from graphrag_dagster.core.search.retrieval.ranking import TextRanker, ranked
-from graphrag_dagster.core.search.retrieval.vectors import rows_of
+from graphrag_dagster.core.search.methods.graph.trace import FoundCommunity
+from graphrag_dagster.core.search.question import Search
+from graphrag_dagster.core.search.retrieval.ranking import TextRanker, ranked, rows_of
 from graphrag_dagster.errors import QuestionError
 
 
-def level_of(asked: Asked) -> int:
+def level_of(search: Search) -> int:
     """Return the level that is read.
 
     Raises:
         QuestionError: the corpus has communities, but not of that level.
     """
-    level, known = asked.level or 0, levels_of(asked.index)
+    level, known = search.level or 0, levels_of(search.index)
     if known and level not in known:
         raise QuestionError(f"there is no level C{level}; there are {', '.join(f'C{k}' for k in known)}")
     return level
 
 
-def has_summaries(asked: Asked) -> bool:
+def has_summaries(search: Search) -> bool:
     """Return whether there is a report of the level."""
-    return bool(asked.index.once(_reports, level_of(asked)).ids)
+    return bool(search.index.once(_reports, level_of(search)).ids)
 
 
-def nearest_summaries(asked: Asked) -> list[FoundCommunity]:
+def nearest_summaries(search: Search) -> list[FoundCommunity]:
     """Return the communities of the level whose reports are nearest to the question, as the options say.
 
     By words and vectors as text units are found; without vectors of the question's embedder by words alone.
     """
-    index, options = asked.index, asked.options
-    ranker, vectors = index.once(_reports, level_of(asked)), index.report_vectors
-    embedder = asked.engines.embedder()
+    index, options = search.index, search.options
+    ranker, vectors = index.once(_reports, level_of(search)), index.report_vectors
+    embedder = search.engines.embedder()
     comparable = vectors is not None and vectors["embedder"].unique().to_list() == [embedder.name]
-    sought = with_history(asked)
+    sought = with_history(search)
     wanted = embedder.embed_queries([sought])[0] if comparable and options.retrieval != "lexical" else None
     found = ranked(ranker.ids, ranker.scores(sought, wanted, options.retrieval), options.graph.summaries)
     titles = index.once(_titles)
@@ -50,9 +49,9 @@ def nearest_summaries(asked: Asked) -> list[FoundCommunity]:
     ]
 
 
-def communities_of(asked: Asked, entity_ids: Sequence[str]) -> list[FoundCommunity]:
+def communities_of(search: Search, entity_ids: Sequence[str]) -> list[FoundCommunity]:
     """Return the communities of the level that entities are members of, each once."""
-    home, titles = asked.index.once(_homes, level_of(asked)), asked.index.once(_titles)
+    home, titles = search.index.once(_homes, level_of(search)), search.index.once(_titles)
     found = dict.fromkeys(home[one] for one in entity_ids if one in home)
     return [FoundCommunity(one, titles.get(one, one)) for one in found]
 

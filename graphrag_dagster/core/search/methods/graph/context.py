@@ -5,19 +5,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from graphrag_dagster.core.cypher.port import Ran
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.background import IndexBackground
 from graphrag_dagster.core.search.context.chunks import first_that_fit
 from graphrag_dagster.core.search.context.context_units import as_row
-from graphrag_dagster.core.search.context.graph_trace import ContextNode, FoundCommunity
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.local_rows import LocalRow, entity_rows
-from graphrag_dagster.core.search.context.local_units import LocalContext, LocalUnits
+from graphrag_dagster.core.search.context.local_rows import LocalContext, LocalRow, LocalUnits, entity_rows
 from graphrag_dagster.core.search.context.report_units import ReportUnits, report_provenance
 from graphrag_dagster.core.search.methods.graph.boundary import nodes_of
 from graphrag_dagster.core.search.methods.graph.communities import level_of
 from graphrag_dagster.core.search.methods.graph.facts import Fact, fact_row
+from graphrag_dagster.core.search.methods.graph.trace import ContextNode, FoundCommunity
 from graphrag_dagster.core.search.methods.local import HEADERS
+from graphrag_dagster.core.search.question import Search
 from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.sentences import sentence_spans
 from graphrag_dagster.errors import QuestionError
@@ -55,24 +54,26 @@ class Found:
     ran: Ran | None = None
 
 
-def packed(asked: Asked, found: Found) -> LocalContext:
+def packed(search: Search, found: Found) -> LocalContext:
     """Return what was found as a context, each kind in order of rank until its next row does not fit.
 
     A sentence stands there once. Facts come before the entities, whose descriptions then say what is left.
     """
-    packer = _Packer(asked)
+    packer = _Packer(search)
     result = packer.result(found.ran)
-    packer.take("report", _summary_rows(asked, found.summaries), int(asked.options.context_tokens * _REPORTS))
-    packer.take("relationship", (fact_row(asked.index, one) for one in found.facts))
-    packer.take("relationship", (fact_row(asked.index, one) for one in found.brought_in))
-    packer.take("entity", _entity_rows(asked, found.entities))
+    packer.take(
+        "report", _summary_rows(search, found.summaries), int(search.options.context_tokens * _REPORTS)
+    )
+    packer.take("relationship", (fact_row(search.index, one) for one in found.facts))
+    packer.take("relationship", (fact_row(search.index, one) for one in found.brought_in))
+    packer.take("entity", _entity_rows(search, found.entities))
     return packer.context(result)
 
 
 class _Packer:
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._left = asked.options.context_tokens
+    def __init__(self, search: Search) -> None:
+        self._asked = search
+        self._left = search.options.context_tokens
         self._said: set[str] = set()
         self._sections: dict[ContextKind, list[LocalRow]] = {}
 
@@ -149,13 +150,13 @@ class _Packer:
         return LocalContext(units, tuple(shown), "\n\n".join(parts), tuple(tokens))
 
 
-def _summary_rows(asked: Asked, summaries: Sequence[FoundCommunity]) -> Iterable[LocalRow]:
+def _summary_rows(search: Search, summaries: Sequence[FoundCommunity]) -> Iterable[LocalRow]:
     """Reports, each with the names of its community's context nodes below."""
     if not summaries:
         return
-    index = asked.index
+    index = search.index
     known = index.once(_report_units)
-    nodes = nodes_of(index, level_of(asked), [one.community_id for one in summaries])
+    nodes = nodes_of(index, level_of(search), [one.community_id for one in summaries])
     for one in summaries:
         unit = known.all[known.number_of[one.community_id] - 1]
         beside = _beside([node for node in nodes if node.community_id == one.community_id])
@@ -172,12 +173,12 @@ def _beside(nodes: Sequence[ContextNode]) -> str:
     return f"Related, but of other communities: {'; '.join(one.title for one in nodes)}" if nodes else ""
 
 
-def _entity_rows(asked: Asked, ids: Sequence[str]) -> Iterable[LocalRow]:
+def _entity_rows(search: Search, ids: Sequence[str]) -> Iterable[LocalRow]:
     """Entities with sentences of the documents that name them, else of their descriptions, to be quoted."""
-    background = IndexBackground(asked.index)
-    for row in entity_rows(asked.index, ids):
+    background = IndexBackground(search.index)
+    for row in entity_rows(search.index, ids):
         quotes = [one.quote for one in row.provenance()[:_NAMING]]
-        named = tuple((" ".join(asked.index.words(one).split()), one) for one in quotes)
+        named = tuple((" ".join(search.index.words(one).split()), one) for one in quotes)
         described = tuple((one, None) for one in _sentences(row.unit.text))
         unit = replace(row.unit, sentences=named or described, background=background)
         yield replace(row, unit=unit)

@@ -9,15 +9,14 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.background import IndexBackground
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.local_rows import LocalRow, titles_of
-from graphrag_dagster.core.search.context.local_units import quoted
+from graphrag_dagster.core.search.context.local_rows import LocalRow, quoted, titles_of
 from graphrag_dagster.core.search.context.stating import words_stating
 from graphrag_dagster.core.search.finding import with_history
 from graphrag_dagster.core.search.methods.graph.smoothing import likeness
 from graphrag_dagster.core.search.methods.graph.tables import edges_of
+from graphrag_dagster.core.search.question import Search
 from graphrag_dagster.core.search.retrieval.ranking import TextRanker, first_places, z_scores
 
 #: Sentences that state an edge, at most.
@@ -72,7 +71,7 @@ def facts_of(index: IndexSnapshot, keys: Iterable[Key]) -> list[Fact]:
     return facts
 
 
-def nearest_first(asked: Asked, facts: Sequence[Fact]) -> list[Fact]:
+def nearest_first(search: Search, facts: Sequence[Fact]) -> list[Fact]:
     """Return facts in the order in which they have to do with the question: by their words and their ends.
 
     The likeness of words is BM25 among the facts, that of ends the cosine of :func:`.smoothing.likeness`;
@@ -82,12 +81,12 @@ def nearest_first(asked: Asked, facts: Sequence[Fact]) -> list[Fact]:
         return []
     texts = [f"{one.said} {' '.join(words for words, _ in one.words)}" for one in facts]
     ranker = TextRanker(list(map(str, range(len(facts)))), texts)
-    scores = ranker.scores(with_history(asked), None, "lexical")
+    scores = ranker.scores(with_history(search), None, "lexical")
     if (
-        asked.options.retrieval != "lexical"
-        and (near := likeness(asked, [one.ends for one in facts])) is not None
+        search.options.retrieval != "lexical"
+        and (near := likeness(search, [one.ends for one in facts])) is not None
     ):
-        scores = z_scores(near) + (z_scores(scores) if asked.options.retrieval == "hybrid" else 0.0)
+        scores = z_scores(near) + (z_scores(scores) if search.options.retrieval == "hybrid" else 0.0)
     return [facts[place] for place in first_places(np.asarray(scores)).tolist()]
 
 

@@ -7,12 +7,12 @@ from typing import Any
 from graphrag_dagster.core.cypher.asking import GraphAnswer, written
 from graphrag_dagster.core.language.querying import QueryWriter
 from graphrag_dagster.core.language.tasks import Usage
-from graphrag_dagster.core.search.asked import Asked
-from graphrag_dagster.core.search.context.graph_trace import NodeQuery, Over
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.queries import MOST_ROWS
 from graphrag_dagster.core.search.methods.graph.tables import Rows, rows_of
 from graphrag_dagster.core.search.methods.graph.templates import NodeQuestion
+from graphrag_dagster.core.search.methods.graph.trace import NodeQuery, Over
+from graphrag_dagster.core.search.question import Search
 from graphrag_dagster.errors import GraphragError
 
 _NO_GRAPH = "there is no property graph of what is asked"
@@ -56,7 +56,7 @@ class NodeQueries:
         self._keep(question, len(rows), more=False)
         return rows
 
-    def written(self, asked: Asked, writer: QueryWriter, within: str) -> GraphAnswer | None:
+    def written(self, search: Search, writer: QueryWriter, within: str) -> GraphAnswer | None:
         """Return what a query gives that a model writes; None where none could be run.
 
         Raises:
@@ -65,7 +65,7 @@ class NodeQueries:
         graph = self.index.graph
         if graph is None or self.untold:
             return None
-        made = written(asked.question, self.index, graph, writer, within)
+        made = written(search.question.text, self.index, graph, writer, within)
         if not isinstance(made, GraphAnswer):
             self.problems, self.usage = made
             return None

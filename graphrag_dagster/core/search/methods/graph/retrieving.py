@@ -10,8 +10,6 @@ import polars as pl
 
 from graphrag_dagster.core.cypher.asking import GraphAnswer
 from graphrag_dagster.core.language.querying import QueryWriter
-from graphrag_dagster.core.search.asked import Asked
-from graphrag_dagster.core.search.context.graph_trace import FoundCommunity
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.methods.graph.boundary import Boundary, brought_in, nodes_of
 from graphrag_dagster.core.search.methods.graph.communities import (
@@ -25,6 +23,8 @@ from graphrag_dagster.core.search.methods.graph.facts import Key, facts_of, keys
 from graphrag_dagster.core.search.methods.graph.queries import NodeQueries, texts_in
 from graphrag_dagster.core.search.methods.graph.tables import edges_of
 from graphrag_dagster.core.search.methods.graph.templates import around, attributes, inside, members, path
+from graphrag_dagster.core.search.methods.graph.trace import FoundCommunity
+from graphrag_dagster.core.search.question import Search
 from graphrag_dagster.core.text.relations import CO_OCCURS, RELATED_TO
 from graphrag_dagster.core.text.similarity import stems
 
@@ -58,60 +58,60 @@ class Retrieved:
     facts: int = 0
 
 
-def local(asked: Asked, entities: Mapping[str, str], writer: QueryWriter | None) -> Retrieved:
+def local(search: Search, entities: Mapping[str, str], writer: QueryWriter | None) -> Retrieved:
     """Find what the graph has around the entities of a question, and across the border of their communities.
 
     Args:
-        asked: the question.
+        search: the question.
         entities: titles by id.
         writer: of queries; None: templates make them.
     """
-    communities = tuple(communities_of(asked, list(entities)))
-    return _nodes(asked, entities, communities, None, writer)
+    communities = tuple(communities_of(search, list(entities)))
+    return _nodes(search, entities, communities, None, writer)
 
 
-def hybrid(asked: Asked, entities: Mapping[str, str], writer: QueryWriter | None) -> Retrieved:
+def hybrid(search: Search, entities: Mapping[str, str], writer: QueryWriter | None) -> Retrieved:
     """Find what :func:`local` does in the part of the graph that summaries locate.
 
     That part are the members of the communities with the nearest summaries, of those of the entities, and the
     context nodes of both. Where the question names no entity, it is every edge in that part.
     """
-    near = nearest_summaries(asked)
-    own = [one for one in communities_of(asked, list(entities)) if one.community_id not in _ids(near)]
+    near = nearest_summaries(search)
+    own = [one for one in communities_of(search, list(entities)) if one.community_id not in _ids(near)]
     communities = (*near, *own)
-    level = level_of(asked)
-    nodes = [one.entity_id for one in nodes_of(asked.index, level, _ids(communities))]
-    part = dict.fromkeys([*entities, *nodes, *members_of(asked.index, level, _ids(communities))])
-    return _nodes(asked, entities, communities, list(part)[:_LARGEST_PART], writer)
+    level = level_of(search)
+    nodes = [one.entity_id for one in nodes_of(search.index, level, _ids(communities))]
+    part = dict.fromkeys([*entities, *nodes, *members_of(search.index, level, _ids(communities))])
+    return _nodes(search, entities, communities, list(part)[:_LARGEST_PART], writer)
 
 
-def summaries(asked: Asked) -> Retrieved:
+def summaries(search: Search) -> Retrieved:
     """Find the communities with the nearest summaries, and what their context nodes bring in."""
-    near = tuple(nearest_summaries(asked))
-    boundary = brought_in(asked, _ids(near), (), ())
+    near = tuple(nearest_summaries(search))
+    boundary = brought_in(search, _ids(near), (), ())
     found = Found(summaries=near, brought_in=[fact for fact, _ in boundary.facts])
-    return Retrieved(found, NodeQueries(asked.index), near, boundary)
+    return Retrieved(found, NodeQueries(search.index), near, boundary)
 
 
 def _nodes(
-    asked: Asked,
+    search: Search,
     entities: Mapping[str, str],
     communities: tuple[FoundCommunity, ...],
     part: Sequence[str] | None,
     writer: QueryWriter | None,
 ) -> Retrieved:
-    queries = NodeQueries(asked.index)
-    made = _by_model(asked, queries, communities, part, writer) if writer else None
-    found = made or _by_templates(asked, queries, entities, communities, part)
-    most = asked.options.graph.facts
+    queries = NodeQueries(search.index)
+    made = _by_model(search, queries, communities, part, writer) if writer else None
+    found = made or _by_templates(search, queries, entities, communities, part)
+    most = search.options.graph.facts
     ends = [end for fact in found.facts[:most] for end in fact.ends]
-    boundary = brought_in(asked, _ids(communities), {*entities, *ends}, {fact.key for fact in found.facts})
+    boundary = brought_in(search, _ids(communities), {*entities, *ends}, {fact.key for fact in found.facts})
     shown = replace(found, facts=found.facts[:most], brought_in=[fact for fact, _ in boundary.facts])
     return Retrieved(shown, queries, communities, boundary, len(found.facts))
 
 
 def _by_templates(
-    asked: Asked,
+    search: Search,
     queries: NodeQueries,
     entities: Mapping[str, str],
     communities: Sequence[FoundCommunity],
@@ -119,8 +119,8 @@ def _by_templates(
 ) -> Found:
     if not entities:
         keys = keys_of(queries.ask(inside(part))) if part else []
-        return Found(facts=nearest_first(asked, facts_of(asked.index, keys)))
-    index, question = asked.index, asked.question
+        return Found(facts=nearest_first(search, facts_of(search.index, keys)))
+    index, question = search.index, search.question.text
     rest = set(stems(question)) - {stem for title in entities.values() for stem in stems(title)}
     named = list(entities)
     first: list[Key] = []
@@ -141,7 +141,7 @@ def _by_templates(
             named += [end for head, _, tail in on_the_way for end in (head, tail)]
         first += together
     leading = dict.fromkeys(first)
-    ordered = nearest_first(asked, facts_of(index, [*leading, *every]))
+    ordered = nearest_first(search, facts_of(index, [*leading, *every]))
     return Found(
         entities=list(dict.fromkeys(named)), facts=sorted(ordered, key=lambda one: one.key not in leading)
     )
@@ -174,21 +174,21 @@ def _on_paths(
 
 
 def _by_model(
-    asked: Asked,
+    search: Search,
     queries: NodeQueries,
     communities: Sequence[FoundCommunity],
     part: Sequence[str] | None,
     writer: QueryWriter,
 ) -> Found | None:
     """What the rows of a query name that a model wrote; None where none could be run, or it gave no rows."""
-    made = queries.written(asked, writer, _told_within(communities) if part is not None else "")
+    made = queries.written(search, writer, _told_within(communities) if part is not None else "")
     if made is None or not made.ran.found.rows:
         return None
-    named = _named_in(asked.index, made, None if part is None else set(part))
+    named = _named_in(search.index, made, None if part is None else set(part))
     ends, within = set(named), pl.col("head_id").is_in(named) & pl.col("tail_id").is_in(named)
-    edges = edges_of(asked.index).filter(within).sort(-pl.col("strength"), "head_id", "relation", "tail_id")
+    edges = edges_of(search.index).filter(within).sort(-pl.col("strength"), "head_id", "relation", "tail_id")
     keys = keys_of(edges.iter_rows(named=True)) if len(ends) > 1 else []
-    return Found(entities=named, facts=nearest_first(asked, facts_of(asked.index, keys)), ran=made.ran)
+    return Found(entities=named, facts=nearest_first(search, facts_of(search.index, keys)), ran=made.ran)
 
 
 def _named_in(index: IndexSnapshot, made: GraphAnswer, part: set[str] | None) -> list[str]:

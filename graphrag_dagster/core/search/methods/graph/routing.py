@@ -8,8 +8,8 @@ from typing import Literal
 
 from graphrag_dagster.catalogue.tasks import GRAPH_ROUTER
 from graphrag_dagster.core.language.routing import Routed
-from graphrag_dagster.core.search.asked import Asked
-from graphrag_dagster.core.search.context.graph_trace import Route
+from graphrag_dagster.core.search.methods.graph.trace import Route
+from graphrag_dagster.core.search.question import Search
 
 _MOST_NAMES = 3
 #: What each route is for, as a model is told that chooses.
@@ -45,20 +45,20 @@ class Chosen:
     routed: Routed | None = None
 
 
-def chosen_for(asked: Asked, names: Sequence[str], possible: Sequence[Route]) -> Chosen:
+def chosen_for(search: Search, names: Sequence[str], possible: Sequence[Route]) -> Chosen:
     """Choose by a model where the options say so and the engine is one, else by rule.
 
     Without a usable reply of the model it is both: summaries and nodes.
 
     Args:
-        asked: the question.
+        search: the question.
         names: titles of the entities that it is linked to.
         possible: routes that the index has something for.
     """
-    router = asked.engines.task(GRAPH_ROUTER) if asked.options.routing == "model" else None
+    router = search.engines.task(GRAPH_ROUTER) if search.options.routing == "model" else None
     if router is None or len(possible) < 2:
-        return by_rule(asked.question, names)
-    routed = router.route(asked.question, {one: _FOR[one] for one in possible}, names)
+        return by_rule(search.question.text, names)
+    routed = router.route(search.question.text, {one: _FOR[one] for one in possible}, names)
     for route in possible:
         if route == routed.way:
             return Chosen(route, routed.reason, "model", routed)

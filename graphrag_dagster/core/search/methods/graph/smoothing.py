@@ -11,11 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.ranks import Scores, cosines, unit_rows
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.finding import with_history
+from graphrag_dagster.core.search.question import Search
 from graphrag_dagster.core.search.retrieval.lists import WeightedLists
-from graphrag_dagster.core.search.retrieval.vectors import Vectors, rows_of
+from graphrag_dagster.core.search.retrieval.ranking import Vectors, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +39,24 @@ class Smoothed:
         return unit_rows(self.vectors[owners] + mean)
 
 
-def likeness(asked: Asked, pairs: Sequence[tuple[str, str]]) -> Scores | None:
+def likeness(search: Search, pairs: Sequence[tuple[str, str]]) -> Scores | None:
     """Return the mean cosine of the question with the smoothed vectors of the two ends of each edge.
 
     Args:
-        asked: the question.
+        search: the question.
         pairs: ids of the ends.
 
     Returns:
         as many; None where there are no vectors of entities, or another embedder made them.
     """
-    frame = vectors_of(asked.index)
-    smoothed = asked.index.once(_smoothed)
+    frame = vectors_of(search.index)
+    smoothed = search.index.once(_smoothed)
     if frame is None or smoothed is None or not pairs:
         return None
-    embedder = asked.engines.embedder()
+    embedder = search.engines.embedder()
     if frame["embedder"].unique().to_list() != [embedder.name]:
         return None
-    wanted = embedder.embed_queries([with_history(asked)])[0]
+    wanted = embedder.embed_queries([with_history(search)])[0]
     ends = sorted({end for pair in pairs for end in pair})
     near = dict(zip(ends, cosines(smoothed.of(ends), wanted).tolist(), strict=True))
     return np.array([(near[one] + near[other]) / 2 for one, other in pairs])

@@ -1,8 +1,10 @@
-"""What an answer of the way ``graph`` says of how it came about, on a line."""
+"""What an answer of the method ``graph`` says of how it came about: on a line, and in full."""
 
+import json
 from collections.abc import Iterator
 
-from graphrag_dagster.core.search.context.graph_trace import GraphTrace
+from graphrag_dagster.core.search.context.answer import Record, Section, community, entity, facts, section
+from graphrag_dagster.core.search.methods.graph.trace import GraphTrace
 from graphrag_dagster.core.wording import counted
 
 _CHOSEN_BY = {"rules": "", "model": " (a model chose)"}
@@ -28,3 +30,50 @@ def _parts(trace: GraphTrace) -> Iterator[str]:
         yield f"{counted(len(trace.context_nodes), 'context node')} brought in {brought}"
     elif trace.boundary:
         yield trace.boundary
+
+
+def sections_of(trace: GraphTrace) -> tuple[Section, ...]:
+    """Return in full how an answer came about."""
+    route = facts(
+        "Route through the graph",
+        route=trace.route,
+        chosen_by=trace.by,
+        why=trace.reason,
+        relationships_found=trace.facts if trace.queries else None,
+        relationships_read=trace.shown if trace.queries else None,
+        not_over_the_property_graph=trace.untold,
+        context_nodes=trace.boundary,
+    )
+    queries = (
+        (
+            one.over,
+            f"template {one.template}" if one.template else "the model",
+            one.reading,
+            one.text,
+            json.dumps(dict(one.parameters), ensure_ascii=False) if one.parameters else None,
+            one.rows,
+            one.more,
+        )
+        for one in trace.queries
+    )
+    communities = ((community(one.community_id, one.title), one.score) for one in trace.communities)
+    nodes = (
+        (
+            entity(one.entity_id, one.title),
+            community(one.community_id, one.community_id),
+            community(one.home_id, one.home_id),
+        )
+        for one in trace.context_nodes
+    )
+    brought = (
+        (Record(one.head, "relationship", (one.relationship_id,)), one.relation, one.tail, one.similarity)
+        for one in trace.brought_in
+    )
+    made = (
+        route,
+        section("Communities", ("community", "score"), communities),
+        section("Queries", ("over", "made by", "read as", "query", "values", "rows", "or more"), queries),
+        section("Context nodes", ("context node", "attached to", "member of"), nodes),
+        section("Brought in", ("head", "relation", "tail", "similarity"), brought),
+    )
+    return tuple(one for one in made if one.rows)

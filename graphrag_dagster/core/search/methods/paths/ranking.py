@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.finding import looked_for
 from graphrag_dagster.core.search.methods.graph.facts import Key
 from graphrag_dagster.core.search.methods.graph.tables import edges_of
+from graphrag_dagster.core.search.question import Search
 from graphrag_dagster.core.search.retrieval.ranking import Ranking, first_places
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
 
@@ -36,9 +36,9 @@ class Orders:
     note: str | None
 
 
-def ordered(asked: Asked, sought: str, entities: int) -> Orders:
+def ordered(search: Search, sought: str, entities: int) -> Orders:
     """Return text units in both orders, and at most so many entities, that a text is about."""
-    question = looked_for(asked, sought)
+    question = looked_for(search, sought)
     return Orders(question.local(entities), question.spread(), question.note)
 
 

@@ -17,11 +17,11 @@ from graphrag_dagster.core.paths.store import PathStore, store_of
 from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.paths.subgraphs.making import extractor_of
 from graphrag_dagster.core.paths.use import ModuleUse
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.finding import with_history
 from graphrag_dagster.core.search.methods.graph.facts import Key
 from graphrag_dagster.core.search.methods.graph.tables import edges_of
+from graphrag_dagster.core.search.question import Search
 
 
 @dataclass(frozen=True)
@@ -65,23 +65,23 @@ class Walked:
         ]
 
 
-def walked(asked: Asked, entities: Sequence[str]) -> Walked:
+def walked(search: Search, entities: Sequence[str]) -> Walked:
     """Return paths from entities of the index, as the options of paths say.
 
     Args:
-        asked: the question.
+        search: the question.
         entities: ids, the surest first; what has no place in the graph begins nothing.
 
     Raises:
         EngineError: a scorer or selector cannot be used.
         EndpointError: the model endpoint cannot be used.
     """
-    recipe, index = asked.options.paths, asked.index
+    recipe, index = search.settings.paths.asked, search.index
     options = recipe.options
     store, places = index.once(_store, options.prefilter), index.once(_places, options.prefilter)
-    query = PathQuery(with_history(asked), tuple(places[one] for one in entities if one in places))
-    scorer = _scorer(asked, recipe) if recipe.scores else None
-    selector = asked.engines.task(PATH_SELECTOR)
+    query = PathQuery(with_history(search), tuple(places[one] for one in entities if one in places))
+    scorer = _scorer(search, recipe) if recipe.scores else None
+    selector = search.engines.task(PATH_SELECTOR)
     extracted = extractor_of(options, store, scorer=scorer, selector=selector).extract(query)
     found = path_retriever_of(options, store, scorer=scorer, selector=selector).retrieve(
         query, extracted.subgraph
@@ -98,10 +98,10 @@ def _places(index: IndexSnapshot, prefilter: Prefilter) -> Mapping[str, int]:
     return {one: place for place, one in enumerate(index.once(_store, prefilter).entity_ids)}
 
 
-def _scorer(asked: Asked, recipe: Recipe) -> PathScorer:
+def _scorer(search: Search, recipe: Recipe) -> PathScorer:
     if recipe.options.scorer == "embedder":
-        return recipe_scorer(recipe, asked.engines.embedder())
-    return asked.index.once(_shared_scorer, recipe)
+        return recipe_scorer(recipe, search.engines.embedder())
+    return search.index.once(_shared_scorer, recipe)
 
 
 def _shared_scorer(_index: IndexSnapshot, recipe: Recipe) -> PathScorer:

@@ -6,7 +6,6 @@ from typing import Any
 
 from graphrag_dagster.catalogue.tasks import QUERY_WRITER
 from graphrag_dagster.core.language.querying import QueryWriter
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.queries import Found, Queries, Query, QueryError
@@ -15,6 +14,7 @@ from graphrag_dagster.core.search.methods.sql.recognising import Recognised, fit
 from graphrag_dagster.core.search.methods.sql.suggesting import suggestions
 from graphrag_dagster.core.search.methods.sql.telling import Line, Told, line_of, scalars, told, words_naming
 from graphrag_dagster.core.search.methods.sql.writing import written
+from graphrag_dagster.core.search.question import Search
 from graphrag_dagster.core.search.scope.selecting import periods_in_index
 from graphrag_dagster.core.text.evidence import Scalar, scalar_told
 from graphrag_dagster.core.wording import counted
@@ -37,7 +37,7 @@ _LEADING = {
 _QUOTED = 20
 
 
-def sql(asked: Asked) -> Answer:
+def sql(search: Search) -> Answer:
     """Answer a question by a query over the tables of the index, and show the query.
 
     The first template that the question has the form of makes the query. Where none fits, a model writes one
@@ -48,37 +48,37 @@ def sql(asked: Asked) -> Answer:
             only.
         EndpointError: the model endpoint cannot be used.
     """
-    if asked.index.restricted:
+    if search.index.restricted:
         raise QuestionError(
-            f"{asked.way.name} queries the tables of the whole corpus and knows no filter; say the folder, "
+            f"{search.way.name} queries the tables of the whole corpus and knows no filter; say the folder, "
             "file or period in the question itself, or ask in another way"
         )
-    queries = asked.index.queries
+    queries = search.index.queries
     if queries is None:
         raise QuestionError("the tables of this index cannot be queried: it was opened without its file")
-    fit = fits(asked.question, asked.index)
+    fit = fits(search.question.text, search.index)
     if fit.recognised:
-        return _answered(asked, fit.recognised, queries)
-    if asked.options.sql == "model" and (writer := asked.engines.task(QUERY_WRITER)):
-        return _by_model(asked, writer, queries, fit.reason)
-    return refusal(asked, fit.reason)
+        return _answered(search, fit.recognised, queries)
+    if search.options.sql == "model" and (writer := search.engines.task(QUERY_WRITER)):
+        return _by_model(search, writer, queries, fit.reason)
+    return refusal(search, fit.reason)
 
 
-def _answered(asked: Asked, recognised: Recognised, queries: Queries) -> Answer:
-    if missing := _missing(recognised, asked.index):
-        return refusal(asked, missing)
+def _answered(search: Search, recognised: Recognised, queries: Queries) -> Answer:
+    if missing := _missing(recognised, search.index):
+        return refusal(search, missing)
     query, template = recognised.query, recognised.template
     try:
         found = queries.run(query, recognised.most)
     except QueryError as error:
-        return refusal(asked, str(error), query)
-    lines = [_line(row, place, recognised, asked.index) for place, row in enumerate(found.rows, start=1)]
+        return refusal(search, str(error), query)
+    lines = [_line(row, place, recognised, search.index) for place, row in enumerate(found.rows, start=1)]
     total = int(found.rows[0]["total"]) if found.rows else 0
     text = told(query.reading, lines, total, ranks=template.ranks, groups=not template.table)
-    if undated := _undated(found, recognised, asked.index):
+    if undated := _undated(found, recognised, search.index):
         text.paragraphs += ["", f"{counted(undated, 'other document has', 'other documents have')} no date."]
     why = "; ".join(recognised.filled.guessed) or None
-    return replace(_answer(asked, query, text), why=why, trace=(Call("query", template.name),))
+    return replace(_answer(search, query, text), why=why, steps=(Call("query", template.name),))
 
 
 def _undated(found: Found, recognised: Recognised, index: IndexSnapshot) -> int:
@@ -106,18 +106,18 @@ def _line(row: Mapping[str, Any], place: int, recognised: Recognised, index: Ind
     )
 
 
-def _by_model(asked: Asked, writer: QueryWriter, queries: Queries, reason: str) -> Answer:
-    made = written(asked, writer, queries)
+def _by_model(search: Search, writer: QueryWriter, queries: Queries, reason: str) -> Answer:
+    made = written(search, writer, queries)
     if made.query is None:
-        answer = refusal(asked, f"{reason}; no query that the model wrote could be run")
+        answer = refusal(search, f"{reason}; no query that the model wrote could be run")
     else:
         rows = [scalars(row) for row in made.found.rows]
         lines = [line_of(_told(row), row, place) for place, row in enumerate(rows, start=1)]
         text = told(made.query.reading, lines, len(rows), groups=True)
         if made.found.more:
             text.paragraphs += ["", f"There are more than these {len(rows):,} rows."]
-        answer = replace(_answer(asked, made.query, text), why=f"a model wrote the query: {reason}")
-    return replace(answer, engine=writer.engine, problems=made.problems, trace=made.calls, usage=made.usage)
+        answer = replace(_answer(search, made.query, text), why=f"a model wrote the query: {reason}")
+    return replace(answer, engine=writer.engine, problems=made.problems, steps=made.calls, usage=made.usage)
 
 
 def _told(row: Mapping[str, Scalar]) -> str:
@@ -125,10 +125,10 @@ def _told(row: Mapping[str, Scalar]) -> str:
     return next(iter(values.values())) if len(values) == 1 else ", ".join(map(": ".join, values.items()))
 
 
-def _answer(asked: Asked, query: Query, text: Told) -> Answer:
+def _answer(search: Search, query: Query, text: Told) -> Answer:
     return Answer(
-        asked.question,
-        asked.way.name,
+        search.question.text,
+        search.way.name,
         None,
         text.text,
         _BY_RULE,
@@ -148,9 +148,11 @@ def _missing(recognised: Recognised, index: IndexSnapshot) -> str | None:
     return None
 
 
-def refusal(asked: Asked, reason: str, query: Query | None = None) -> Answer:
+def refusal(search: Search, reason: str, query: Query | None = None) -> Answer:
     """Return that a question has no answer by a query, why, and what can be asked of this corpus."""
     text = "No query over the tables answers this question."
-    if known := suggestions(asked.index):
+    if known := suggestions(search.index):
         text += f" Questions such as these can be asked: {' · '.join(known)}"
-    return Answer(asked.question, asked.way.name, None, text, _BY_RULE, refused=True, why=reason, query=query)
+    return Answer(
+        search.question.text, search.way.name, None, text, _BY_RULE, refused=True, why=reason, query=query
+    )

@@ -7,7 +7,7 @@ import polars as pl
 
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.retrieval.words import words
-from graphrag_dagster.core.search.scope.conditions import metadata_in
+from graphrag_dagster.core.search.scope.selecting import metadata_in
 
 _LONGEST_VALUE = 1000
 

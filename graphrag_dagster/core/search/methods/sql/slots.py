@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_dagster.core.cypher.patterns import LONGEST_PATH
-from graphrag_dagster.core.search.asked import retriever_of
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.queries import MOST_ROWS
 from graphrag_dagster.core.search.methods.sql.columns import properties, property_and_value, property_named
 from graphrag_dagster.core.search.methods.sql.entity_types import types_named
 from graphrag_dagster.core.search.methods.sql.template import Template
+from graphrag_dagster.core.search.question import retriever_of
 
 _NUMBERS = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_dagster.core.search.context.answer import Source, Statement
+from graphrag_dagster.core.search.context.context_units import sentences_naming
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.naming import sentences_naming
 from graphrag_dagster.core.text.evidence import Evidence, Row, Scalar, scalar_told
 
 #: Table of a row that is none of a table of the index.

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 from graphrag_dagster.core.language.querying import FailedQuery, QueryWriter
 from graphrag_dagster.core.language.tasks import Usage
-from graphrag_dagster.core.search.asked import Asked
 from graphrag_dagster.core.search.context.answer import Call
 from graphrag_dagster.core.search.context.queries import MOST_ROWS, Found, Queries, Query, QueryError
+from graphrag_dagster.core.search.question import Search
 
 #: Tries after the first.
 _MENDED = 2
@@ -40,7 +40,7 @@ class Attempt:
     usage: Usage
 
 
-def written(asked: Asked, writer: QueryWriter, queries: Queries) -> Attempt:
+def written(search: Search, writer: QueryWriter, queries: Queries) -> Attempt:
     """Have a model write a query, run it, and have it mended up to two times.
 
     What the database says of a query goes back to the model; what a query gives does not.
@@ -48,14 +48,14 @@ def written(asked: Asked, writer: QueryWriter, queries: Queries) -> Attempt:
     Raises:
         EndpointError: the model endpoint cannot be used.
     """
-    types = "\n".join(sorted(asked.index.entities["type"].unique()))
+    types = "\n".join(sorted(search.index.entities["type"].unique()))
     failed: list[FailedQuery] = []
     problems: list[str] = []
     calls: list[Call] = []
     usage = Usage()
     columns = queries.columns(READABLE)
     while len(failed) <= _MENDED:
-        one = writer.write(asked.question, columns, types, failed)
+        one = writer.write(search.question.text, columns, types, failed)
         usage += one.usage
         calls.append(Call("write_sql", one.reading or "no query", used=bool(one.text), problem=one.problem))
         if not one.text:

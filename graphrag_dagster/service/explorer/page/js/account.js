@@ -8,8 +8,6 @@ const ACCOUNT_ROWS = 25;
 const ACCOUNT_DEPTH = 5;
 const ACCOUNT_TEXT = 1000;
 
-/** @typedef {Record<string, string>} Titles what ids are called */
-
 /**
  * A fold with a title, and a count behind it.
  * @param {string} title
@@ -52,27 +50,24 @@ export function answerTable(caption, columns, rows, total = rows.length) {
 /**
  * An account of values as they come, for what has no form of its own.
  * @param {unknown} value
- * @param {Titles} [titles]
  * @param {number} [depth]
  * @returns {Node | string | null}
  */
-export function answerAccount(value, titles = {}, depth = 0) {
+export function answerAccount(value, depth = 0) {
   if (value === null || value === undefined || value === "") return null;
   if (typeof value === "number") return number(value);
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value !== "object") return name(titles[String(value)] ?? String(value), ACCOUNT_TEXT);
+  if (typeof value !== "object") return name(String(value), ACCOUNT_TEXT);
   if (depth >= ACCOUNT_DEPTH) return cut(JSON.stringify(value), ACCOUNT_TEXT);
   if (!Array.isArray(value)) {
     const entries = Object.entries(value).filter(([, one]) => !accountEmpty(one));
     return entries.length
-      ? facts(entries.map(([key, one]) => [spoken(key), answerAccount(one, titles, depth + 1)]))
+      ? facts(entries.map(([key, one]) => [spoken(key), answerAccount(one, depth + 1)]))
       : null;
   }
   if (value.every((one) => typeof one === "object" && one !== null && !Array.isArray(one)))
-    return accountTable(value, titles, depth);
-  const told = value
-    .slice(0, ACCOUNT_ROWS)
-    .map((one) => element("li", {}, answerAccount(one, titles, depth + 1)));
+    return accountTable(value, depth);
+  const told = value.slice(0, ACCOUNT_ROWS).map((one) => element("li", {}, answerAccount(one, depth + 1)));
   const left = value.length - told.length;
   return element(
     "ul",
@@ -84,16 +79,15 @@ export function answerAccount(value, titles = {}, depth = 0) {
 
 /**
  * @param {Record<string, unknown>[]} rows
- * @param {Titles} titles
  * @param {number} depth
  */
-function accountTable(rows, titles, depth) {
+function accountTable(rows, depth) {
   const columns = [...new Set(rows.slice(0, ACCOUNT_ROWS).flatMap((one) => Object.keys(one)))].filter((key) =>
     rows.some((one) => !accountEmpty(one[key])),
   );
   const cells = rows
     .slice(0, ACCOUNT_ROWS)
-    .map((one) => columns.map((key) => answerAccount(one[key], titles, depth + 1)));
+    .map((one) => columns.map((key) => answerAccount(one[key], depth + 1)));
   return answerTable("Rows", columns.map(spoken), cells, rows.length);
 }
 

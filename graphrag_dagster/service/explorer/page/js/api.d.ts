@@ -12,7 +12,6 @@ export interface AnswerBody {
   engine: string;
   refused: boolean;
   why: string | null;
-  linked: LinkedName[];
   sources: Source[];
   statements: Statement[];
   context: ContextUse[];
@@ -20,7 +19,10 @@ export interface AnswerBody {
   dropped: number;
   removed_citations: number;
   problems: string[];
-  trace: Call[];
+  /** what was asked of the engine */
+  steps: Call[];
+  /** how the search method came to it, in sections: rows by column, and which rows of the index cells lead to; a section with one row is a list of facts */
+  trace: Section[];
   usage: Usage;
   seconds: number | null;
   query: Query | null;
@@ -30,14 +32,6 @@ export interface AnswerBody {
   favoured: Favoured[];
   /** of a refused answer: the passage nearest to the question, which does not answer it */
   nearest: Source | null;
-  /** what a reranker did to the text units found, for each question they were found by */
-  reranked: Reranked[];
-  /** how CoTeRAG-S came to it: route, communities, entities, paths, text units, rounds */
-  coterag: Record<string, JsonValue> | null;
-  /** how the way graph came to it: route, queries, communities, what context nodes brought in */
-  graph: GraphTrace | null;
-  /** how the way paths came to it: seeds, the part of the graph, paths with their scores */
-  paths: PathTrace | null;
   /** what is to stand above the text, such as that no model was asked; may be blank */
   heading: string;
   calls: number;
@@ -65,16 +59,6 @@ export interface AskBody {
   filters?: Filters | null;
   /** server-sent events: `delta` {text} …, then `answer`, or `error` */
   stream?: boolean;
-}
-
-/** A relationship that context nodes brought in; ``similarity`` of its ends, None where no vectors are. */
-export interface BroughtIn {
-  relationship_id: string;
-  head: string;
-  relation: string;
-  tail: string;
-  similarity: number | null;
-  [key: string]: unknown;
 }
 
 /**
@@ -118,6 +102,15 @@ export interface Cell {
   rating: number | null;
   children: number;
   parent_id: string | null;
+}
+
+/** A row of the index that a cell leads to; ``row`` and ``column`` count from 0. */
+export interface CellLink {
+  row: number;
+  column: number;
+  kind: string;
+  record_id: string;
+  [key: string]: unknown;
 }
 
 /**
@@ -228,15 +221,6 @@ export interface CommunityPage {
   members_total: number;
   statements: ReportStatement[];
   citations: Citation[];
-}
-
-/** A context node that led on: attached to ``community_id``, and a member of ``home_id``. */
-export interface ContextNode {
-  entity_id: string;
-  title: string;
-  community_id: string;
-  home_id: string;
-  [key: string]: unknown;
 }
 
 /**
@@ -612,14 +596,6 @@ export interface Found {
   passages_total: number;
 }
 
-/** A community that was looked into; ``score``: how near its report is, None where an entity led to it. */
-export interface FoundCommunity {
-  community_id: string;
-  title: string;
-  score: number | null;
-  [key: string]: unknown;
-}
-
 /** A document with all words in its title or path. */
 export interface FoundDocument {
   document_id: string;
@@ -644,38 +620,6 @@ export interface FoundReport {
   snippet: Snippet;
 }
 
-/**
- * All of it.
- *
- * Attributes:
- *     route: whether nodes, summaries of communities, or both were looked for.
- *     reason: why, in words.
- *     by: who chose: rules, or a model.
- *     queries: in the order in which they were run.
- *     untold: why a query ran over the tables, or was not run at all; blank where it ran as it should.
- *     communities: the nearest first, then those of the entities in the question.
- *     facts: relationships that the queries found, of which ``shown`` stand in the context.
- *     context_nodes: that led on.
- *     brought_in: by them, the most similar first.
- *     boundary: what is to be said of context nodes where none led on.
- */
-export interface GraphTrace {
-  route: "local" | "global" | "hybrid";
-  reason: string;
-  by: "rules" | "model";
-  queries: NodeQuery[];
-  untold: string;
-  communities: FoundCommunity[];
-  facts: number;
-  shown: number;
-  context_nodes: ContextNode[];
-  brought_in: BroughtIn[];
-  boundary: string;
-  [key: string]: unknown;
-}
-
-export type JsonValue = unknown;
-
 /** A level Ck: how many communities it has, and how many entities lie in them. */
 export interface LevelCount {
   level: number;
@@ -687,28 +631,6 @@ export interface LevelCount {
 export interface Link {
   kind: "entity" | "community" | "document";
   column: string;
-}
-
-/**
- * A name in a question, and the entity or document that it was taken for.
- *
- * ``text`` stands in the question. ``how``: it is the name's spelling; another that means the same (without
- * its qualifier, title or legal form, by its initials); a near spelling; a part of the name; or it looks
- * like a name and is ``not linked``: then there is no ``title``, and ``reason`` says why. ``entity_id`` is
- * None where only a document's title is called so. ``sure``: 0–1, how likely the question means it;
- * ``named`` where that is at least 0.5. ``weight``: 0–1, how strongly the question spreads from it, little
- * for a name that stands nearly everywhere. ``start``: its word in the question, 0….
- */
-export interface LinkedName {
-  text: string;
-  title: string | null;
-  entity_id: string | null;
-  how: "exact" | "alias" | "near spelling" | "part" | "not linked";
-  sure: number;
-  weight: number;
-  reason: string;
-  start: number;
-  [key: string]: unknown;
 }
 
 /** An entity of a community; ``degree`` counts its neighbours in the whole graph. */
@@ -738,14 +660,6 @@ export interface Mentions {
   total: number;
   offset: number;
   mentions: Place[];
-}
-
-/** A text unit that was put elsewhere; ranks count from 1. */
-export interface Moved {
-  text_unit_id: string;
-  before: number;
-  after: number;
-  [key: string]: unknown;
 }
 
 /**
@@ -802,29 +716,6 @@ export interface Node {
 }
 
 /**
- * A query for nodes or edges that was run.
- *
- * Attributes:
- *     template: that it was made from; None where a model wrote it.
- *     reading: what it asks, in words.
- *     text: the query, in openCypher.
- *     parameters: values of its ``$names``.
- *     rows: how many it gave.
- *     more: there are or may be others.
- *     over: the property graph, or the tables of the index where there is none of it.
- */
-export interface NodeQuery {
-  template: string | null;
-  reading: string;
-  text: string;
-  parameters: Record<string, unknown>;
-  rows: number;
-  more: boolean;
-  over: "property graph" | "tables";
-  [key: string]: unknown;
-}
-
-/**
  * A corpus in one look.
  *
  * Attributes:
@@ -852,31 +743,6 @@ export interface Overview {
   engine: string | null;
   unclustered: number;
   notes: string[];
-}
-
-/**
- * All of it.
- *
- * Attributes:
- *     modules: which found the part of the graph, and paths in it.
- *     seeds: titles of the entities that the question names, the surest first.
- *     nodes: of the part of the graph.
- *     edges: of it.
- *     paths: best first.
- *     stated: text units in which edges of the paths are stated.
- *     shown: relationships of the paths that stand in the context.
- *     problems: why replies of a model were of no use.
- */
-export interface PathTrace {
-  modules: string;
-  seeds: string[];
-  nodes: number;
-  edges: number;
-  paths: WalkedPath[];
-  stated: number;
-  shown: number;
-  problems: string[];
-  [key: string]: unknown;
 }
 
 /**
@@ -939,23 +805,6 @@ export interface ReportStatement {
 }
 
 /**
- * What a reranker did to the first text units that were found.
- *
- * Attributes:
- *     question: that they were found by.
- *     reranker: its name, which tells kind, model and version.
- *     units: how many it looked at.
- *     moved: those that it put elsewhere, in their new order.
- */
-export interface Reranked {
-  question: string;
-  reranker: string;
-  units: number;
-  moved: Moved[];
-  [key: string]: unknown;
-}
-
-/**
  * Communities that are too many to be listed.
  *
  * Attributes:
@@ -995,6 +844,23 @@ export interface Scope {
   text_units: [number, number];
   reports: [number, number];
   notes: string[];
+  [key: string]: unknown;
+}
+
+/**
+ * A table of a trace; one with a single row is a list of facts.
+ *
+ * Attributes:
+ *     title: what it tells.
+ *     columns: names of the columns.
+ *     rows: cells in the order of the columns; None where there is nothing to say.
+ *     links: rows of the index that cells lead to.
+ */
+export interface Section {
+  title: string;
+  columns: string[];
+  rows: ((string | number | boolean | null)[])[];
+  links: CellLink[];
   [key: string]: unknown;
 }
 
@@ -1213,21 +1079,6 @@ export interface Usage {
   input_tokens: number;
   output_tokens: number;
   repaired: number;
-  [key: string]: unknown;
-}
-
-/**
- * A path that was found.
- *
- * Attributes:
- *     text: its nodes and relations, joined by arrows; ``~`` stands before a relation against its direction.
- *     score: how well it fits the question; 0 where nothing scored it.
- *     entity_ids: its nodes, from the seed on.
- */
-export interface WalkedPath {
-  text: string;
-  score: number;
-  entity_ids: string[];
   [key: string]: unknown;
 }
 

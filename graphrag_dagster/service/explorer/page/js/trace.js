@@ -5,7 +5,6 @@ import { addressOf } from "./addresses.js";
 import { button, element, link, name } from "./dom.js";
 import { facts } from "./parts.js";
 import { corpusPath } from "./source.js";
-import { graphTrace, pathsTrace } from "./trace_ways.js";
 import { counted, number, spoken } from "./wording.js";
 
 /** @typedef {import("./api.d.ts").AnswerBody} AnswerBody */
@@ -13,7 +12,7 @@ import { counted, number, spoken } from "./wording.js";
 
 /** Fields of an answer that are shown elsewhere, or have a form of their own here. */
 const TRACE_TOLD = new Set([
-  ...["question", "method", "level", "text", "engine", "refused", "why", "heading", "linked", "sources"],
+  ...["question", "method", "level", "text", "engine", "refused", "why", "heading", "sources"],
   ...[
     "statements",
     "context",
@@ -21,15 +20,16 @@ const TRACE_TOLD = new Set([
     "dropped",
     "removed_citations",
     "problems",
+    "steps",
     "trace",
     "usage",
     "seconds",
   ],
-  ...["query", "scope", "favoured", "reranked", "coterag", "graph", "paths", "calls"],
+  ...["query", "scope", "favoured", "calls"],
   ...["partly_supported", "unsupported", "general"],
 ]);
 /** @type {Record<string, string>} pages of the rows of a context */
-const TRACE_PAGES = { report: "community", summary: "community", entity: "entity" };
+const TRACE_PAGES = { report: "community", summary: "community", community: "community", entity: "entity" };
 
 /**
  * How an answer came about, to be unfolded: what was understood, looked up, read and asked.
@@ -38,41 +38,21 @@ const TRACE_PAGES = { report: "community", summary: "community", entity: "entity
  * @returns {HTMLElement}
  */
 export function answerTrace(view, answer) {
-  const corpus = view.overview.corpus;
   const parts = [
-    traceQuestion(corpus, answer),
+    traceQuestion(answer),
     answer.query && traceQuery(answer.query),
-    answer.graph &&
-      answerFold("Route through the graph", graphTrace(corpus, answer.graph), answer.graph.route),
-    answer.paths &&
-      answerFold("Paths", pathsTrace(corpus, answer.paths), counted(answer.paths.paths.length, "path")),
-    answer.coterag && answerFold("CoTeRAG", [answerAccount(answer.coterag, traceTitles(answer.coterag))]),
+    ...answer.trace.map((one) => traceSection(view, one)),
     traceCalls(answer),
     traceContext(view, answer),
-    ...traceReranked(answer),
     traceFurther(answer),
   ];
   return answerFold("How it came about", parts, "question, steps, rows that were read");
 }
 
-/**
- * @param {string} corpus
- * @param {AnswerBody} answer
- */
-function traceQuestion(corpus, answer) {
+/** @param {AnswerBody} answer */
+function traceQuestion(answer) {
   const scope = answer.scope;
   const inside = ([here, all] = [0, 0]) => `${number(here)} of ${number(all)}`;
-  const names = answer.linked.map((one) => [
-    name(one.text),
-    one.title === null
-      ? "–"
-      : one.entity_id
-        ? link(addressOf(corpus, "entity", one.entity_id), name(one.title))
-        : name(one.title),
-    one.reason ? `${one.how}; ${one.reason}` : one.how,
-    number(one.sure),
-    number(one.weight),
-  ]);
   const favoured = answer.favoured.map(
     (one) => `${one.kind} ${one.words} (${counted(one.documents, "document")})`,
   );
@@ -90,12 +70,6 @@ function traceQuestion(corpus, answer) {
       ["Notes", scope && answerAccount(scope.notes)],
       ["Favoured", favoured.join("; ")],
     ]),
-    names.length > 0 &&
-      answerTable(
-        "Names in the question",
-        ["In the question", "Taken for", "How", "Sure (0–1)", "Weight (0–1)"],
-        names,
-      ),
   );
 }
 
@@ -119,7 +93,7 @@ function traceQuery(query) {
 
 /** @param {AnswerBody} answer */
 function traceCalls(answer) {
-  const rows = answer.trace.map((one) => [
+  const rows = answer.steps.map((one) => [
     spoken(one.task),
     name(one.about),
     number(one.tokens),
@@ -171,15 +145,27 @@ function traceContext(view, answer) {
  * @param {import("./api.d.ts").ContextUse} row
  */
 function traceRow(view, row) {
-  const corpus = view.overview.corpus;
-  const page = TRACE_PAGES[row.kind];
-  if (page) return link(addressOf(corpus, page, row.record_id), name(row.title));
   if (row.text)
     return element("span", {}, name(row.title), element("p", { class: "muted", dir: "auto" }, row.text));
-  if (row.kind !== "source") return name(row.title);
-  const opened = button([name(row.title)], async () => {
+  return traceLink(view, row.kind, row.record_id, name(row.title));
+}
+
+/**
+ * What leads to a row of the index, where it has a page.
+ * @param {View} view
+ * @param {string} kind
+ * @param {string} id
+ * @param {Node | string} text
+ * @returns {Node | string}
+ */
+function traceLink(view, kind, id, text) {
+  const corpus = view.overview.corpus;
+  const page = TRACE_PAGES[kind];
+  if (page) return link(addressOf(corpus, page, id), text);
+  if (kind !== "source") return text;
+  const opened = button([text], async () => {
     try {
-      const found = await view.source.get(corpusPath(corpus, "sources", row.record_id));
+      const found = await view.source.get(corpusPath(corpus, "sources", id));
       const cited = `${found.start_char}-${found.end_char}`;
       if (!view.signal.aborted) location.hash = addressOf(corpus, "document", found.document_id, { cited });
     } catch (error) {
@@ -190,30 +176,53 @@ function traceRow(view, row) {
   return opened;
 }
 
-/** @param {AnswerBody} answer */
-function traceReranked(answer) {
-  const titles = new Map(answer.context.map((one) => [one.record_id, one.title]));
-  return answer.reranked.map((one) => {
-    const rows = one.moved
-      .filter((moved) => titles.has(moved.text_unit_id))
-      .map((moved) => [name(titles.get(moved.text_unit_id)), number(moved.before), number(moved.after)]);
-    const columns = ["Passage that was read", "Rank before", "Rank after"];
-    const count = `by ${one.reranker}: ${number(one.moved.length)} of ${counted(one.units, "passage")} moved`;
-    return answerFold(
-      "Put into another order",
-      [facts([["For", one.question]]), answerTable("Moved", columns, rows)],
-      count,
-    );
-  });
+/**
+ * A section of the trace, to be unfolded: facts where it has one row, else a table.
+ * @param {View} view
+ * @param {import("./api.d.ts").Section} section
+ */
+function traceSection(view, section) {
+  const cells = section.rows.map((row, place) =>
+    row.map((value, column) =>
+      traceCell(
+        view,
+        value,
+        section.links.filter((one) => one.row === place && one.column === column),
+      ),
+    ),
+  );
+  const [only, ...others] = cells;
+  return only && !others.length
+    ? answerFold(section.title, [
+        facts(section.columns.map((one, column) => [spoken(one), only[column] ?? null])),
+      ])
+    : answerFold(
+        section.title,
+        [answerTable(section.title, section.columns.map(spoken), cells)],
+        counted(cells.length, "row"),
+      );
+}
+
+/**
+ * @param {View} view
+ * @param {string | number | boolean | null} value
+ * @param {import("./api.d.ts").CellLink[]} links
+ * @returns {Node | string | null}
+ */
+function traceCell(view, value, links) {
+  const [first, ...others] = links;
+  if (typeof value !== "string") return answerAccount(value);
+  if (first && !others.length) return traceLink(view, first.kind, first.record_id, name(value));
+  const text = value.includes("\n") ? element("pre", {}, element("code", {}, value)) : name(value, 300);
+  const numbered = links.flatMap((one, place) => [
+    " ",
+    traceLink(view, one.kind, one.record_id, `${place + 1}`),
+  ]);
+  return links.length ? element("span", {}, text, ...numbered) : text;
 }
 
 /** @param {AnswerBody} answer */
 function traceFurther(answer) {
   const further = Object.entries(answer).filter(([key]) => !TRACE_TOLD.has(key));
   return further.length > 0 && answerFold("Further", [answerAccount(Object.fromEntries(further))]);
-}
-
-/** @param {Record<string, any>} traced */
-function traceTitles(traced) {
-  return /** @type {import("./account.js").Titles} */ (traced.titles ?? {});
 }
