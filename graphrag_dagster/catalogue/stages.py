@@ -43,7 +43,7 @@ STAGES = (
     Stage("imports", version=1, sections=("imports",), kinds=("graph",)),
     Stage(
         "corpus",
-        version=1,
+        version=2,
         reads=("imports",),
         sections=("corpora", "files", "tables", "text_units"),
         libraries=(

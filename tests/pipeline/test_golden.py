@@ -70,17 +70,19 @@ def _steady(value: object, is_vector: bool) -> object:
 def problems(golden: Golden, now: Golden) -> tuple[list[str], list[str]]:
     """What is to be raised, and of which stages the file is not up to date.
 
-    Where a stage reads changed tables, what it makes of them may change under the same version.
+    Where anything before a stage has changed, what it makes of that may change under the same version.
     """
     raised, stale = [], []
+    before_it: dict[str, set[str]] = {}
     for name, stage in stages().items():
+        before_it[name] = {*stage.reads}.union(*(before_it[read] for read in stage.reads))
         before, after = golden.get(name, NONE), now[name]
         corpora = {**before["tables"], **after["tables"]}
         differing = {corpus: _differing(before, after, corpus) for corpus in corpora}
         own = {
             key
             for corpus, keys in differing.items()
-            if not any(_differing(golden.get(read, NONE), now[read], corpus) for read in stage.reads)
+            if not any(_differing(golden.get(read, NONE), now[read], corpus) for read in before_it[name])
             for key in keys
         }
         if own and before["version"] == after["version"]:
