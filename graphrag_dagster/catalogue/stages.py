@@ -164,7 +164,7 @@ STAGES = (
     ),
     Stage(
         "answers",
-        version=1,
+        version=2,
         reads=("marts", "questions"),
         sections=("search",),
         asks=("coterag", "paths"),
