@@ -181,4 +181,4 @@ def test_without_a_model_it_is_refused_at_once(indexed_home: Path, monkeypatch: 
     index = Index.open("coast")
     with pytest.raises(QuestionError, match="own-context needs a model, .* set search.engine: llm"):
         index.ask(QUESTION, method="own-context")
-    assert not index._session()._account.finish().calls
+    assert not index._session().account.finish().calls

@@ -19,7 +19,6 @@ UNNEEDED = (
     "httpx",
     "pandas",
     "graphrag_dagster.assets",
-    "graphrag_dagster.core.language.tasks",
 )
 
 

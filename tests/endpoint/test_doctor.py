@@ -200,7 +200,7 @@ def test_abilities_are_kept_for_a_day_and_unknown_ones_are_forgotten(
     assert store.get("http://here/v1", "m") == kept
     assert store.get("http://here/v1", "n") is None
     assert store.get("http://there/v1", "m") is None
-    monkeypatch.setattr("graphrag_dagster.model_calls.memory.replies._KEPT_SECONDS", -1.0)
+    monkeypatch.setattr("graphrag_dagster.model_calls.memory.ability_store._KEPT_SECONDS", -1.0)
     assert store.get("http://here/v1", "m") is None
 
 

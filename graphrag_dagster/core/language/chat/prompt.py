@@ -2,12 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from graphrag_dagster.core.language.tasks import Turn
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphrag_dagster.core.language.tasks import Turn
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 
@@ -95,7 +97,7 @@ def enclose(tag: str, text: str) -> str:
     return f"<{tag}>\n{escape(text)}\n</{tag}>"
 
 
-def enclosed_conversation(history: Sequence[Turn]) -> str:
+def enclosed_conversation(history: "Sequence[Turn]") -> str:
     """Return the conversation so far between its delimiters."""
     told = "\n\n".join(f"Question: {turn.question}\nAnswer: {turn.answer}" for turn in history)
     return enclose("conversation", told or "(none)")
