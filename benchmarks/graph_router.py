@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from graphrag_dagster import Index
 from graphrag_dagster.catalogue.tasks import GRAPH_ROUTER, Task
-from graphrag_dagster.core.language.routing import Router
+from graphrag_dagster.core.language.answering import Router
 from graphrag_dagster.core.search.finding import linked
 from graphrag_dagster.core.search.methods.graph.answering import entities_of
 from graphrag_dagster.core.search.methods.graph.routing import by_rule, chosen_for

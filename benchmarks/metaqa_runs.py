@@ -13,8 +13,10 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.core.language.extractive.paths.answerer import ExtractivePathAnswerer
-from graphrag_dagster.core.language.extractive.paths.selector import ExtractivePathSelector
+from graphrag_dagster.core.language.extractive.paths.selector import (
+    ExtractivePathAnswerer,
+    ExtractivePathSelector,
+)
 from graphrag_dagster.core.paths.composing import Workshop
 from graphrag_dagster.core.paths.instances import LEX, instance
 from graphrag_dagster.core.paths.metrics.normalising import NormalisedLabels

@@ -40,8 +40,8 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from graphrag_dagster.catalogue.support import VERDICTS
+from graphrag_dagster.core.language.answering import Cited, SupportOf
 from graphrag_dagster.core.language.embedders import shared_static
-from graphrag_dagster.core.language.supporting import Cited, SupportOf
 from graphrag_dagster.core.ranks import cosines
 from graphrag_dagster.core.search.support.by_words import JudgeByWords
 from graphrag_dagster.core.search.support.comparing import MEASURES, Comparison

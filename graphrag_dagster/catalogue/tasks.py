@@ -6,6 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from graphrag_dagster.core.language.answering import (
+        ContextWriter,
+        Explorer,
+        QueryWriter,
+        ReportRater,
+        Router,
+        SupportJudge,
+    )
     from graphrag_dagster.core.language.coterag import (
         AnswerValidator,
         CommunitySummariser,
@@ -21,14 +29,9 @@ if TYPE_CHECKING:
         ReasonReader,
         TestsetWriter,
     )
-    from graphrag_dagster.core.language.exploring import Explorer, ReportRater
     from graphrag_dagster.core.language.name_judging import NameJudge
-    from graphrag_dagster.core.language.own_context import ContextWriter
     from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
     from graphrag_dagster.core.language.quality import QualityJudge
-    from graphrag_dagster.core.language.querying import QueryWriter
-    from graphrag_dagster.core.language.routing import Router
-    from graphrag_dagster.core.language.supporting import SupportJudge
     from graphrag_dagster.core.language.tasks import (
         Answerer,
         ClaimExtractor,

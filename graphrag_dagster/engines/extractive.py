@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from graphrag_dagster.errors import EngineError
 
 if TYPE_CHECKING:
+    from graphrag_dagster.core.language.answering import Explorer, ReportRater
     from graphrag_dagster.core.language.coterag import (
         AnswerValidator,
         CommunitySummariser,
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
         EvidenceRouter,
     )
     from graphrag_dagster.core.language.evaluating import ClaimDecomposer, QuestionWriter
-    from graphrag_dagster.core.language.exploring import Explorer, ReportRater
     from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
     from graphrag_dagster.core.language.tasks import (
         Answerer,
@@ -76,7 +76,7 @@ def answerer(session: Session) -> Answerer:
 def rater(_session: Session) -> ReportRater:
     """Who rates reports by their relevance."""
     from graphrag_dagster.core.language.embedders import shared_static
-    from graphrag_dagster.core.language.extractive.rating import ExtractiveReportRater
+    from graphrag_dagster.core.language.extractive.exploring import ExtractiveReportRater
 
     return ExtractiveReportRater(shared_static())
 
@@ -132,7 +132,7 @@ def path_selector(_session: Session) -> PathSelector:
 
 def path_answerer(_session: Session) -> PathAnswerer:
     """Who answers from paths."""
-    from graphrag_dagster.core.language.extractive.paths.answerer import ExtractivePathAnswerer
+    from graphrag_dagster.core.language.extractive.paths.selector import ExtractivePathAnswerer
 
     return ExtractivePathAnswerer()
 

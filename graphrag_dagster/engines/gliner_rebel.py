@@ -12,8 +12,11 @@ from graphrag_dagster.model_calls.probing.probing import ENTITY_MODEL, RELATION_
 from graphrag_dagster.settings import CorpusSettings
 
 if TYPE_CHECKING:
-    from graphrag_dagster.core.language.neural.entity_model import GlinerEntityModel
-    from graphrag_dagster.core.language.neural.relation_model import RebelRelationModel, Writing
+    from graphrag_dagster.core.language.neural.models import (
+        GlinerEntityModel,
+        RebelRelationModel,
+        Writing,
+    )
     from graphrag_dagster.engines.session import Session
 
 _TEXT = "Remdesivir treats COVID-19."
@@ -40,8 +43,7 @@ def models(settings: CorpusSettings) -> Mapping[str, str]:
         EngineError: a model or a package that it needs is not there.
     """
     from graphrag_dagster.core.language.neural.checkpoints import chosen_device
-    from graphrag_dagster.core.language.neural.entity_model import gliner_checkpoint
-    from graphrag_dagster.core.language.neural.relation_model import rebel_checkpoint
+    from graphrag_dagster.core.language.neural.models import gliner_checkpoint, rebel_checkpoint
 
     own = settings.extraction
     used = (gliner_checkpoint(own.gliner.model), rebel_checkpoint(own.rebel.model))
@@ -78,7 +80,7 @@ def _relations_read(settings: CorpusSettings) -> str:
 
 def _entity_model(settings: CorpusSettings) -> "GlinerEntityModel":
     from graphrag_dagster.core.language.neural.checkpoints import chosen_device
-    from graphrag_dagster.core.language.neural.entity_model import gliner_checkpoint
+    from graphrag_dagster.core.language.neural.models import gliner_checkpoint
 
     own, gliner = settings.extraction, settings.extraction.gliner
     version, device = gliner_checkpoint(gliner.model).version, chosen_device(own.device)
@@ -89,7 +91,7 @@ def _entity_model(settings: CorpusSettings) -> "GlinerEntityModel":
 
 def _relation_model(settings: CorpusSettings) -> "RebelRelationModel":
     from graphrag_dagster.core.language.neural.checkpoints import chosen_device
-    from graphrag_dagster.core.language.neural.relation_model import Writing, rebel_checkpoint
+    from graphrag_dagster.core.language.neural.models import Writing, rebel_checkpoint
 
     own, rebel = settings.extraction, settings.extraction.rebel
     version, device = rebel_checkpoint(rebel.model).version, chosen_device(own.device)
@@ -102,7 +104,7 @@ def _shared_entity_model(
     model: str, _version: str, labels: tuple[str, ...], threshold: float, device: str, threads: int
 ) -> "GlinerEntityModel":
     """The model of this process: loading one takes seconds, and a second one as much memory again."""
-    from graphrag_dagster.core.language.neural.entity_model import GlinerEntityModel
+    from graphrag_dagster.core.language.neural.models import GlinerEntityModel
 
     return GlinerEntityModel(model, labels, threshold, device=device, threads=threads)
 
@@ -112,6 +114,6 @@ def _shared_relation_model(
     model: str, _version: str, writing: "Writing", device: str, threads: int
 ) -> "RebelRelationModel":
     """As :func:`_shared_entity_model`."""
-    from graphrag_dagster.core.language.neural.relation_model import RebelRelationModel
+    from graphrag_dagster.core.language.neural.models import RebelRelationModel
 
     return RebelRelationModel(model, writing, device=device, threads=threads)

@@ -9,6 +9,14 @@ from graphrag_dagster.catalogue import tasks
 
 if TYPE_CHECKING:
     from graphrag_dagster.catalogue.tasks import Task
+    from graphrag_dagster.core.language.answering import (
+        ContextWriter,
+        Explorer,
+        QueryWriter,
+        ReportRater,
+        Router,
+        SupportJudge,
+    )
     from graphrag_dagster.core.language.coterag import (
         AnswerValidator,
         CommunitySummariser,
@@ -24,14 +32,9 @@ if TYPE_CHECKING:
         ReasonReader,
         TestsetWriter,
     )
-    from graphrag_dagster.core.language.exploring import Explorer, ReportRater
     from graphrag_dagster.core.language.name_judging import NameJudge
-    from graphrag_dagster.core.language.own_context import ContextWriter
     from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
     from graphrag_dagster.core.language.quality import QualityJudge
-    from graphrag_dagster.core.language.querying import QueryWriter
-    from graphrag_dagster.core.language.routing import Router
-    from graphrag_dagster.core.language.supporting import SupportJudge
     from graphrag_dagster.core.language.tasks import (
         Answerer,
         ClaimExtractor,
@@ -141,7 +144,7 @@ def answerer(session: Session) -> Answerer:
 
 def rater(session: Session) -> ReportRater:
     """Who rates reports by their relevance; a model of the role ``judge``, which may be a cheap one."""
-    from graphrag_dagster.core.language.llm.rating import LlmReportRater
+    from graphrag_dagster.core.language.llm.exploring import LlmReportRater
 
     return LlmReportRater(session.chat(tasks.RATER), prompts)
 
@@ -184,7 +187,7 @@ def cypher_writer(session: Session) -> QueryWriter:
 
 def context_writer(session: Session) -> ContextWriter:
     """Who writes down what is known of a question, without documents."""
-    from graphrag_dagster.core.language.llm.own_context import LlmContextWriter
+    from graphrag_dagster.core.language.llm.querying import LlmContextWriter
 
     limit = session.reply_limit(tasks.CONTEXT_WRITER)
     return LlmContextWriter(session.chat(tasks.CONTEXT_WRITER), prompts, max_tokens=limit // 2)
@@ -268,7 +271,7 @@ def path_selector(session: Session) -> PathSelector:
 
 def path_answerer(session: Session) -> PathAnswerer:
     """Who answers from paths."""
-    from graphrag_dagster.core.language.llm.paths.answerer import LlmPathAnswerer
+    from graphrag_dagster.core.language.llm.paths.selector import LlmPathAnswerer
 
     return LlmPathAnswerer(
         session.chat(tasks.PATH_ANSWERER),
@@ -339,7 +342,7 @@ def quality_judge(session: Session) -> QualityJudge:
 
 def path_judge(session: Session) -> PathJudge:
     """Who says whether answers from paths are correct."""
-    from graphrag_dagster.core.language.llm.evaluation.answer_checking import LlmPathJudge
+    from graphrag_dagster.core.language.llm.evaluation.judging import LlmPathJudge
 
     return LlmPathJudge(
         session.chat(tasks.PATH_JUDGE),

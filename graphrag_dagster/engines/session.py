@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from graphrag_dagster.catalogue.tasks import Port
+    from graphrag_dagster.core.language.answering import SupportJudge
     from graphrag_dagster.core.language.chat.port import ChatModel
-    from graphrag_dagster.core.language.supporting import SupportJudge
     from graphrag_dagster.core.search.reranking.reordering import Reranker
     from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
     from graphrag_dagster.model_calls.memory.replies import User

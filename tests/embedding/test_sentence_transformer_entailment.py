@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from graphrag_dagster.core.language.answering import Cited, SupportOf
 from graphrag_dagster.core.language.entailment import EntailmentJudge
-from graphrag_dagster.core.language.supporting import Cited, SupportOf
 from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.errors import EngineError
 from support.cross_encoders import WORDS, saved_model

@@ -263,9 +263,8 @@ def _asked(task: str, model: Any, settings: Any) -> object:
     from graphrag_dagster.core.language.llm.evaluation.judging import LlmAnswerJudge
     from graphrag_dagster.core.language.llm.evaluation.quality import LlmQualityJudge
     from graphrag_dagster.core.language.llm.evaluation.questioning import LlmQuestionWriter
-    from graphrag_dagster.core.language.llm.exploring import LlmExplorer
+    from graphrag_dagster.core.language.llm.exploring import LlmExplorer, LlmReportRater
     from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
-    from graphrag_dagster.core.language.llm.rating import LlmReportRater
     from graphrag_dagster.core.language.llm.report_writer import LlmReportWriter
     from graphrag_dagster.core.language.tasks import ContextUnit, PartialAnswer, ReportRequest, TextUnit
     from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder

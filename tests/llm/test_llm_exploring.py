@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.exploring import BatchRatings, Exploration, FollowUp
+from graphrag_dagster.core.language.answering import BatchRatings, Exploration, FollowUp
 from graphrag_dagster.core.language.llm.answerer import LlmAnswerer
-from graphrag_dagster.core.language.llm.exploring import LlmExplorer
-from graphrag_dagster.core.language.llm.rating import LlmReportRater, read_rating
+from graphrag_dagster.core.language.llm.exploring import LlmExplorer, LlmReportRater, read_rating
 from graphrag_dagster.core.language.tasks import ContextUnit
 from graphrag_dagster.core.search.context.chunks import render
 from graphrag_dagster.core.search.context.context_units import as_row

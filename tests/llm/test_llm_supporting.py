@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import prompts
+from graphrag_dagster.core.language.answering import Cited, Judged
 from graphrag_dagster.core.language.llm.supporting import LlmSupportJudge
-from graphrag_dagster.core.language.supporting import Cited, Judged
 from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.core.search.support.by_words import JudgeByWords
 from graphrag_dagster.errors import EndpointError

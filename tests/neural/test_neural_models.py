@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.core.language.neural.checkpoints import Checkpoint, chosen_device
-from graphrag_dagster.core.language.neural.entity_model import GlinerEntityModel
 from graphrag_dagster.core.language.neural.graph_extractor import NeuralGraphExtractor
-from graphrag_dagster.core.language.neural.relation_model import RebelRelationModel, Writing
+from graphrag_dagster.core.language.neural.models import (
+    GlinerEntityModel,
+    RebelRelationModel,
+    Writing,
+)
 from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
 from graphrag_dagster.errors import EngineError
 from support.neural_checkpoints import LABELS, TAUGHT, saved_gliner, saved_rebel

@@ -6,8 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from graphrag_dagster.core.language.extractive.paths.answerer import ExtractivePathAnswerer, softmax
-from graphrag_dagster.core.language.extractive.paths.selector import ExtractivePathSelector, before_the_fall
+from graphrag_dagster.core.language.extractive.paths.selector import (
+    ExtractivePathAnswerer,
+    ExtractivePathSelector,
+    before_the_fall,
+    softmax,
+)
 from graphrag_dagster.core.paths.scoring.making import scorer_of
 from graphrag_dagster.core.text.verbalised import Verbalised
 from support.verbalising import texts_of

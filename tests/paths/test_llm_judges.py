@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.llm.paths.answerer import LlmPathAnswerer
-from graphrag_dagster.core.language.llm.paths.selector import LlmPathSelector
+from graphrag_dagster.core.language.llm.paths.selector import LlmPathAnswerer, LlmPathSelector
 from graphrag_dagster.core.paths.retrieval.judging import Judging
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.settings.model import ModelSettings

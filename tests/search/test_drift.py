@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.core.language.answering import Exploration, FollowUp
 from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.exploring import Exploration, FollowUp
 from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 from graphrag_dagster.core.language.extractive.exploring import ExtractiveExplorer, about
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Quote, Usage

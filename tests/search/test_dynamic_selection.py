@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.core.language.answering import BatchRatings, Rating
 from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.exploring import BatchRatings, Rating
 from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
-from graphrag_dagster.core.language.extractive.rating import ExtractiveReportRater
+from graphrag_dagster.core.language.extractive.exploring import ExtractiveReportRater
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Usage
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.chunks import render

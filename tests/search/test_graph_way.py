@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from questions import asked_of
 
+from graphrag_dagster.core.language.answering import Routed
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
-from graphrag_dagster.core.language.routing import Routed
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.methods.graph.answering import graph

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.catalogue.support import VERDICTS
+from graphrag_dagster.core.language.answering import Cited, SupportOf
 from graphrag_dagster.core.language.embedders import shared_static
-from graphrag_dagster.core.language.supporting import Cited, SupportOf
 from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.core.search.support.comparing import MEASURES
 from graphrag_dagster.core.search.support.weights import PARTLY, SUPPORTED, WEIGHTS

@@ -1,26 +1,45 @@
 """Answering a question: route, retrieval, answer, validation, and rounds over the preserved store."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from graphrag_dagster.core.coterag.context import Context, first_context
 from graphrag_dagster.core.coterag.options import AnswerOptions, Trigger
 from graphrag_dagster.core.coterag.retrieval import AskedVector, from_store, retrieved
-from graphrag_dagster.core.coterag.routing import route_cues
-from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
-from graphrag_dagster.core.coterag.terms import QuestionTerms, coverage, question_terms
+from graphrag_dagster.core.coterag.snapshot import LONGEST_NAME, CoteragSnapshot
+from graphrag_dagster.core.coterag.terms import QuestionTerms, coverage, folded_words, question_terms
 from graphrag_dagster.core.coterag.trace import FallbackRound, Retrieved, Trace
+from graphrag_dagster.core.coterag.vectors import UNLIKE
 from graphrag_dagster.core.language.coterag import (
     AnswerValidator,
     EvidenceAnswer,
     EvidenceAnswerer,
     EvidenceRouter,
+    RouteCues,
     RoutedQuestion,
     Validation,
 )
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import QuestionError
+
+
+def route_cues(question: str, asked: AskedVector) -> RouteCues:
+    """Return the names of entities that stand in a question, and how near the nearest entity is.
+
+    Names are compared by their words, without case and accents; one of stop words alone does not count.
+    """
+    known = asked.index.known_names
+    names = dict.fromkeys(known[words] for words in _runs(question) if words in known)
+    nearest = float(asked.entities.max()) if len(asked.entities) else UNLIKE
+    return RouteCues(tuple(names), nearest, asked.index.route)
+
+
+def _runs(question: str) -> Iterable[str]:
+    """Every run of words, longer ones first."""
+    words = list(folded_words(question))
+    for length in range(min(LONGEST_NAME, len(words)), 0, -1):
+        yield from (" ".join(words[at : at + length]) for at in range(len(words) - length + 1))
 
 
 @dataclass(frozen=True, slots=True)

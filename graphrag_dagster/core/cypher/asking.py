@@ -8,7 +8,7 @@ from typing import Any
 from graphrag_dagster.core.cypher.functions import FUNCTIONS
 from graphrag_dagster.core.cypher.port import Graph, Ran
 from graphrag_dagster.core.cypher.templates import TEMPLATES
-from graphrag_dagster.core.language.querying import FailedQuery, QueryWriter
+from graphrag_dagster.core.language.answering import FailedQuery, QueryWriter
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.queries import MOST_ROWS, QueryError

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from graphrag_dagster.core.language.answering import Cited, Judged, SupportOf
 from graphrag_dagster.core.language.local_models import LocalModel
-from graphrag_dagster.core.language.supporting import Cited, Judged, SupportOf
 
 #: Least probability of entailment from which words support a statement, and support it in part.
 _SUPPORTED, _PARTLY = 0.5, 0.2

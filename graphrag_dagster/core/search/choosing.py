@@ -7,7 +7,7 @@ import polars as pl
 
 from graphrag_dagster.catalogue.tasks import ROUTER
 from graphrag_dagster.catalogue.ways import GLOBAL, LOCAL, SOURCES, TABLES
-from graphrag_dagster.core.language.routing import Routed
+from graphrag_dagster.core.language.answering import Routed
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.finding import NAMES, linked, named_in, telling_route, with_history

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.language.routing import Routed
+from graphrag_dagster.core.language.answering import Routed
 from graphrag_dagster.core.ranks import Scores, cosines
 from graphrag_dagster.core.search.context.answer import Answer, Call, Section, entity, section, text_unit
 from graphrag_dagster.core.search.context.index import IndexSnapshot

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from graphrag_dagster.catalogue.tasks import Port, Task
     from graphrag_dagster.catalogue.ways import Way
-    from graphrag_dagster.core.language.supporting import SupportJudge
+    from graphrag_dagster.core.language.answering import SupportJudge
     from graphrag_dagster.core.language.tasks import Turn
     from graphrag_dagster.core.search.context.chunks import Count
     from graphrag_dagster.core.search.context.index import IndexSnapshot

@@ -1,10 +1,19 @@
-"""Intermediate answers made of quotations, and follow-up questions made of titles."""
+"""Intermediate answers made of quotations, follow-up questions made of titles, and reports rated by words."""
 
 from collections.abc import Sequence
+from itertools import count
+from math import fsum
 from typing import Final
 
-from graphrag_dagster.core.language.exploring import Exploration, FollowUp
+from graphrag_dagster.core.language.answering import (
+    HIGHEST_RATING,
+    BatchRatings,
+    Exploration,
+    FollowUp,
+    Rating,
+)
 from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
+from graphrag_dagster.core.language.extractive.parsing.quotable import readability
 from graphrag_dagster.core.language.tasks import ContextUnit, Engine
 from graphrag_dagster.core.progress import track
 from graphrag_dagster.core.text.citations import ContextKind
@@ -77,3 +86,48 @@ class ExtractiveExplorer:
             title for title in best if words(title) and not any(one.issuperset(words(title)) for one in known)
         ]
         return sorted(new, key=lambda title: (-best[title], title))
+
+
+_TOP = 3
+
+
+class ExtractiveReportRater:
+    """Rates a report by its sentences that are related to the question.
+
+    Without a related sentence the rating is 0; else 1 plus four times the mean percentile of its three most
+    relevant sentences among the related sentences of all reports that are rated together, rounded.
+    """
+
+    engine: Final[Engine] = "extractive"
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def rate(
+        self,
+        question: str,
+        batches: Sequence[Sequence[ContextUnit]],
+        rendered: Sequence[str],  # noqa: ARG002 - only a model reads what a prompt shows.
+    ) -> list[BatchRatings]:
+        """Return the ratings of each batch; how reports are divided into batches does not matter."""
+        numbered = enumerate(unit for batch in batches for unit in batch)
+        lines = [
+            Line(text, place, len(unit.sentences), number, unit.title)
+            for number, unit in numbered
+            for place, (text, _) in enumerate(unit.sentences)
+        ]
+        found = relevance(question, lines, self._embedder)
+        related: dict[int, list[float]] = {}
+        for line, percentile, is_related in zip(lines, found.percentile, found.related, strict=True):
+            if is_related and readability(line.text) > 0:
+                related.setdefault(line.row, []).append(float(percentile))
+        rows = count()
+        return [
+            BatchRatings(tuple(Rating(_score(related.get(next(rows), []))) for _ in batch))
+            for batch in batches
+        ]
+
+
+def _score(percentiles: Sequence[float]) -> int:
+    best = sorted(percentiles, reverse=True)[:_TOP]
+    return 1 + round((HIGHEST_RATING - 1) * fsum(best) / len(best)) if best else 0

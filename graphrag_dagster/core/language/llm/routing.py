@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, model_validator
 
+from graphrag_dagster.core.language.answering import Routed
 from graphrag_dagster.core.language.chat.asker import Asker
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
 from graphrag_dagster.core.language.chat.loop import run_one
@@ -14,7 +15,6 @@ from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.replies import NotUsable, first_of, read_typed, spelt_alike
 from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.llm.extraction.examples import WorkedExample
-from graphrag_dagster.core.language.routing import Routed
 
 _LONGEST_REASON = 300
 _NAMES = {"reason": ("reason", "why", "because"), "way": ("way", "route", "method", "choice")}

@@ -5,6 +5,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from graphrag_dagster.catalogue.support import Verdict
+from graphrag_dagster.core.language.answering import Cited, Judged, SupportJudge, SupportOf
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
 from graphrag_dagster.core.language.chat.loop import run_in_order
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message
@@ -12,7 +13,6 @@ from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.schemas import Shape
 from graphrag_dagster.core.language.llm.evaluation.quality_replies import read_words
 from graphrag_dagster.core.language.llm.extraction.examples import WorkedExample
-from graphrag_dagster.core.language.supporting import Cited, Judged, SupportJudge, SupportOf
 from graphrag_dagster.core.language.tasks import Usage
 
 #: Most statements in a call, and most characters of them with their words.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from graphrag_dagster.core.language.supporting import Cited, Judged, SupportJudge, SupportOf
+from graphrag_dagster.core.language.answering import Cited, Judged, SupportJudge, SupportOf
 from graphrag_dagster.core.language.tasks import Quote, Usage
 from graphrag_dagster.core.ranks import cosines
 from graphrag_dagster.core.search.context.index import IndexSnapshot, RowsById

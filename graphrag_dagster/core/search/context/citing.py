@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
-from graphrag_dagster.core.language.supporting import Cited, SupportOf
+from graphrag_dagster.core.language.answering import Cited, SupportOf
 from graphrag_dagster.core.language.tasks import FinalAnswer, Quote, Usage
 from graphrag_dagster.core.search.context.answer import Source, Statement
 from graphrag_dagster.core.search.context.background import Support

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from graphrag_dagster.catalogue.tasks import ANSWERER, EXPLORER
-from graphrag_dagster.core.language.exploring import Exploration, Explorer, FollowUp
+from graphrag_dagster.core.language.answering import Exploration, Explorer, FollowUp
 from graphrag_dagster.core.language.tasks import Answerer, ContextUnit, PartialAnswer, Usage
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.chunks import first_that_fit, render, row

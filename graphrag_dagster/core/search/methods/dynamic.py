@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from graphrag_dagster.catalogue.tasks import ANSWERER, RATER
-from graphrag_dagster.core.language.exploring import Rating, ReportRater
+from graphrag_dagster.core.language.answering import Rating, ReportRater
 from graphrag_dagster.core.language.tasks import ContextUnit, Usage
 from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.chunks import Chunk, Count, fill, render

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from graphrag_dagster.catalogue.tasks import ANSWERER, CONTEXT_WRITER
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.own_context import WrittenContext
+from graphrag_dagster.core.language.answering import WrittenContext
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer
 from graphrag_dagster.core.search.context.answer import OWN_CONTEXT, Answer, Call, ContextUse, Source
 from graphrag_dagster.core.search.context.citing import uncited

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from graphrag_dagster.catalogue.support import Verdict
-from graphrag_dagster.core.language.supporting import Cited, Judged, SupportOf
+from graphrag_dagster.core.language.answering import Cited, Judged, SupportOf
 from graphrag_dagster.core.search.support.comparing import Comparison
 from graphrag_dagster.core.search.support.differences import differences
 from graphrag_dagster.core.search.support.reading import read

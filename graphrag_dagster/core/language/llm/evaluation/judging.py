@@ -1,9 +1,10 @@
-"""Judging two answers by a model (paper §3.3, Appendix F)."""
+"""Judging two answers (paper §3.3, Appendix F), and answers beside gold ones, by a model."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 from pydantic import BaseModel, model_validator
 
@@ -14,7 +15,17 @@ from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
 from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed
 from graphrag_dagster.core.language.chat.schemas import Shape
-from graphrag_dagster.core.language.evaluating import CRITERIA, IDENTICAL, Comparison, Verdict, Winner
+from graphrag_dagster.core.language.evaluating import (
+    BLANK,
+    CRITERIA,
+    IDENTICAL,
+    Checked,
+    Comparison,
+    GivenAnswer,
+    Verdict,
+    Winner,
+)
+from graphrag_dagster.core.language.llm.evaluation.quality_replies import read_words
 
 _NAMES = {
     "reason": ("reason", "reasoning", "explanation", "rationale"),
@@ -140,3 +151,82 @@ def _read(text: str) -> tuple[tuple[Winner, str], bool]:
     if winner is None:
         raise NotUsable('its "winner" is not one of the numbers 1, 2 and 0')
     return (winner, reply.reason), repaired
+
+
+Word = Literal["yes", "no"]
+_WORDS: Mapping[str, Word] = MappingProxyType(
+    {
+        **dict.fromkeys(("yes", "true", "correct", "right", "1"), "yes"),
+        **dict.fromkeys(("no", "false", "incorrect", "not correct", "wrong", "0"), "no"),
+    }
+)
+
+
+class CheckShape(Shape):
+    """A verdict as the endpoint is asked for it: reason first, so that the verdict follows from it."""
+
+    reason: str
+    verdict: Word
+
+
+class LlmPathJudge(Asker):
+    """Asks a model whether answers are correct, one call for each.
+
+    Args:
+        model: judges.
+        prompts: ``path_judge_system``, ``path_judge_user`` and ``retry``.
+        max_tokens: longest reply.
+        temperature: of the sampling; None is the model's own.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        max_tokens: int = 300,
+        temperature: float | None = None,
+    ) -> None:
+        super().__init__(model, prompts, max_tokens)
+        self._system = prompts.load("path_judge_system").render()
+        self._user = prompts.load("path_judge_user")
+        self._temperature = temperature
+
+    def check(self, answers: Sequence[GivenAnswer]) -> Iterator[Checked]:
+        """Yield the verdicts in the order of the answers, many calls at a time.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        return run_in_order(
+            self._checked,
+            answers,
+            name="Checking answers",
+            total=len(answers),
+            calls=self._model.concurrency,
+        )
+
+    def request(self, given: GivenAnswer) -> ChatRequest:
+        """Return the request about an answer."""
+        gold = "\n".join(f"- {' '.join(one.split())}" for one in given.gold)
+        user = self._user.render(
+            question=enclose("question", given.question),
+            gold=enclose("material", gold),
+            answer=enclose("answer_1", given.answer),
+        )
+        asked = self._asking("path_judge", self._system, user, CheckShape)
+        return replace(asked, temperature=self._temperature)
+
+    async def _checked(self, given: GivenAnswer) -> Checked:
+        if not given.answer.strip():
+            return BLANK
+        try:
+            asked = await ask(self._model, self.request(given), _checked, self._retry)
+        except UnusableReply as lost:
+            return Checked(None, lost.reason, lost.usage)
+        return Checked(asked.value, usage=asked.usage)
+
+
+def _checked(text: str) -> tuple[bool, bool]:
+    [(word, _)], repaired = read_words(text, 1, _WORDS)
+    return word == "yes", repaired

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphrag_dagster.core.cypher.asking import GraphAnswer, written
-from graphrag_dagster.core.language.querying import QueryWriter
+from graphrag_dagster.core.language.answering import QueryWriter
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.queries import MOST_ROWS

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.cypher.asking import GraphAnswer
-from graphrag_dagster.core.language.querying import QueryWriter
+from graphrag_dagster.core.language.answering import QueryWriter
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.methods.graph.boundary import Boundary, brought_in, nodes_of
 from graphrag_dagster.core.search.methods.graph.communities import (

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from graphrag_dagster.catalogue.tasks import GRAPH_ROUTER
-from graphrag_dagster.core.language.routing import Routed
+from graphrag_dagster.core.language.answering import Routed
 from graphrag_dagster.core.search.methods.graph.trace import Route
 from graphrag_dagster.core.search.question import Search
 

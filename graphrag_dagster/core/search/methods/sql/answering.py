@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from graphrag_dagster.catalogue.tasks import QUERY_WRITER
-from graphrag_dagster.core.language.querying import QueryWriter
+from graphrag_dagster.core.language.answering import QueryWriter
 from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.queries import Found, Queries, Query, QueryError

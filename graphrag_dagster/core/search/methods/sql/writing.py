@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from graphrag_dagster.core.language.querying import FailedQuery, QueryWriter
+from graphrag_dagster.core.language.answering import FailedQuery, QueryWriter
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.search.context.answer import Call
 from graphrag_dagster.core.search.context.queries import MOST_ROWS, Found, Queries, Query, QueryError
