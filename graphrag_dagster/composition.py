@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dagster import AssetsDefinition, AssetSpec, Definitions, ExecutorDefinition
 
 from graphrag_dagster.assets import ASSETS
+from graphrag_dagster.assets.jobs import jobs
 from graphrag_dagster.assets.resources import (
     ClusteringStartResource,
     CorpusStoreResource,
@@ -16,7 +17,6 @@ from graphrag_dagster.assets.resources import (
 )
 from graphrag_dagster.automation import SCHEDULES, SENSORS
 from graphrag_dagster.orchestration.io_manager import WarehouseIOManager
-from graphrag_dagster.orchestration.jobs import jobs
 from graphrag_dagster.orchestration.resource_keys import IO_MANAGER, resource_key
 from graphrag_dagster.resources.home import Places
 
@@ -57,7 +57,7 @@ def compose(
     }
     return Definitions(
         assets=_described(owners, group_prefix),
-        jobs=jobs(ASSETS, executor),
+        jobs=jobs(executor),
         schedules=SCHEDULES,
         sensors=SENSORS,
         resources=resources,

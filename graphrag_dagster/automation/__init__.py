@@ -8,15 +8,14 @@ from dagster import (
     SensorDefinition,
 )
 
-from graphrag_dagster.assets import ASSETS
+from graphrag_dagster.assets.jobs import of_the_index
 from graphrag_dagster.automation.batches import finished_batches
 from graphrag_dagster.automation.folders import corpora_sensor
 from graphrag_dagster.automation.schedules import nightly, scheduled_corpora
-from graphrag_dagster.orchestration.jobs import of_the_index
 
 outdated_assets = AutomationConditionSensorDefinition(
     "outdated_assets",
-    target=of_the_index(ASSETS),
+    target=of_the_index(),
     description="Makes index assets again whose code, prompts or inputs changed, and all that reads them",
     # A run of a corpus makes one state of it; a backfill would make the parts of several in turn.
     emit_backfills=False,

@@ -1,11 +1,17 @@
 """Batches of a model provider: their corpora go on when they are done."""
 
-from dagster import DefaultSensorStatus, RunRequest, SensorEvaluationContext, SensorResult, sensor
+from dagster import (
+    DefaultSensorStatus,
+    ResourceParam,
+    RunRequest,
+    SensorEvaluationContext,
+    SensorResult,
+    sensor,
+)
 
+from graphrag_dagster.assets.jobs import INDEX
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.orchestration.jobs import INDEX
 from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.orchestration.resource_keys import takes_resources
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 
 
@@ -15,14 +21,15 @@ from graphrag_dagster.resources.reply_memory import ReplyMemory
     default_status=DefaultSensorStatus.STOPPED,
     description="Collects finished batches of the model provider and lets the index of their corpora go on",
 )
-@takes_resources
-def finished_batches(context: SensorEvaluationContext, memory: ReplyMemory) -> SensorResult:
+def finished_batches(
+    context: SensorEvaluationContext, graphrag_memory: ResourceParam[ReplyMemory]
+) -> SensorResult:
     """Request a run for every corpus that waits for no batch any more."""
     # Needed each time that this looks for batches, and not by a run.
     from graphrag_dagster.model_calls.batches.batch_refresh import finished
     from graphrag_dagster.resources.corpora import models_of
 
-    corpora, problems = finished(memory.database(), models_of)
+    corpora, problems = finished(graphrag_memory.database(), models_of)
     for problem in problems:
         context.log.warning(problem)
     known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from dagster import (
     DagsterRunStatus,
     DefaultSensorStatus,
+    ResourceParam,
     RunRequest,
     RunsFilter,
     SensorEvaluationContext,
@@ -13,6 +14,7 @@ from dagster import (
     sensor,
 )
 
+from graphrag_dagster.assets.jobs import INDEX
 from graphrag_dagster.automation.watch import GONE_TICKS, Memory
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.operations.keeping.watching import (
@@ -21,9 +23,7 @@ from graphrag_dagster.operations.keeping.watching import (
     content_fingerprint,
 )
 from graphrag_dagster.orchestration.hooks import PARTITION_TAG
-from graphrag_dagster.orchestration.jobs import INDEX
 from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.orchestration.resource_keys import takes_resources
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 
@@ -127,17 +127,18 @@ class _Tick:
     description="Requests the index of new and changed corpus folders, and removes the partitions of folders "
     "that are gone",
 )
-@takes_resources
 def corpora_sensor(
-    context: SensorEvaluationContext, corpora: CorpusStore, warehouse: Warehouse
+    context: SensorEvaluationContext,
+    graphrag_corpora: ResourceParam[CorpusStore],
+    graphrag_warehouse: ResourceParam[Warehouse],
 ) -> SensorResult:
     """Compare the folders below the corpora root with what they were at the tick before.
 
     A change counts once the folder was the same at two ticks, so that one being copied waits until it is
     whole. Nothing that was made is ever erased here.
     """
-    known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
-    tick = _Tick(context, corpora, warehouse, Memory.read(context.cursor), known)
+    known, corpora = set(context.instance.get_dynamic_partitions(str(CORPUS.name))), graphrag_corpora
+    tick = _Tick(context, corpora, graphrag_warehouse, Memory.read(context.cursor), known)
     found = tick.fingerprints()
     for name in tick.memory.observe(found):
         tick.look_into(name)

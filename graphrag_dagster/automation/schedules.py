@@ -10,6 +10,7 @@ from cronsim import CronSim
 from dagster import (
     DefaultScheduleStatus,
     DefaultSensorStatus,
+    ResourceParam,
     RunRequest,
     ScheduleEvaluationContext,
     SensorEvaluationContext,
@@ -18,12 +19,11 @@ from dagster import (
     sensor,
 )
 
+from graphrag_dagster.assets.jobs import INDEX
 from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.operations.keeping.watching import changed_since_published
-from graphrag_dagster.orchestration.jobs import INDEX
 from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.orchestration.resource_keys import takes_resources
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings.schedule import ScheduleSettings
@@ -80,10 +80,11 @@ def _loaded(cursor: str | None) -> dict[str, list[float]]:
     default_status=DefaultSensorStatus.STOPPED,
     description="Requests the index of every corpus when the schedule in its corpus.yaml says so",
 )
-@takes_resources
-def scheduled_corpora(context: SensorEvaluationContext, corpora: CorpusStore) -> SensorResult:
+def scheduled_corpora(
+    context: SensorEvaluationContext, graphrag_corpora: ResourceParam[CorpusStore]
+) -> SensorResult:
     """Request what is due. What was due more than once while nobody looked is requested once."""
-    return scheduled(context, corpora, datetime.now().timestamp())
+    return scheduled(context, graphrag_corpora, datetime.now().timestamp())
 
 
 def scheduled(context: SensorEvaluationContext, corpora: CorpusStore, now: float) -> SensorResult:
@@ -109,17 +110,18 @@ def scheduled(context: SensorEvaluationContext, corpora: CorpusStore, now: float
     default_status=DefaultScheduleStatus.STOPPED,
     description="Every night: the index of every corpus whose files or settings have changed",
 )
-@takes_resources
 def nightly(
-    context: ScheduleEvaluationContext, corpora: CorpusStore, warehouse: Warehouse
+    context: ScheduleEvaluationContext,
+    graphrag_corpora: ResourceParam[CorpusStore],
+    graphrag_warehouse: ResourceParam[Warehouse],
 ) -> list[RunRequest]:
     """Request the index of what has changed since it was last published, and of what never was."""
     known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
     night = context.scheduled_execution_time.isoformat()
     requests = []
-    for name in sorted(known & set(corpora.names())):
+    for name in sorted(known & set(graphrag_corpora.names())):
         try:
-            changed = changed_since_published(corpora, warehouse, name)
+            changed = changed_since_published(graphrag_corpora, graphrag_warehouse, name)
         except (GraphragError, OSError) as error:
             context.log.warning("corpus %s cannot be compared: %s", name, error)
             continue

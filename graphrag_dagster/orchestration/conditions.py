@@ -2,13 +2,8 @@
 
 from datetime import timedelta
 
-from dagster import AssetKey, AssetSelection, AutomationCondition, FreshnessPolicy
+from dagster import AssetKey, AutomationCondition, FreshnessPolicy
 
-from graphrag_dagster.catalogue.registry import stages_made
-from graphrag_dagster.tables import ALL_TABLES
-
-#: Groups that are made on request only: each of their assets may ask a model many new things.
-ON_REQUEST = tuple(stages_made("request"))
 #: Tags of a run that was asked for all index assets that read what it makes, whether or not it made them;
 #: of a whole job Dagster cannot tell.
 WITH_ALL_BELOW = {"graphrag/asked_for": "all below"}
@@ -28,14 +23,13 @@ def _outdated() -> AutomationCondition[AssetKey]:
     never on code.
     """
     condition = AutomationCondition
-    index = AssetSelection.assets(*(t.asset_key for t in ALL_TABLES if t.group not in ON_REQUEST))
     # A run that made both has already taken the change into account.
     together = condition.executed_with_root_target() | condition.executed_with_tags(tag_values=WITH_ALL_BELOW)
     elsewhere = condition.data_version_changed() & ~together
     reads_news = condition.any_deps_match(
         elsewhere.with_label("changed_in_another_run") | condition.will_be_requested()
-    ).allow(index)
-    unready = condition.any_deps_match(condition.missing() & ~condition.will_be_requested()).allow(index)
+    )
+    unready = condition.any_deps_match(condition.missing() & ~condition.will_be_requested())
     handled = condition.newly_requested() | condition.initial_evaluation()
     missing = condition.newly_missing().since(handled | condition.newly_updated())
     # Being made does not settle this: what is read may have changed after that and before this look.
@@ -43,14 +37,9 @@ def _outdated() -> AutomationCondition[AssetKey]:
     return (
         (missing | changed)
         & ~unready.with_label("reads_what_is_missing")
-        & ~condition.any_deps_match(condition.in_progress()).allow(index)
+        & ~condition.any_deps_match(condition.in_progress())
         & ~condition.in_progress()
     ).with_label("outdated")
 
 
 OUTDATED = _outdated()
-
-
-def condition_of(group: str) -> AutomationCondition[AssetKey] | None:
-    """The condition of the assets of a group; None where they are made on request only."""
-    return None if group in ON_REQUEST else OUTDATED

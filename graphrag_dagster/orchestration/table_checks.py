@@ -1,7 +1,7 @@
 """Checks: what must hold of every table before anything is built upon it."""
 
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -29,6 +29,8 @@ from graphrag_dagster.resources.warehouse import Reader, Warehouse
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import Table
 
+#: Of every check: each asset has one.
+NAME = "valid"
 _MOST_SHOWN = 20
 _NOTHING_READ = (
     "nothing of the corpus could be read, and what was published stays; for other languages set engine: llm "
@@ -44,19 +46,15 @@ class CheckedPlace:
         reader: of the corpus; nothing is written while it is open.
         settings: of the corpus.
         warehouse: where its snapshots lie.
-        checked: the tables that are looked at.
     """
 
-    def __init__(
-        self, reader: Reader, settings: CorpusSettings, warehouse: Warehouse, checked: Collection[Table]
-    ) -> None:
+    def __init__(self, reader: Reader, settings: CorpusSettings, warehouse: Warehouse) -> None:
         self.reader, self.settings, self.warehouse = reader, settings, warehouse
-        self._rows = reader.counts(checked)
         self._read: dict[Table, pl.DataFrame] = {}
 
     def has_rows(self, table: Table) -> bool:
-        """Whether there is a row of the corpus in one of the tables that are looked at."""
-        return self._rows[table] > 0
+        """Whether there is a row of the corpus."""
+        return self.reader.counts([table])[table] > 0
 
     def read(self, table: Table) -> pl.DataFrame:
         """All rows of the corpus."""
@@ -66,51 +64,63 @@ class CheckedPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class TableCheck:
+class TableRule:
     """What must hold of a table; ``problems`` are empty where it does. What does not block only warns."""
 
     table: Table
-    name: str
     description: str
     problems: Callable[[CheckedPlace], Sequence[str]]
     blocking: bool = True
 
+
+@dataclass(frozen=True, slots=True)
+class AssetCheck:
+    """All that must hold of a table that is an asset, and of those that it answers for."""
+
+    table: Table
+    beside: Sequence[Table] = ()
+
     @property
     def key(self) -> AssetCheckKey:
         """Under which Dagster knows it."""
-        return AssetCheckKey(AssetKey(self.table.asset_key), self.name)
+        return AssetCheckKey(AssetKey(self.table.asset_key), NAME)
 
     def spec(self) -> AssetCheckSpec:
         """What Dagster is told of it."""
+        rules = [rule.description for rule in RULES if rule.table in (self.table, *self.beside)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PreviewWarning)
             return AssetCheckSpec(
-                self.name,
+                NAME,
                 asset=self.key.asset_key,
-                description=self.description,
-                blocking=self.blocking,
+                description=". ".join([_DECLARED, *rules]),
+                blocking=True,
                 # Per corpus: otherwise one corpus's pass would hide another's failure.
                 partitions_def=CORPUS,
             )
 
     def result(self, place: CheckedPlace) -> AssetCheckResult:
-        """Look whether it holds there."""
-        problems = self.problems(place)
+        """Look whether it holds there; where only rules are broken that do not block, it warns."""
+        found = [one for table in (self.table, *self.beside) for one in self._problems(table, place)]
+        problems = [problem for problem, _ in found]
         shown = "\n".join(f"- {problem}" for problem in problems[:_MOST_SHOWN]) or "none"
+        blocks = any(blocking for _, blocking in found)
         return AssetCheckResult(
-            check_name=self.name,
+            check_name=NAME,
             asset_key=self.key.asset_key,
             passed=not problems,
-            severity=AssetCheckSeverity.ERROR if self.blocking else AssetCheckSeverity.WARN,
+            severity=AssetCheckSeverity.ERROR if blocks else AssetCheckSeverity.WARN,
             metadata={"count": len(problems), "problems": MetadataValue.text(printable(shown))},
         )
 
-
-def _declared(table: Table) -> TableCheck:
-    def problems(of: CheckedPlace) -> list[str]:
-        return violations(of.reader, table) if of.has_rows(table) else []
-
-    return TableCheck(table, "declared", _DECLARED, problems)
+    def _problems(self, table: Table, place: CheckedPlace) -> Iterator[tuple[str, bool]]:
+        where = "" if table == self.table else f"{table.full_name}: "
+        if place.has_rows(table):
+            yield from ((f"{where}{one}", True) for one in violations(place.reader, table))
+        for rule in RULES:
+            if rule.table == table:
+                # What stops the run is shown first.
+                yield from ((f"{where}{one}", rule.blocking) for one in rule.problems(place))
 
 
 def _units_cover_documents(of: CheckedPlace) -> list[str]:
@@ -215,99 +225,83 @@ def _stores_hold_every_entity(of: CheckedPlace) -> list[str]:
     return [f"entity {one} {problem}" for found, problem in wrong for one in sorted(found)]
 
 
-CHECKS: Sequence[TableCheck] = (
-    *(_declared(table) for table in tables.ALL_TABLES),
-    TableCheck(
+RULES: Sequence[TableRule] = (
+    TableRule(
         tables.TEXT_CHUNKS,
-        "units_cover_documents",
         "Units cover every character of their document, reproduce its text, and are as many as the rule of "
         "windows says",
         _units_cover_documents,
     ),
-    TableCheck(
+    TableRule(
         tables.UNIT_LEDGER,
-        "ledger_is_complete",
         "Every text unit ends in exactly one state, and its counts are those of the tables",
         _ledger_is_complete,
     ),
-    TableCheck(
+    TableRule(
         tables.UNIT_LEDGER,
-        "no_unit_is_quarantined",
         "No text unit is quarantined for want of a usable reply; a warning, run again to retry",
         _no_unit_is_quarantined,
         blocking=False,
     ),
-    TableCheck(
+    TableRule(
         tables.UNIT_LEDGER,
-        "every_unit_is_readable",
         "No text unit is in a language that is not read; a warning, nothing is extracted from such a unit",
         _every_unit_is_readable,
         blocking=False,
     ),
-    TableCheck(
+    TableRule(
         tables.UNIT_LEDGER,
-        "something_was_read",
         "Not every text unit is quarantined or unreadable",
         _something_was_read,
     ),
-    TableCheck(
+    TableRule(
         tables.ALIASES,
-        "every_name_has_an_entity",
         "Every name of every document has one row, and no other name has any",
         _every_name_has_an_entity,
     ),
-    TableCheck(
+    TableRule(
         tables.ALIASES,
-        "people_are_obeyed",
         "No two names that a person said to be different are names of one entity",
         _people_are_obeyed,
     ),
-    TableCheck(
+    TableRule(
         tables.ENTITIES,
-        "entities_are_those_of_resolution",
         "Every entity that resolution names is a node of the graph, and no other is",
         _entities_are_those_of_resolution,
     ),
-    TableCheck(
+    TableRule(
         tables.ENTITIES,
-        "graph_has_not_shrunk",
         "The graph has not lost more of its published entities than graph.shrink_guard allows, beyond what "
         "went with its documents or with files of a graph",
         _graph_has_not_shrunk,
     ),
-    TableCheck(
+    TableRule(
         tables.COTERAG_STORES,
-        "stores_hold_every_entity",
         "Every entity is of the main graph or preserved apart, and communities are of the main graph",
         _stores_hold_every_entity,
     ),
-    TableCheck(
+    TableRule(
         tables.RELATIONSHIPS,
-        "edges_are_simple",
         "No self-loops, ends in order, weights above zero",
         _edges_are_simple,
     ),
-    TableCheck(
+    TableRule(
         tables.COMMUNITY_LEVELS,
-        "levels_are_partitions",
         "At every level Ck the communities are a partition of the clustered entities",
         _levels_are_partitions,
     ),
-    TableCheck(
+    TableRule(
         tables.COMMUNITY_REPORTS,
-        "every_community_has_a_report",
         "Every community has a report",
         _every_community_has_a_report,
     ),
-    TableCheck(
+    TableRule(
         tables.REPORT_CONTEXTS,
-        "contexts_fit_budget",
         "No packed context is larger than the token budget",
         _contexts_fit_budget,
     ),
-    TableCheck(
+    TableRule(
         tables.REPORT_CONTEXT_ROWS,
-        "context_rows_show_records",
         "The rows of every context are as many as it counts, and each shows a record that there is",
         _context_rows_show_records,
     ),

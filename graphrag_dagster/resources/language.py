@@ -1,7 +1,5 @@
 """Language technology as a resource: who uses it, and within which limits."""
 
-from typing import Protocol
-
 from pydantic import Field
 
 from graphrag_dagster.catalogue.registry import named, stages
@@ -15,18 +13,6 @@ from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.settings import CorpusSettings
 
 
-class OfACorpus(Protocol):
-    """The run that makes something of a corpus, as Dagster's contexts tell of it."""
-
-    @property
-    def partition_key(self) -> str:
-        """The corpus."""
-
-    @property
-    def run_id(self) -> str:
-        """The run."""
-
-
 class Language(Resource):
     """Opens the engines of the language tasks for an asset; the limits hold for each run as a whole."""
 
@@ -35,18 +21,10 @@ class Language(Resource):
     memory: ReplyMemory
     corpora: CorpusStore
 
-    def session(self, context: OfACorpus, user: str) -> Session:
-        """Return the engines of the corpus that an asset is made of.
-
-        Args:
-            context: of the run.
-            user: the name under which what the asset asks of models is booked.
-
-        Raises:
-            CatalogueError: no stage says that an asset of this name asks models.
-        """
-        corpus = context.partition_key
-        return self.session_of(self.corpora.settings(corpus), User(corpus, user, context.run_id))
+    @property
+    def limited(self) -> bool:
+        """Whether a run has a limit of tokens or money."""
+        return self.max_tokens is not None or self.max_usd is not None
 
     def session_of(self, settings: CorpusSettings, user: User) -> Session:
         """Return the engines that settings choose; nothing is loaded or called before a task runs.

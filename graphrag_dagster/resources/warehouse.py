@@ -203,37 +203,34 @@ class Warehouse(Resource):
         self.write_all(corpus, {table: frame})
         return frame.height
 
-    def write_all(self, corpus: str, frames: Mapping[Table, pl.DataFrame]) -> None:
-        """Replace the corpus's rows of several tables by those of frames, all of them or none.
+    def write_all(
+        self, corpus: str, frames: Mapping[Table, pl.DataFrame], queries: Mapping[Table, str] | None = None
+    ) -> Mapping[Table, pl.DataFrame]:
+        """Replace the corpus's rows of several tables, all of them or none; returns what the queries give.
+
+        Args:
+            corpus: whose rows they are.
+            frames: the rows of some tables.
+            queries: a trusted ``select`` for each of others, over these and those that are there, in an order
+                in which each may read those before it.
 
         Raises:
-            WarehouseError: as :meth:`write`.
+            WarehouseError: as :meth:`write`; or what a query reads is not there, or without a column of it.
         """
         incoming = {table: table.validated(frame) for table, frame in frames.items()}
-        with self._writing(next(iter(incoming)), corpus) as connection:
+        answers: dict[Table, pl.DataFrame] = {}
+        if not (first := next(iter([*incoming, *(queries or {})]), None)):
+            return answers
+        if not incoming:
+            # Where nothing was made there is nothing to ask, and no file is begun for it.
+            self._made(corpus)
+        with self._writing(first, corpus) as connection:
             for table, rows in incoming.items():
                 _replace(connection, table, corpus, rows)
-
-    def write_query(self, table: Table, corpus: str, query: str) -> pl.DataFrame:
-        """Replace the corpus's rows by the result of a trusted ``select``, in one transaction; returns it.
-
-        The result is validated like any frame.
-
-        Raises:
-            WarehouseError: as :meth:`write`; or what the query reads is not there, or without a column of it.
-        """
-        # Where nothing was made there is nothing to ask, and no file is begun for it.
-        self._made(corpus)
-        with self._writing(table, corpus) as connection:
-            try:
-                result = frame_of(connection, query)
-            except (duckdb.BinderException, duckdb.CatalogException) as error:
-                raise WarehouseError(
-                    f"{table.full_name} cannot be made: what it is made of is not there, or an older version "
-                    f"made it ({str(error).splitlines()[0]}); run 'graphrag-dagster index {corpus}'"
-                ) from error
-            _replace(connection, table, corpus, table.validated(result))
-        return result
+            for table, query in (queries or {}).items():
+                answers[table] = _answer(connection, table, corpus, query)
+                _replace(connection, table, corpus, answers[table])
+        return answers
 
     def write_staged(
         self, corpus: str, staged: Iterable[tuple[str, pl.DataFrame]], queries: Mapping[Table, str]
@@ -386,6 +383,14 @@ class Reader:
         keys = ", ".join(_quoted(key) for key in table.key)
         return frame_of(self.connection, f"{query} order by {keys}")
 
+    def answer(self, table: Table, query: str) -> pl.DataFrame:
+        """Return the rows of a table as a trusted ``select`` gives them now, in key order.
+
+        Raises:
+            WarehouseError: what the query reads is not there, or without a column of it.
+        """
+        return _answer(self.connection, table, self.corpus, query)
+
     def _not_made(self, table: Table, what: str) -> WarehouseError:
         command = _MADE_BY.get(table.group, "index {}").format(self.corpus)
         where = "/".join(table.asset_key)
@@ -393,6 +398,16 @@ class Reader:
             f"{table.full_name} {what} for corpus {self.corpus!r}; run 'graphrag-dagster {command}' "
             f"(in Dagster: materialise {where})"
         )
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, query: str) -> pl.DataFrame:
+    try:
+        return table.validated(frame_of(connection, query))
+    except (duckdb.BinderException, duckdb.CatalogException) as error:
+        raise WarehouseError(
+            f"{table.full_name} cannot be made: what it is made of is not there, or an older version made it "
+            f"({str(error).splitlines()[0]}); run 'graphrag-dagster index {corpus}'"
+        ) from error
 
 
 def _in_order(rows: pl.DataFrame, keys: Sequence[str]) -> bool:

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Filters, Index
-from graphrag_dagster.assets.evaluating.answers import options_hash
 from graphrag_dagster.core.paths.instances import instance
 from graphrag_dagster.core.search.methods.paths.ranking import units_stating
 from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.pipeline.answers import options_hash
 from graphrag_dagster.settings import parse_settings
 from graphrag_dagster.settings.paths import PathSettings
 from graphrag_dagster.tables import RELATIONSHIPS, TRIPLES

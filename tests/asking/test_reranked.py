@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from graphrag_dagster import Index
-from graphrag_dagster.assets.evaluating.answers import options_hash
 from graphrag_dagster.cli.commands.asking import answer_tree
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.core.ranks import Scores
@@ -18,6 +17,7 @@ from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.core.search.reranking.cross_encoder import shared_cross_encoder
 from graphrag_dagster.core.search.reranking.reordering import Sought
 from graphrag_dagster.engines.session import Session
+from graphrag_dagster.pipeline.answers import options_hash
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.settings import CorpusSettings
 from support.commands import Run

@@ -111,7 +111,7 @@ def test_a_run_that_failed_goes_on_at_the_asset_that_failed_and_pays_nothing_twi
         assert asked(server, "<source_text>") == before
         steps = {event.step_key for event in again.all_events if event.is_step_start}
     assert "reports" in steps
-    assert not {"corpus_documents", "extraction", "graph__entities"} & steps
+    assert not {"corpus", "extraction", "graph"} & steps
     assert contents(Warehouse(), "coast") == expected
     assert [(failure.corpus, failure.step) for failure in failures] == [("coast", "reports")]
     assert "401" in failures[0].reason

@@ -1,14 +1,11 @@
 """What is declared is whole: it names what there is, and what there is, is declared."""
 
-from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from dagster import AssetKey
 
 from graphrag_dagster import prompts, tables
-from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.catalogue.engines import Engine
 from graphrag_dagster.catalogue.registry import (
     embedders,
@@ -40,20 +37,6 @@ def test_every_prompt_is_sent_for_a_task_and_every_task_has_its_prompts() -> Non
 
 def test_every_table_is_of_a_stage_and_every_stage_has_tables() -> None:
     assert {table.group for table in tables.ALL_TABLES} == set(stages())
-
-
-def test_stages_read_what_their_assets_depend_on() -> None:
-    group_of = {key: one.group_names_by_key[key] for one in ASSETS for key in one.keys}
-    # These show whatever has been made on request, and are of no stage's work.
-    showing = {AssetKey(["marts", "published_results"]), AssetKey(["evaluation", "report"])}
-    reading: dict[str, set[str]] = defaultdict(set)
-    for one in ASSETS:
-        for key, above in one.asset_deps.items():
-            if key not in showing:
-                reading[group_of[key]] |= {group_of[dep] for dep in above}
-    for name, stage in stages().items():
-        if stage.made != "run":
-            assert set(stage.reads) == reading[name] - {name}, name
 
 
 def test_every_section_and_key_is_one_of_the_settings() -> None:

@@ -6,7 +6,7 @@ import dagster as dg
 from graphrag_dagster import tables
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.orchestration.dagster_instance import instance
-from graphrag_dagster.orchestration.declare import key_of
+from graphrag_dagster.pipeline.stages import STAGES
 from graphrag_dagster.resources.warehouse import Warehouse
 
 
@@ -20,8 +20,8 @@ def sources_of(key: dg.AssetKey) -> list[dg.LocalFileCodeReference]:
 
 
 def test_every_table_says_where_it_is_kept() -> None:
-    for table in tables.ALL_TABLES:
-        told = definition_of(key_of(table))
+    for table in (table for stage in STAGES for table in stage.assets):
+        told = definition_of(dg.AssetKey(table.asset_key))
         assert (told["dagster/storage_kind"], told["dagster/table_name"]) == ("duckdb", table.full_name)
 
 
@@ -30,8 +30,8 @@ def test_every_asset_leads_to_the_code_that_makes_it() -> None:
         *_, code = sources_of(spec.key)
         lines = Path(code.file_path).read_text(encoding="utf-8").splitlines()
         assert code.line_number is not None
-        assert lines[code.line_number - 1].lstrip().startswith("@"), spec.key
-    model, _ = sources_of(dg.AssetKey(["marts", "corpus_summary"]))
+        assert lines[code.line_number - 1].startswith("def "), spec.key
+    model = sources_of(dg.AssetKey(["marts", "corpus_summary"]))[0]
     assert Path(model.file_path).name == "corpus_summary.sql"
     assert "ref(" in Path(model.file_path).read_text(encoding="utf-8")
 
@@ -39,7 +39,7 @@ def test_every_asset_leads_to_the_code_that_makes_it() -> None:
 def test_every_materialisation_says_its_file_and_the_rows_of_its_corpus(coast: Path) -> None:
     for table in (tables.ENTITIES, tables.FILES, tables.CORPUS_SUMMARY):
         with instance() as records:
-            made = records.get_latest_materialization_event(key_of(table))
+            made = records.get_latest_materialization_event(dg.AssetKey(table.asset_key))
         assert made is not None
         assert made.asset_materialization is not None
         told = made.asset_materialization.metadata

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dagster import AssetKey
 
 from graphrag_dagster import tables
 from graphrag_dagster.orchestration.dagster_instance import instance
-from graphrag_dagster.orchestration.declare import key_of
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.commands import Run
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
@@ -67,7 +67,7 @@ def entities() -> set[str]:
 
 def told() -> dict[str, Any]:
     with instance() as records:
-        made = records.get_latest_materialization_event(key_of(tables.DECISIONS))
+        made = records.get_latest_materialization_event(AssetKey(tables.DECISIONS.asset_key))
     assert made is not None
     assert made.asset_materialization is not None
     return {name: one.value for name, one in made.asset_materialization.metadata.items()}

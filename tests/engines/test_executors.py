@@ -9,7 +9,7 @@ import pytest
 
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.orchestration.executors import EXECUTOR, chosen_executor, loaded_before_forks
-from support.engines import SOME, Place, Tables
+from support.engines import STEPS, Place, Tables
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_missing_package_is_named_with_its_extra(
 def test_steps_in_processes_of_their_own_give_the_same_tables(place: Place, in_process: Tables) -> None:
     place.run_all("multiprocess")
     assert place.tables() == in_process
-    assert {table for _, table in in_process} == {name.replace("/", ".") for name in SOME.split(",")}
+    assert {table for _, table in in_process} == {table.full_name for stage in STEPS for table in stage.makes}
 
 
 _THREADS = """

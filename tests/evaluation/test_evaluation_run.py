@@ -230,4 +230,4 @@ def test_the_studies_compare_chunk_sizes_and_windows(
 
 def test_the_job_makes_all_of_it() -> None:
     made = {key.path[0] for key in defs.resolve_job_def("evaluate").asset_layer.executable_asset_keys}
-    assert made == {"questions", "answers", "evaluation", "usage", "marts"}
+    assert made == {"questions", "answers", "evaluation", "marts"}

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster import tables
-from graphrag_dagster.assets.indexing.corpus import corpus_documents, text_chunks
-from graphrag_dagster.assets.indexing.extraction import extraction
+from graphrag_dagster.assets import ASSETS
+from graphrag_dagster.composition import compose
 from graphrag_dagster.core.extraction.frames import ExtractionFrames, extraction_frames
 from graphrag_dagster.core.extraction.reuse import extract_new
 from graphrag_dagster.core.language.tasks import (
@@ -27,9 +27,7 @@ from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.model_calls.memory.upkeep import Upkeep
 from graphrag_dagster.operations.keeping.deciding import begin_replacing
 from graphrag_dagster.operations.keeping.extractions import reusable_extraction, state_of
-from graphrag_dagster.orchestration.io_manager import WarehouseIOManager
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.home import Places
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings, parse_settings
@@ -127,26 +125,19 @@ def corpus(home: Path) -> Path:
 
 def index(home: Path, corpora: Path | None = None) -> tuple[int, str]:
     """Extract the corpus into its file; gives the units taken over, and why not more."""
-    warehouse, memory = Warehouse(path=str(home / "{corpus}.duckdb")), ReplyMemory()
-    store = CorpusStore(root=str(corpora or home / "corpora"))
+    places = Places(corpora=str(corpora or home / "corpora"), warehouse=str(home / "{corpus}.duckdb"))
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions("corpus", ["coast"])
         run = dg.materialize(
-            [corpus_documents, text_chunks, extraction],
+            [one for one in ASSETS if one.op.name in {"imports", "corpus", "extraction"}],
             partition_key="coast",
             instance=instance,
-            resources={
-                "graphrag_corpora": store,
-                "graphrag_warehouse": warehouse,
-                "graphrag_io_manager": WarehouseIOManager(warehouse=warehouse),
-                "graphrag_memory": memory,
-                "graphrag_language": Language(memory=memory, corpora=store),
-            },
+            resources=compose(places).resources,
         )
     (made,) = (
         one.metadata
         for one in run.asset_materializations_for_node("extraction")
-        if one.asset_key.path[-1] == "extraction_state"
+        if one.asset_key.path[-1] == "unit_ledger"
     )
     return int(str(made["units_reused"].value)), str(made["extracted_anew_because"].value)
 
@@ -361,7 +352,8 @@ def test_a_unit_that_lost_a_reply_is_asked_about_again(home: Path) -> None:
     failing = ["Dockers"]
 
     def faults(_: int, body: dict[str, object]) -> Fault | None:
-        return Fault(400) if any(word in str(body) for word in failing) else None
+        asked = "messages" in body and any(word in str(body) for word in failing)
+        return Fault(400) if asked else None
 
     with ScriptedEndpoint(faults=faults) as endpoint:
         write_modelled(home / "corpora", endpoint)

@@ -121,7 +121,7 @@ def test_the_sum_of_a_run_is_that_of_its_rows(memory: Any, tmp_path: Any) -> Non
     warehouse = Warehouse(path=str(tmp_path / "{corpus}.duckdb"))
     warehouse.write(MODEL_USAGE, "c", memory.log.table("c"))
     (model,) = (one for one in load_models() if one.table is RUN_USAGE)
-    warehouse.write_query(model.table, "c", model.query)
+    warehouse.write_all("c", {}, {model.table: model.query})
     rows, totals = warehouse.read(MODEL_USAGE, "c"), warehouse.read(RUN_USAGE, "c")
     assert totals.height == 2
     for total in totals.iter_rows(named=True):

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
+from graphrag_dagster.assets.building import assets_of
 from graphrag_dagster.catalogue import registry
 from graphrag_dagster.catalogue.registry import stages
 from graphrag_dagster.composition import compose
@@ -16,11 +17,8 @@ from graphrag_dagster.core.changes import Change
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.operations.keeping.affected import following, stages_of_settings
 from graphrag_dagster.operations.keeping.changes import status_of
-from graphrag_dagster.orchestration.declare import table_asset
-from graphrag_dagster.orchestration.leaving_out import made_where_wanted
 from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.orchestration.resource_keys import resource_key, takes_resources
-from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.pipeline.stage import Made, Stage, StageRun, Tables
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import load_settings, parse_settings
 from support.corpora import write_corpus
@@ -75,12 +73,22 @@ def test_a_stage_that_is_switched_off_is_not_made_and_asks_nobody(home: Path) ->
     write_corpus(home / "corpora", "town")
     assert "reports" not in status_of("town").redo
 
-    def refused() -> None:
+    def refused(_tables: Tables, _run: StageRun) -> Iterator[Made]:
         raise AssertionError
 
-    made = made_where_wanted(refused, tables.COMMUNITY_REPORTS)
-    with dg.build_asset_context(partition_key="town") as context:
-        assert made(context=context, corpora=CorpusStore()).value.is_empty()
+    assert made("town", Stage("reports", refused, assets={tables.REPORT_FINDINGS: ()}))
+    assert Warehouse().read(tables.REPORT_FINDINGS, "town").is_empty()
+
+
+def made(corpus: str, *stages: Stage) -> bool:
+    """Whether a run of some stages comes to its end."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        instance.add_dynamic_partitions(CORPUS.name or "", [corpus])
+        wanted = [assets_of(stage, stage.name, automatic=False) for stage in stages]
+        resources = compose().resources or {}
+        return dg.materialize(
+            wanted, partition_key=corpus, resources=resources, instance=instance, raise_on_error=False
+        ).success
 
 
 @pytest.mark.usefixtures("two_kinds")
@@ -105,42 +113,56 @@ def test_status_names_stages_of_the_kind_only(home: Path) -> None:
 def test_what_is_not_for_a_kind_does_not_run_and_leaves_empty_tables(home: Path) -> None:
     ran: list[str] = []
 
-    @table_asset(tables.TEXT_UNIT_EMBEDDINGS)
-    def text_units() -> dg.Output[pl.DataFrame]:
+    def text_units(_tables: Tables, _run: StageRun) -> Iterator[Made]:
         ran.append("text_units")
         vectors = pl.col("vector").cast(pl.Array(pl.Float32, 3))
-        return dg.Output(tables.TEXT_UNIT_EMBEDDINGS.empty().with_columns(vectors))
+        yield Made(tables.TEXT_UNIT_EMBEDDINGS, tables.TEXT_UNIT_EMBEDDINGS.empty().with_columns(vectors))
 
-    @table_asset(tables.COMMUNITIES, ins={"units": dg.AssetIn(key=["embeddings", "text_units"])})
-    def communities(corpora: CorpusStore, units: pl.DataFrame) -> dg.Output[pl.DataFrame]:
-        ran.append(f"communities beside {units.height} of {len(corpora.names())} corpora")
-        return dg.Output(tables.COMMUNITIES.empty())
+    def communities(given: Tables, run: StageRun) -> Iterator[Made]:
+        units = given[tables.TEXT_UNIT_EMBEDDINGS]
+        ran.append(f"communities beside {units.height} of {len(run.corpora.names())} corpora")
+        yield Made(tables.COMMUNITIES, tables.COMMUNITIES.empty())
 
-    def several(context: dg.AssetExecutionContext, warehouse: Warehouse) -> Iterator[dg.Output[pl.DataFrame]]:
-        ran.append(f"files of {context.partition_key} in {warehouse.file(context.partition_key).name}")
+    def files(_tables: Tables, run: StageRun) -> Iterator[Made]:
+        ran.append(f"files of {run.corpus} in {run.warehouse.file(run.corpus).name}")
         for table in (tables.FILES, tables.DOCUMENTS):
-            yield dg.Output(table.empty(), output_name=table.name)
+            yield Made(table, table.empty())
 
-    outs = {
-        table.name: dg.AssetOut(key=table.asset_key, io_manager_key=resource_key("io_manager"))
-        for table in (tables.FILES, tables.DOCUMENTS)
-    }
-    files = dg.multi_asset(outs=outs, partitions_def=CORPUS)(
-        takes_resources(made_where_wanted(several, tables.FILES, tables.DOCUMENTS))
+    wanted = (
+        Stage("files", files, assets=dict.fromkeys((tables.FILES, tables.DOCUMENTS), ())),
+        Stage("units", text_units, assets={tables.TEXT_UNIT_EMBEDDINGS: (tables.DOCUMENTS,)}),
+        Stage(
+            "found",
+            communities,
+            reads=(tables.TEXT_UNIT_EMBEDDINGS,),
+            assets={tables.COMMUNITIES: (tables.TEXT_UNIT_EMBEDDINGS,)},
+        ),
     )
-    resources = compose().resources or {}
     for name in ("texts", "toys"):
         write_corpus(home / "corpora", name, "kind: toys\n" if name == "toys" else "")
         Warehouse().write(tables.TEXT_CHUNKS, name, tables.TEXT_CHUNKS.empty())
-        with dg.DagsterInstance.ephemeral() as instance:
-            instance.add_dynamic_partitions(CORPUS.name or "", [name])
-            wanted = [text_units, communities, files]
-            assert dg.materialize(wanted, partition_key=name, resources=resources, instance=instance).success
+        assert made(name, *wanted)
         for table in (tables.TEXT_UNIT_EMBEDDINGS, tables.FILES, tables.DOCUMENTS, tables.COMMUNITIES):
             assert Warehouse().read(table, name).is_empty()
     beside = "communities beside 0 of"
-    texts = {"text_units", f"{beside} 1 corpora", "files of texts in texts.duckdb"}
-    assert (set(ran[:3]), ran[3:]) == (texts, [f"{beside} 2 corpora"])
+    assert ran == [
+        "files of texts in texts.duckdb",
+        "text_units",
+        f"{beside} 1 corpora",
+        f"{beside} 2 corpora",
+    ]
+
+
+@pytest.mark.usefixtures("two_kinds")
+def test_of_a_stage_of_several_parts_only_what_is_not_made_is_left_empty(home: Path) -> None:
+    def both(_tables: Tables, run: StageRun) -> Iterator[Made]:
+        assert not run.settings.makes("corpus")
+        yield Made(tables.COMMUNITIES, tables.COMMUNITIES.empty(), {"found": 0})
+
+    write_corpus(home / "corpora", "toys", "kind: toys\n")
+    parts = dict.fromkeys((tables.COMMUNITIES, tables.FILES), ())
+    assert made("toys", Stage("both", both, assets=parts))
+    assert Warehouse().read(tables.FILES, "toys").is_empty()
 
 
 def test_a_corpus_of_another_kind_is_made_anew() -> None:
@@ -152,17 +174,3 @@ def test_a_kind_that_there_is_not_is_an_error_that_lists_those_there_are(tmp_pat
     (tmp_path / "corpus.yaml").write_text("kind: toys\n", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"line 1.*kind.*'documents'"):
         load_settings(tmp_path)
-
-
-@pytest.mark.usefixtures("two_kinds")
-@pytest.mark.parametrize(("kind", "rows"), [("documents", 3), ("toys", 0)])
-def test_frames_of_any_name_are_given_to_what_is_for_the_kind(home: Path, kind: str, rows: int) -> None:
-    def read(context: dg.AssetExecutionContext, **frames: pl.DataFrame) -> dg.Output[pl.DataFrame]:
-        (only,) = frames.values()
-        return dg.Output(only)
-
-    write_corpus(home / "corpora", "coast", f"kind: {kind}\n")
-    context = dg.build_asset_context(partition_key="coast")
-    given = pl.DataFrame({"text": ["A", "B", "C"]})
-    made = made_where_wanted(read, tables.CLAIMS)(context, corpora=CorpusStore(), text_chunks=given)
-    assert made.value.height == rows

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from graphrag_dagster.orchestration.declare import markdown
+from graphrag_dagster.pipeline.shown import rows_of
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,6 @@ from graphrag_dagster.orchestration.declare import markdown
     ],
 )
 def test_words_of_documents_are_code_in_a_sample(text: str | None, cell: str) -> None:
-    assert markdown(pl.DataFrame({"a": [text], "n": [1]}, schema={"a": pl.String, "n": pl.Int64})) == (
+    assert rows_of(pl.DataFrame({"a": [text], "n": [1]}, schema={"a": pl.String, "n": pl.Int64})) == (
         f"| a | n |\n| --- | --- |\n| {cell} | 1 |"
     )

@@ -12,12 +12,14 @@ from dagster import AssetKey, DagsterInstance
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.orchestration.executors import EXECUTOR
 from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.pipeline.stages import STAGES
 from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.tables import ALL_TABLES
 from support.corpora import write_corpus
 
-#: Two steps that build upon each other, the first a multi-asset; with their checks four steps.
-SOME = "corpus/files,corpus/documents,corpus/text_chunks"
+#: Two steps that build upon each other.
+STEPS = [stage for stage in STAGES if stage.name in {"imports", "corpus"}]
+SOME = ",".join("/".join(table.asset_key) for stage in STEPS for table in stage.assets)
 REPOSITORY = Path(__file__).parents[2]
 
 Tables = dict[tuple[str, str], list[tuple[object, ...]]]

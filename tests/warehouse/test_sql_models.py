@@ -39,7 +39,7 @@ def run(model: SqlModel, given_rows: dict[str, list[dict[str, Any]]], warehouse:
                 connection.execute(
                     f"insert into {ref.full_name} by name select 'a' as corpus, * from incoming"
                 )
-    warehouse.write_query(model.table, "a", model.query)
+    warehouse.write_all("a", {}, {model.table: model.query})
     return warehouse.read(model.table, "a")
 
 
@@ -195,4 +195,4 @@ def test_what_an_older_version_made_without_a_column_is_told_with_the_mend(tmp_p
     with warehouse.connect("a") as connection:
         connection.execute("alter table extraction.gleaned_relationships drop column relation")
     with pytest.raises(WarehouseError, match=r"graph\.triples cannot be made.*\"relation\".*index a'"):
-        warehouse.write_query(model.table, "a", model.query)
+        warehouse.write_all("a", {}, {model.table: model.query})

@@ -105,7 +105,7 @@ def test_a_write_that_fails_leaves_the_rows_in_place(warehouse: Warehouse) -> No
         warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("a", "x", 0), ("a", "x", 0)))
     query = "select 'a' as community_id, 'x' as entity_id, error('broken half-way')::integer as level"
     with pytest.raises(Exception, match="broken half-way"):
-        warehouse.write_query(tables.COMMUNITY_MEMBERS, "a", query)
+        warehouse.write_all("a", {}, {tables.COMMUNITY_MEMBERS: query})
     with pytest.raises(Exception, match="CHECK constraint failed"):
         warehouse.write(tables.COMMUNITY_MEMBERS, "a", members(("b", "y", 0), ("b", "z", 9)))
     assert warehouse.read(tables.COMMUNITY_MEMBERS, "a").equals(tables.COMMUNITY_MEMBERS.validated(good))

@@ -5,14 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from dagster import AssetRecordsFilter, DagsterEventType, DagsterInstance
+from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, DagsterEventType, DagsterInstance
 
 from graphrag_dagster import tables
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.operations.keeping.residue import clear_older, erase, gone_documents
 from graphrag_dagster.operations.keeping.undone_names import said_names
-from graphrag_dagster.orchestration.declare import key_of
 from graphrag_dagster.orchestration.io_manager import stored_at
 from graphrag_dagster.resources.published import Origin, Published, publish, published, snapshots
 from graphrag_dagster.resources.warehouse import Warehouse
@@ -107,14 +106,21 @@ def code_of_tables(
     # One query for all of this run: one for each table would take as long as the copy.
     of_run = instance.get_records_for_run(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
     events = [one.event_log_entry.asset_materialization for one in of_run.records]
-    made = {one.asset_key: one for one in events if one and one.partition == corpus}
+    made = {str(one.asset_key.path): one for one in events if one and one.partition == corpus}
     with warehouse.reading(corpus) as reader:
-        older = [key for t in tables.ALL_TABLES if (key := key_of(t)) not in made and reader.has(t)]
-    for key in older:
-        wanted = AssetRecordsFilter(asset_key=key, asset_partitions=[corpus])
-        for record in instance.fetch_materializations(wanted, limit=1).records:
-            if record.asset_materialization:
-                made[key] = record.asset_materialization
-    versions = {"/".join(key.path): (one.tags or {}).get(_CODE_VERSION) for key, one in made.items()}
-    declared = {"/".join(table.asset_key) for table in tables.ALL_TABLES}
-    return {key: version for key, version in versions.items() if version and key in declared}
+        there = [table for table in tables.ALL_TABLES if reader.has(table)]
+    versions: dict[str, str] = {}
+    for table in there:
+        # Not every table of a group is an asset; their code has one version.
+        if table.group not in versions:
+            key = AssetKey(table.asset_key)
+            one = made.get(str(key.path)) or _last(instance, key, corpus)
+            if one and (version := (one.tags or {}).get(_CODE_VERSION)):
+                versions[table.group] = version
+    return {"/".join(one.asset_key): versions[one.group] for one in there if one.group in versions}
+
+
+def _last(instance: DagsterInstance, key: AssetKey, corpus: str) -> AssetMaterialization | None:
+    wanted = AssetRecordsFilter(asset_key=key, asset_partitions=[corpus])
+    records = instance.fetch_materializations(wanted, limit=1).records
+    return records[0].asset_materialization if records else None

@@ -3,14 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-import polars as pl
-from dagster import AssetExecutionContext, Output
-
 from graphrag_dagster.catalogue.tasks import COMMUNITY_SUMMARISER
 from graphrag_dagster.core.text.tokens import get_tokenizer
-from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
-from graphrag_dagster.resources.language import Language
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.pipeline.shown import counts
+from graphrag_dagster.pipeline.stage import Made, StageRun, Tables
 from graphrag_dagster.tables import (
     COMMUNITY_LEVELS,
     COTERAG_COMMUNITIES,
@@ -30,13 +26,12 @@ from graphrag_dagster.tables import (
     Table,
 )
 
-_TABLES = (
+#: What is written beside communities and summaries.
+BESIDE = (
     COTERAG_STORES,
-    COTERAG_COMMUNITIES,
     COTERAG_MEMBERS,
     COTERAG_DESCRIPTIONS,
     COTERAG_DESCRIPTION_VECTORS,
-    COTERAG_SUMMARIES,
     COTERAG_QUOTES,
     COTERAG_TERMS,
     COTERAG_SUMMARY_VECTORS,
@@ -44,29 +39,21 @@ _TABLES = (
 )
 
 
-# One step for all: where it is switched off, as it mostly is, a step costs more than what it makes.
-@table_assets(
-    _TABLES,
-    ins=ins_of(ENTITIES, TRIPLES, COMMUNITY_LEVELS, TEXT_CHUNKS, chunk_vectors=TEXT_UNIT_EMBEDDINGS),
-    pool="llm",
-)
-def coterag(
-    context: AssetExecutionContext, language: Language, warehouse: Warehouse, **frames: pl.DataFrame
-) -> Iterator[Output[pl.DataFrame]]:
+def coterag(tables: Tables, run: StageRun) -> Iterator[Made]:
     """What CoTeRAG-S answers from: communities of triples, what stands apart from them, and thresholds."""
     # Only what is switched on needs it.
     from graphrag_dagster.core.coterag.indexing.build import build_coterag
 
-    session = language.session(context, "coterag")
-    settings, embedder = session.settings, session.embedder()
+    session, settings = run.session("coterag"), run.settings
+    embedder = session.embedder()
     vectors = (COTERAG_DESCRIPTION_VECTORS, COTERAG_SUMMARY_VECTORS)
     made = build_coterag(
-        entities=frames["entities"],
-        triples=frames["triples"],
-        community_levels=frames["community_levels"],
-        text_chunks=frames["text_chunks"],
-        chunk_vectors=frames["chunk_vectors"],
-        known={one.name: warehouse.read_if_present(one, context.partition_key) for one in vectors},
+        entities=tables[ENTITIES],
+        triples=tables[TRIPLES],
+        community_levels=tables[COMMUNITY_LEVELS],
+        text_chunks=tables[TEXT_CHUNKS],
+        chunk_vectors=tables[TEXT_UNIT_EMBEDDINGS],
+        known={one.name: run.before(one) for one in vectors},
         summariser=session.task(COMMUNITY_SUMMARISER),
         embedder=embedder,
         tokenizer=get_tokenizer(settings.text_units.encoding),
@@ -75,15 +62,18 @@ def coterag(
     session.still_uses(made.embedded)
     summaries = made.tables["summaries"]
     told: dict[Table, dict[str, Any]] = {
-        COTERAG_STORES: counts(made.tables["stores"], "store"),
-        COTERAG_COMMUNITIES: {"tiny": int(made.tables["communities"]["tiny"].sum())},
-        COTERAG_DESCRIPTIONS: {"templated": round(made.templated, 4)},
+        COTERAG_COMMUNITIES: {
+            "tiny": int(made.tables["communities"]["tiny"].sum()),
+            "stores": counts(made.tables["stores"], "store"),
+            "templated_descriptions": round(made.templated, 4),
+            "profile": settings.coterag.profile,
+            "embedder": embedder.name,
+        },
         COTERAG_SUMMARIES: {
             **counts(summaries, "engine"),
             "problems": int(summaries["problem"].is_not_null().sum()),
             **session.finish(),
         },
-        COTERAG_THRESHOLDS: {"profile": settings.coterag.profile, "embedder": embedder.name},
     }
-    for table in _TABLES:
-        yield output(table, made.tables[table.name], **told.get(table, {}))
+    for table in (COTERAG_COMMUNITIES, COTERAG_SUMMARIES, *BESIDE):
+        yield Made(table, made.tables[table.name], told.get(table, {}))

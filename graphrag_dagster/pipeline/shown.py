@@ -1,13 +1,14 @@
-"""Small pictures for an asset's metadata."""
+"""How what was made is shown: rows as Markdown, counts, small pictures."""
 
 import base64
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from html import escape
 from typing import ParamSpec
 
 import numpy as np
-from dagster import MarkdownMetadataValue, MetadataValue
+import polars as pl
 
 from graphrag_dagster.core.files.records import error_line
 from graphrag_dagster.core.graph.treemap import Rectangle, squarified
@@ -22,26 +23,68 @@ _MAP_WIDTH, _MAP_HEIGHT = 720, 420
 _PALE, _DEEP = (226, 238, 247), (8, 64, 107)
 _DARK_FROM = 0.55
 _WIDEST = 1e300
+_CELL = 60
 _LETTER, _LINE, _FEWEST_LETTERS = 6.2, 14, 6
 
 
+class Markdown(str):
+    """A text that is shown as Markdown."""
+
+
+class Url(str):
+    """An address that is shown as a link."""
+
+
+class FilePath(str):
+    """The path of a file."""
+
+
+def rows_of(frame: pl.DataFrame) -> Markdown:
+    """The frame as a table with shortened cells."""
+    lines = [_row(frame.columns), _row("---" for _ in frame.columns)]
+    lines += [_row(_cell(value) for value in row) for row in frame.iter_rows()]
+    return Markdown("\n".join(lines))
+
+
+def quoted(text: str) -> str:
+    """Return words of documents as code in a table: no link, picture or HTML comes of them."""
+    shown = printable(text).replace("|", "\\|")
+    fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
+    return f"{fence} {shown} {fence}" if shown.strip() else ""
+
+
+def counts(frame: pl.DataFrame, column: str) -> dict[str, int]:
+    """How often each value of the column occurs, sorted by value."""
+    return dict(frame.group_by(column).len().sort(column).iter_rows())
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else " ".join(str(value).split())
+    cut = text if len(text) <= _CELL else text[: _CELL - 1] + "…"
+    return cut if isinstance(value, bool | int | float) else quoted(cut)
+
+
 def _drawn(
-    draw: Callable[_Given, MarkdownMetadataValue],
-) -> Callable[_Given, MarkdownMetadataValue]:
+    draw: Callable[_Given, Markdown],
+) -> Callable[_Given, Markdown]:
     """Decorate what draws: a picture that cannot be drawn says so, and ends no run."""
 
     @wraps(draw)
-    def drawn(*given: _Given.args, **named: _Given.kwargs) -> MarkdownMetadataValue:
+    def drawn(*given: _Given.args, **named: _Given.kwargs) -> Markdown:
         try:
             return draw(*given, **named)
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
-            return MetadataValue.md(f"this could not be drawn: {escape(error_line(error))}")
+            return Markdown(f"this could not be drawn: {escape(error_line(error))}")
 
     return drawn
 
 
 @_drawn
-def histogram(values: Sequence[float], title: str, x_label: str) -> MarkdownMetadataValue:
+def histogram(values: Sequence[float], title: str, x_label: str) -> Markdown:
     """A histogram as an SVG image inside Markdown; says so where there are no values.
 
     Values that are no finite numbers are counted beside it.
@@ -53,15 +96,15 @@ def histogram(values: Sequence[float], title: str, x_label: str) -> MarkdownMeta
     left_out = len(given) - len(shown)
     beside = f"{left_out:,} values that are too large, or no numbers, are left out" if left_out else ""
     if not len(shown):
-        return MetadataValue.md(beside or "no values")
+        return Markdown(beside or "no values")
     bins = min(_MOST_BINS, max(_FEWEST_BINS, len(np.unique(shown))))
     counts, edges = np.histogram(shown, bins=bins)
     picture = _picture(title, _svg(counts.tolist(), edges.tolist(), title, x_label))
-    return MetadataValue.md(f"{picture.md_str}\n\n{beside}") if beside else picture
+    return Markdown(f"{picture}\n\n{beside}") if beside else picture
 
 
 @_drawn
-def treemap(cells: Sequence[tuple[str, int, float | None]], title: str) -> MarkdownMetadataValue:
+def treemap(cells: Sequence[tuple[str, int, float | None]], title: str) -> Markdown:
     """A treemap as an SVG image inside Markdown; says so where there are no cells.
 
     Args:
@@ -69,7 +112,7 @@ def treemap(cells: Sequence[tuple[str, int, float | None]], title: str) -> Markd
         title: of the picture.
     """
     if not cells:
-        return MetadataValue.md("no communities")
+        return Markdown("no communities")
     frame = Rectangle(0, 26, _MAP_WIDTH, _MAP_HEIGHT - 26)
     parts = [_opening(_MAP_WIDTH, _MAP_HEIGHT), _text(_MAP_WIDTH / 2, 18, title, size=13)]
     for (name, size, rating), one in zip(cells, squarified([cell[1] for cell in cells], frame), strict=True):
@@ -92,9 +135,9 @@ def treemap(cells: Sequence[tuple[str, int, float | None]], title: str) -> Markd
     return _picture(title, "".join([*parts, "</svg>"]))
 
 
-def _picture(title: str, svg: str) -> MarkdownMetadataValue:
+def _picture(title: str, svg: str) -> Markdown:
     held = base64.b64encode(svg.encode()).decode()
-    return MetadataValue.md(f"![{title}](data:image/svg+xml;base64,{held})")
+    return Markdown(f"![{title}](data:image/svg+xml;base64,{held})")
 
 
 def _opening(width: int, height: int) -> str:

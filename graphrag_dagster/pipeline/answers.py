@@ -3,20 +3,13 @@
 import json
 from collections.abc import Collection, Iterator
 
-import polars as pl
-from dagster import AssetExecutionContext, Output
-
-from graphrag_dagster.assets.indexing.publishing import published_snapshot
 from graphrag_dagster.catalogue.registry import tasks
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.search.filters import ALL, Filters
 from graphrag_dagster.engines.session import Session
-from graphrag_dagster.operations.asking.list_filters import ListFilters
-from graphrag_dagster.orchestration.declare import counts, ins_of, output, table_assets
 from graphrag_dagster.orchestration.versions import code_version
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.language import Language
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.pipeline.shown import counts
+from graphrag_dagster.pipeline.stage import Made, StageRun, Tables
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import (
     ANSWER_CITATIONS,
@@ -42,35 +35,19 @@ _DECIDING = {
     "replies",
     "namespace",
 }
-_TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS, ANSWER_STATEMENTS)
+TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS, ANSWER_STATEMENTS)
 
 
-@table_assets(
-    _TABLES,
-    ins=ins_of(QUESTIONS),
-    deps=[published_snapshot],
-    pool="llm",
-)
-def answers(
-    context: AssetExecutionContext,
-    questions: pl.DataFrame,
-    corpora: CorpusStore,
-    language: Language,
-    warehouse: Warehouse,
-    filters: ListFilters,
-) -> Iterator[Output[pl.DataFrame]]:
+def answers(tables: Tables, run: StageRun) -> Iterator[Made]:
     """Every question in every chosen way (paper §4.1); what is still good from an earlier run is kept."""
-    # What answering needs is much, and only this asset needs it.
+    # What answering needs is much, and only this stage needs it.
     from graphrag_dagster.operations.asking.index import Index
     from graphrag_dagster.operations.asking.question_list import answer_list
 
-    corpus = context.partition_key
-    index = Index.open(corpus, corpora=corpora, warehouse=warehouse)
-    session = language.session(context, "answers")
-    known = {table: warehouse.read_if_present(table, corpus) for table in _TABLES}
-    asked_of = filters.filters
-    options = options_hash(session, asked_of)
-    made = answer_list(questions, known, index, session, options, asked_of)
+    index = Index.open(run.corpus, corpora=run.corpora, warehouse=run.warehouse)
+    session, asked_of = run.session("answers"), run.filters.filters
+    known = {table: run.before(table) for table in TABLES}
+    made = answer_list(tables[QUESTIONS], known, index, session, options_hash(session, asked_of), asked_of)
     for table, frame in made.frames.items():
         shown = {}
         if table is ANSWERS:
@@ -84,7 +61,7 @@ def answers(
                 "answering_seconds": round(made.seconds, 3),
                 **session.finish(),
             }
-        yield output(table, frame, **shown)
+        yield Made(table, frame, shown)
 
 
 def options_hash(session: Session, filters: Filters = ALL) -> str:

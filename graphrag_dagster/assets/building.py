@@ -1,0 +1,309 @@
+"""How a stage becomes assets: one step, whose body does everything in order."""
+
+import inspect
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import wait
+from contextlib import contextmanager
+from functools import partial
+from time import monotonic
+from typing import Any
+
+import polars as pl
+from dagster import (
+    AssetCheckResult,
+    AssetExecutionContext,
+    AssetKey,
+    AssetsDefinition,
+    AssetSpec,
+    BetaWarning,
+    CodeReferencesMetadataValue,
+    DataVersion,
+    LocalFileCodeReference,
+    MaterializeResult,
+    MetadataValue,
+    PreviewWarning,
+    TableColumn,
+    TableColumnConstraints,
+    TableColumnDep,
+    TableColumnLineage,
+    TableConstraints,
+    TableSchema,
+    multi_asset,
+)
+
+from graphrag_dagster.catalogue.registry import stages
+from graphrag_dagster.dbt_like_sql.loader import SqlModel, our_models
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.operations.keeping.publication import code_of_tables
+from graphrag_dagster.orchestration.conditions import FRESH, OUTDATED
+from graphrag_dagster.orchestration.data_versions import data_version
+from graphrag_dagster.orchestration.hooks import HOOKS
+from graphrag_dagster.orchestration.io_manager import stored_at
+from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.orchestration.resource_keys import IO_MANAGER, resource_key
+from graphrag_dagster.orchestration.retrying import retry_of
+from graphrag_dagster.orchestration.table_checks import AssetCheck, CheckedPlace
+from graphrag_dagster.orchestration.versions import code_version
+from graphrag_dagster.pipeline.shown import FilePath, Markdown, Url, rows_of
+from graphrag_dagster.pipeline.stage import Artifact, Made, Stage, StageRun, Stored
+from graphrag_dagster.resources.warehouse import Written
+from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.tables import VECTOR, Table
+
+_RESOURCES = ("warehouse", "corpora", "language", "memory", "clustering", "scope", "filters")
+_QUERIES: Mapping[Table, SqlModel] = {model.table: model for model in our_models()}
+_SAMPLE_ROWS = 5
+_Rows = pl.DataFrame | Written
+
+
+@contextmanager
+def _accepted() -> Iterator[None]:
+    """Dagster 1.13 is pinned, and who runs an index can do nothing about what its authors call beta."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BetaWarning)
+        warnings.simplefilter("ignore", PreviewWarning)
+        yield
+
+
+@_accepted()
+def assets_of(stage: Stage, group: str, *, automatic: bool) -> AssetsDefinition:
+    """Return the assets of a stage, all made by one step for one corpus.
+
+    Args:
+        stage: what is made.
+        group: that they are shown in.
+        automatic: whether automation makes them again when they are outdated.
+    """
+    condition = OUTDATED if automatic else None
+    shared: dict[str, Any] = {"group_name": group, "automation_condition": condition}
+    code = {"dagster/code_references": CodeReferencesMetadataValue(code_references=[*_code(stage)])}
+    specs = [
+        AssetSpec(
+            table.asset_key,
+            deps=_keys(made_of),
+            description=_description(table),
+            metadata={**_declared(table), **code},
+            kinds={"duckdb", "sql"} if table.sql else {"duckdb", "polars"},
+            code_version=code_version(table.group),
+            **shared,
+        ).with_io_manager_key(IO_MANAGER)
+        for table, made_of in stage.assets.items()
+    ]
+    if stage.artifact:
+        specs.append(
+            AssetSpec(
+                stage.artifact.split("/"),
+                deps=_keys(stage.made_of),
+                description=inspect.getdoc(stage.run),
+                metadata=code,
+                kinds={"html"} if stage.artifact.endswith("report") else {"duckdb"},
+                code_version=code_version(stage.artifact.split("/")[0]),
+                freshness_policy=FRESH if automatic else None,
+                **shared,
+            )
+        )
+    # The first asset answers for the tables beside.
+    checks = [AssetCheck(table, stage.beside if not n else ()) for n, table in enumerate(stage.assets)]
+
+    # A backfill policy would say that a run is of one corpus, but tag its runs with a range of partitions.
+    @multi_asset(
+        name=stage.name,
+        specs=specs,
+        check_specs=[check.spec() for check in checks],
+        partitions_def=CORPUS,
+        pool="llm" if stage.asks_models else None,
+        hooks=HOOKS,
+        required_resource_keys={resource_key(name) for name in _RESOURCES},
+        description=inspect.getdoc(stage.run),
+    )
+    def step(context: AssetExecutionContext) -> Iterator[MaterializeResult[None] | AssetCheckResult]:
+        yield from _step(stage, checks, context)
+
+    return step
+
+
+def _step(
+    stage: Stage, checks: Sequence[AssetCheck], context: AssetExecutionContext
+) -> Iterator[MaterializeResult[None] | AssetCheckResult]:
+    """Read, make, write in one transaction, tell, check: all that a step does."""
+    begin, run = monotonic(), _run_of(context)
+    made: list[Made | Stored | Artifact] = []
+    failure: Exception | None = None
+    try:
+        if _is_wanted(stage, run.settings, context):
+            tables = _read(stage, run)
+            made += [Made(table, tables[table]) for table in stage.makes if table in tables]
+            for one in stage.run(tables, run):
+                made.append(one)
+            del tables
+    except Exception as error:
+        failure = error
+    told = {one.table: one.told for one in made if isinstance(one, Made)}
+    given = {one.table: one.rows for one in made if not isinstance(one, Artifact)}
+    content = _written(stage, run, given, whole=failure is None)
+    beside = {**stored_at(run.warehouse.file(run.corpus)), "seconds": round(monotonic() - begin, 3)}
+    for table in (table for table in stage.assets if table in content):
+        rows = content[table]
+        shown = {**_described(rows), **told.get(table, {}), **_query_told(table), **beside}
+        yield _result(table.asset_key, shown, _version(table, rows))
+    for artifact in (one for one in made if isinstance(one, Artifact)):
+        yield _result(stage.artifact.split("/"), {**beside, **artifact.told}, artifact.version)
+    if failure:
+        if isinstance(failure, EndpointError) and (retry := retry_of(failure)):
+            # What is on its way is paid for, and would be asked for again.
+            wait(run.begun)
+            raise retry from failure
+        raise failure
+    with run.warehouse.reading(run.corpus) as reader:
+        place = CheckedPlace(reader, run.settings, run.warehouse)
+        selected = context.selected_asset_check_keys
+        yield from [check.result(place) for check in checks if check.key in selected]
+
+
+def _written(
+    stage: Stage, run: StageRun, content: Mapping[Table, _Rows], *, whole: bool
+) -> Mapping[Table, _Rows]:
+    """Write what a stage has made, all of it or nothing, and return it with what its queries give.
+
+    Where it has made all that it could, a table that it has not made is empty.
+    """
+    everything = dict(content)
+    if whole:
+        everything |= {one: _no_rows(one) for one in stage.makes if not (one in content or one.sql)}
+    frames = {table: rows for table, rows in everything.items() if isinstance(rows, pl.DataFrame)}
+    left = set(stage.makes) - set(everything) if whole else set()
+    queries = {one.table: one.query for one in our_models() if one.table in left}
+    if content or queries or not _are_empty(run, frames):
+        everything |= run.warehouse.write_all(run.corpus, frames, queries)
+    return everything
+
+
+def _result(key: Sequence[str], shown: Mapping[str, Any], version: str) -> MaterializeResult[None]:
+    metadata = {name: _value(one) for name, one in shown.items()}
+    return MaterializeResult(asset_key=key, metadata=metadata, data_version=DataVersion(version))
+
+
+def _version(table: Table, rows: _Rows) -> str:
+    return rows.version if isinstance(rows, Written) else data_version(table, rows).value
+
+
+def _run_of(context: AssetExecutionContext) -> StageRun:
+    given = {name: getattr(context.resources, resource_key(name)) for name in _RESOURCES}
+    corpus = context.partition_key
+    return StageRun(
+        corpus=corpus,
+        run_id=context.run_id,
+        settings=given["corpora"].settings(corpus),
+        code_of_tables=partial(code_of_tables, context.instance, context.run_id, given["warehouse"], corpus),
+        **given,
+    )
+
+
+def _read(stage: Stage, run: StageRun) -> Mapping[Table, pl.DataFrame]:
+    """What the stage reads; of such a corpus some may not be made, and be there or not."""
+    made = [table for table in stage.reads if run.settings.makes(table.group)]
+    tables = {table: _no_rows(table) for table in stage.reads if table not in made}
+    if not made:
+        return tables
+    with run.warehouse.reading(run.corpus) as reader:
+        for table in made:
+            own = table in stage.makes
+            tables[table] = reader.answer(table, _QUERIES[table].query) if own else reader.read(table)
+    return tables
+
+
+def _is_wanted(stage: Stage, settings: CorpusSettings, context: AssetExecutionContext) -> bool:
+    """Whether any of its tables is made of such a corpus; what is not made is empty, and can be read so."""
+    unmade = [part for part in stage.parts if not settings.makes(part)]
+    for part in map(stages().__getitem__, unmade):
+        why = (
+            f"{part.switch}.enabled is off"
+            if settings.kind in part.kinds
+            else f"not for corpora of kind {settings.kind}"
+        )
+        context.log.info(f"{part.name}: {why}: nothing is made")
+    return not unmade or len(unmade) < len(stage.parts)
+
+
+def _are_empty(run: StageRun, tables: Iterable[Table]) -> bool:
+    """Whether all these tables are there, without a row."""
+    if not run.warehouse.file(run.corpus).is_file():
+        return False
+    with run.warehouse.reading(run.corpus) as reader:
+        return all(map(reader.is_empty, tables))
+
+
+def _no_rows(table: Table) -> pl.DataFrame:
+    """No rows, as they are written: a vector has a length."""
+    vectors = [column.name for column in table.columns if column.type == VECTOR]
+    return table.empty().cast(dict.fromkeys(vectors, pl.Array(pl.Float32, 1))) if vectors else table.empty()
+
+
+def _described(rows: _Rows) -> dict[str, Any]:
+    """Row count of the partition and its first rows."""
+    count, sample = (rows.rows, rows.sample) if isinstance(rows, Written) else (rows.height, rows)
+    readable = sample.select(name for name, type_ in sample.schema.items() if not isinstance(type_, pl.Array))
+    return {"dagster/partition_row_count": count, "sample": rows_of(readable.head(_SAMPLE_ROWS))}
+
+
+def _query_told(table: Table) -> dict[str, Any]:
+    """The query of a table that is made by one, and what each column is computed from."""
+    if (model := _QUERIES.get(table)) is None:
+        return {}
+    columns = {
+        column: [TableColumnDep(AssetKey(place.split(".")), name) for place, name in sources]
+        for column, sources in model.lineage.items()
+    }
+    return {
+        "dagster/column_lineage": TableColumnLineage(columns),
+        "query": Markdown(f"```sql\n{model.query}\n```"),
+    }
+
+
+def _value(one: Any) -> Any:
+    """Return what is shown as Dagster's metadata have it."""
+    if isinstance(one, Markdown):
+        return MetadataValue.md(one)
+    if isinstance(one, Url):
+        return MetadataValue.url(one)
+    return MetadataValue.path(one) if isinstance(one, FilePath) else one
+
+
+def _keys(made_of: Iterable[Table | str]) -> list[AssetKey]:
+    return [AssetKey(one.split("/") if isinstance(one, str) else one.asset_key) for one in made_of]
+
+
+def _description(table: Table) -> str:
+    if not table.sql:
+        return table.meaning
+    lines = [table.meaning, "", "| column | computed from |", "| --- | --- |"]
+    for column, sources in _QUERIES[table].lineage.items():
+        lines.append(f"| {column} | {', '.join(f'{s}.{c}' for s, c in sources) or 'row counts'} |")
+    return "\n".join(lines)
+
+
+def _declared(table: Table) -> dict[str, Any]:
+    columns = [TableColumn("corpus", "VARCHAR", "The corpus", TableColumnConstraints(nullable=False))]
+    for column in table.columns:
+        constraints = TableColumnConstraints(
+            nullable=column.nullable,
+            unique=table.key == (column.name,),
+            other=[f"one of {', '.join(column.values)}"] if column.values else None,
+        )
+        columns.append(TableColumn(column.name, column.type, column.meaning, constraints))
+    return {
+        "dagster/column_schema": TableSchema(
+            columns, TableConstraints([f"key: corpus, {', '.join(table.key)}"])
+        ),
+        "dagster/table_name": table.full_name,
+        "dagster/storage_kind": "duckdb",
+    }
+
+
+def _code(stage: Stage) -> Iterator[LocalFileCodeReference]:
+    """Where the code is. Dagster's own way to it reads every file."""
+    for model in (_QUERIES[table] for table in stage.makes if table.sql):
+        yield LocalFileCodeReference(file_path=str(model.file), label=model.file.name)
+    code = stage.run.__code__
+    yield LocalFileCodeReference(file_path=code.co_filename, line_number=code.co_firstlineno)

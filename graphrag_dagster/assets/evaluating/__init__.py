@@ -1,1 +1,0 @@
-"""Questions, answers, and what is found out about them."""

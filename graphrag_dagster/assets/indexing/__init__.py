@@ -1,1 +1,0 @@
-"""From the corpus folder to communities, reports and vectors."""

@@ -1,0 +1,185 @@
+"""The stages: in order, each table made by one of them, and what a step does with what its stage gives."""
+
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from graphrag_dagster import tables
+from graphrag_dagster.assets.building import assets_of
+from graphrag_dagster.catalogue.registry import stages
+from graphrag_dagster.composition import compose
+from graphrag_dagster.dbt_like_sql.loader import our_models
+from graphrag_dagster.definitions import defs
+from graphrag_dagster.orchestration.partitions import CORPUS
+from graphrag_dagster.orchestration.table_checks import RULES
+from graphrag_dagster.pipeline.stage import Made, Stage, StageRun, Tables
+from graphrag_dagster.pipeline.stages import INDEX_STAGES, STAGES, groups
+from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.tables import ACCOUNTS, ALL_TABLES, DOCUMENT_METADATA, DOCUMENT_PERIODS, Table
+from graphrag_dagster.tables.index import FORMS
+from support.corpora import write_corpus
+
+QUERIES = {model.table: set(model.refs) for model in our_models()}
+
+
+def read_by(stage: Stage) -> set[Table]:
+    queried = set().union(*(QUERIES[table] for table in stage.makes if table in QUERIES))
+    return (queried | set(stage.reads)) - set(stage.makes)
+
+
+def test_every_table_is_made_by_one_stage_and_accounts_whenever_something_is_published() -> None:
+    made = [table for stage in STAGES for table in stage.makes]
+    assert set(made) == set(ALL_TABLES)
+    assert [table for table in ALL_TABLES if made.count(table) != 1] == list(ACCOUNTS)
+    for rule in RULES:
+        assert rule.table in made
+
+
+def test_stages_read_what_those_before_them_make_and_their_assets_hang_on_it() -> None:
+    graph = defs.resolve_asset_graph()
+    made_by: dict[Table, Stage] = {}
+    for stage in STAGES:
+        keys = {dg.AssetKey(table.asset_key) for table in stage.assets}
+        keys |= {dg.AssetKey(stage.artifact.split("/"))} if stage.artifact else set()
+        pending, above = list(keys), set(keys)
+        while pending:
+            for parent in graph.get(pending.pop()).parent_keys - above:
+                above.add(parent)
+                pending.append(parent)
+        for table in read_by(stage):
+            before = made_by[table]
+            assert {dg.AssetKey(one.asset_key) for one in before.assets} & above, (stage.name, before.name)
+        made_by |= dict.fromkeys(stage.makes, stage)
+
+
+def test_an_asset_of_its_stage_has_the_code_version_of_every_table() -> None:
+    for stage in STAGES:
+        groups_shown = {table.group for table in stage.assets}
+        assert {table.group for table in stage.makes} - {one.group for one in ACCOUNTS} <= groups_shown
+
+
+def test_the_catalogue_says_what_stages_read() -> None:
+    """It may say more: what a stage asks the warehouse for by itself."""
+    for stage in STAGES:
+        known = {one for part in stage.parts for one in (part, *stages()[part].reads)}
+        assert {table.group for table in read_by(stage)} <= known, stage.name
+
+
+def test_a_run_shows_few_assets_each_with_few_neighbours_in_the_order_of_the_work() -> None:
+    graph = defs.resolve_asset_graph()
+    index = defs.resolve_job_def("index")
+    assert len(index.asset_layer.executable_asset_keys) <= 35
+    assert len(INDEX_STAGES) == len(index.nodes)
+    for key in graph.get_all_asset_keys():
+        node = graph.get(key)
+        assert len(node.parent_keys | node.child_keys) <= 10, key
+    names = [groups()[stage.name] for stage in INDEX_STAGES]
+    assert names == sorted(names)
+
+
+@pytest.fixture
+def instance(home: Path) -> Iterator[dg.DagsterInstance]:
+    write_corpus(home / "corpora", "coast")
+    Warehouse().write(tables.DOCUMENTS, "coast", tables.DOCUMENTS.empty())
+    with dg.DagsterInstance.ephemeral() as made:
+        made.add_dynamic_partitions(CORPUS.name or "", ["coast"])
+        yield made
+
+
+def run(
+    instance: dg.DagsterInstance, function: Callable[[Tables, StageRun], Iterator[Made]], *assets: Table
+) -> dg.ExecuteInProcessResult:
+    stage = Stage("said", function, reads=(tables.DOCUMENTS,), assets=dict.fromkeys(assets, ()))
+    return dg.materialize(
+        [assets_of(stage, "said", automatic=False)],
+        partition_key="coast",
+        resources=compose().resources or {},
+        instance=instance,
+        raise_on_error=False,
+    )
+
+
+def said(second: pl.DataFrame | Exception) -> Callable[[Tables, StageRun], Iterator[Made]]:
+    def function(given: Tables, run: StageRun) -> Iterator[Made]:
+        assert given[tables.DOCUMENTS].is_empty()
+        yield Made(DOCUMENT_METADATA, DOCUMENT_METADATA.empty(), {"dated": 3})
+        assert not run.warehouse.exists(DOCUMENT_METADATA, "coast")
+        if isinstance(second, Exception):
+            raise second
+        yield Made(DOCUMENT_PERIODS, second)
+
+    return function
+
+
+def made(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization]:
+    events = result.get_asset_materialization_events()
+    return {one.asset_key.path[-1]: one.materialization for one in events if one.asset_key}
+
+
+def test_both_tables_are_there_with_what_is_told_of_them(instance: dg.DagsterInstance) -> None:
+    result = run(instance, said(DOCUMENT_PERIODS.empty()), DOCUMENT_METADATA, DOCUMENT_PERIODS)
+    assert result.success
+    told = made(result)
+    assert list(told) == ["document_metadata", "document_periods"]
+    metadata = told["document_metadata"].metadata
+    assert {"dagster/partition_row_count", "dagster/uri", "sample", "dated", "seconds"} <= set(metadata)
+    assert (told["document_metadata"].tags or {})["dagster/data_version"]
+    for table in (DOCUMENT_METADATA, DOCUMENT_PERIODS):
+        assert Warehouse().read(table, "coast").is_empty()
+
+
+def test_what_came_before_a_failure_is_written_and_told(instance: dg.DagsterInstance) -> None:
+    result = run(instance, said(ValueError("no periods")), DOCUMENT_METADATA, DOCUMENT_PERIODS)
+    assert not result.success
+    assert list(made(result)) == ["document_metadata"]
+    assert Warehouse().exists(DOCUMENT_METADATA, "coast")
+    assert not Warehouse().exists(DOCUMENT_PERIODS, "coast")
+
+
+def test_of_frames_that_do_not_fit_none_is_written(instance: dg.DagsterInstance) -> None:
+    result = run(instance, said(tables.DOCUMENTS.empty()), DOCUMENT_METADATA, DOCUMENT_PERIODS)
+    assert not result.success
+    assert not made(result)
+    assert not Warehouse().exists(DOCUMENT_METADATA, "coast")
+
+
+def test_a_stage_does_without_tables_that_are_not_made_of_such_a_corpus(
+    instance: dg.DagsterInstance,
+) -> None:
+    assert not Warehouse().exists(tables.IMPORTED_FILES, "coast")
+    (stage,) = (stage for stage in STAGES if stage.name == "corpus")
+    result = dg.materialize(
+        [assets_of(stage, "corpus", automatic=False)],
+        partition_key="coast",
+        resources=compose().resources or {},
+        instance=instance,
+    )
+    assert list(made(result)) == ["files", "documents", "text_chunks"]
+    assert Warehouse().read(tables.TEXT_CHUNKS, "coast").height == 4
+
+
+def test_a_check_says_all_that_is_wrong_and_only_what_blocks_stops_the_run(
+    instance: dg.DagsterInstance,
+) -> None:
+    def function(_given: Tables, _run: StageRun) -> Iterator[Made]:
+        row = {
+            "document_id": "nowhere",
+            "position": 0,
+            "form": FORMS[0],
+            "found_in": "date",
+            "ambiguous": False,
+        }
+        days = dict.fromkeys(("period_start", "period_end"), date(2020, 1, 2))
+        blank = {column.name: None if column.nullable else "x" for column in DOCUMENT_PERIODS.columns}
+        rows = DOCUMENT_PERIODS.frame([{**blank, **row, **days}])
+        yield Made(DOCUMENT_PERIODS, rows)
+
+    result = run(instance, function, DOCUMENT_PERIODS)
+    (found,) = result.get_asset_check_evaluations()
+    assert (found.check_name, found.passed, found.severity) == ("valid", False, dg.AssetCheckSeverity.ERROR)
+    assert "document_id does not stand in corpus.documents.document_id in 1 rows" in str(found.metadata)
+    assert not result.success
