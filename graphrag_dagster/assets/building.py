@@ -47,12 +47,14 @@ from graphrag_dagster.orchestration.table_checks import AssetCheck, CheckedPlace
 from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.pipeline.shown import FilePath, Markdown, Url, rows_of
 from graphrag_dagster.pipeline.stage import Artifact, Made, Stage, StageRun, Stored
+from graphrag_dagster.pipeline.stages import STAGES
 from graphrag_dagster.resources.warehouse import Written
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import VECTOR, Table
 
 _RESOURCES = ("warehouse", "corpora", "language", "memory", "clustering", "scope", "filters")
 _QUERIES: Mapping[Table, SqlModel] = {model.table: model for model in our_models()}
+_ASSETS = frozenset(table for stage in STAGES for table in stage.assets)
 _SAMPLE_ROWS = 5
 _Rows = pl.DataFrame | Written
 
@@ -195,7 +197,9 @@ def _run_of(context: AssetExecutionContext) -> StageRun:
         corpus=corpus,
         run_id=context.run_id,
         settings=given["corpora"].settings(corpus),
-        code_of_tables=partial(code_of_tables, context.instance, context.run_id, given["warehouse"], corpus),
+        code_of_tables=partial(
+            code_of_tables, context.instance, context.run_id, given["warehouse"], corpus, _ASSETS
+        ),
         **given,
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from dagster import AssetMaterialization
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.commands.indexing import published_as_it_is
@@ -141,6 +142,20 @@ def test_changed_code_prompts_and_package_are_told(run: Run, home: Path, coast: 
     assert found["prompts"] == ["community_report_system"]
     assert found["package"]["before"] == "0.0.1"
     assert found["redo"][0] == "graph"
+
+
+@pytest.mark.usefixtures("coast")
+def test_records_of_a_table_that_is_no_asset_any_more_outdate_nothing(run: Run) -> None:
+    with instance() as opened:
+        opened.report_runless_asset_event(
+            AssetMaterialization(
+                ["staging", "entity_groups"],
+                partition="coast",
+                tags={"dagster/code_version": "of an old release"},
+            )
+        )
+    assert run("index", "coast", "--again")[0] == 0
+    assert status(run, expected=0)["code"] == []
 
 
 def test_packages_that_decide_results_are_told(run: Run, home: Path, coast: Path) -> None:

@@ -93,7 +93,7 @@ def publish_results(
 
 
 def code_of_tables(
-    instance: DagsterInstance, run_id: str, warehouse: Warehouse, corpus: str
+    instance: DagsterInstance, run_id: str, warehouse: Warehouse, corpus: str, assets: Collection[Table]
 ) -> dict[str, str]:
     """Return the versions of the code that made each table of a corpus last, by asset key.
 
@@ -102,6 +102,7 @@ def code_of_tables(
         run_id: the run that publishes.
         warehouse: with the tables.
         corpus: its name.
+        assets: tables that are assets; of others an earlier release may have left records.
     """
     # One query for all of this run: one for each table would take as long as the copy.
     of_run = instance.get_records_for_run(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
@@ -111,8 +112,8 @@ def code_of_tables(
         there = [table for table in tables.ALL_TABLES if reader.has(table)]
     versions: dict[str, str] = {}
     for table in there:
-        # Not every table of a group is an asset; their code has one version.
-        if table.group not in versions:
+        # The tables of a group have one version.
+        if table in assets and table.group not in versions:
             key = AssetKey(table.asset_key)
             one = made.get(str(key.path)) or _last(instance, key, corpus)
             if one and (version := (one.tags or {}).get(_CODE_VERSION)):
