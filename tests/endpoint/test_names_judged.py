@@ -119,7 +119,7 @@ def shown(server: ScriptedEndpoint) -> list[str]:
 
 @pytest.mark.long
 def test_a_name_is_shown_where_it_stands(run: Run, home: Path) -> None:
-    waves = "and the waves were high and the wind was cold " * 20
+    waves = "and the waves were high, and the wind was cold; " * 20
     more = f"It was told {waves}that the court heard Brinefeild Shipping {waves}in Port Ellery."
     with ScriptedEndpoint(script()) as server:
         write(
