@@ -17,8 +17,7 @@ import polars as pl
 
 from graphrag_dagster.core.coterag.indexing.communities import leiden_communities
 from graphrag_dagster.core.coterag.indexing.descriptions import descriptions
-from graphrag_dagster.core.coterag.indexing.stores import stores
-from graphrag_dagster.core.coterag.indexing.triples import triple_graph
+from graphrag_dagster.core.coterag.indexing.triples import stores, triple_graph
 from graphrag_dagster.core.text.tokens import get_tokenizer
 
 SIZES = (100_000, 300_000, 1_000_000)

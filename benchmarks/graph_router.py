@@ -35,8 +35,7 @@ from graphrag_dagster import Index
 from graphrag_dagster.catalogue.tasks import GRAPH_ROUTER, Task
 from graphrag_dagster.core.language.answering import Router
 from graphrag_dagster.core.search.finding import linked
-from graphrag_dagster.core.search.methods.graph.answering import entities_of
-from graphrag_dagster.core.search.methods.graph.routing import by_rule, chosen_for
+from graphrag_dagster.core.search.methods.graph.answering import by_rule, chosen_for, entities_of
 from graphrag_dagster.core.search.question import Question, Search
 from graphrag_dagster.core.search.searcher import way_of
 from graphrag_dagster.model_calls.memory.replies import User

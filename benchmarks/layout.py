@@ -29,9 +29,8 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.core.graph.clustering import cluster
-from graphrag_dagster.core.graph.layout.apart import moved_apart
 from graphrag_dagster.core.graph.layout.arranging import arrange
-from graphrag_dagster.core.graph.layout.bodies import bodies_of
+from graphrag_dagster.core.graph.layout.bodies import bodies_of, moved_apart
 from graphrag_dagster.core.graph.layout.cold import from_nothing
 
 DEGREE = 6

@@ -18,13 +18,12 @@ from graphrag_dagster.core.language.extractive.paths.selector import (
     ExtractivePathSelector,
 )
 from graphrag_dagster.core.paths.composing import Workshop
-from graphrag_dagster.core.paths.instances import LEX, instance
-from graphrag_dagster.core.paths.metrics.normalising import NormalisedLabels
+from graphrag_dagster.core.paths.found import PathQuery
+from graphrag_dagster.core.paths.instances import LEX, Recipe, instance
+from graphrag_dagster.core.paths.metrics.answers import NormalisedLabels
 from graphrag_dagster.core.paths.metrics.scoring import question_scores
 from graphrag_dagster.core.paths.options import PathOptions, Switches
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.questions import GoldQuestion, questions_in
-from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.running import run_batch
 from graphrag_dagster.core.paths.store import PathStore, store_of
 

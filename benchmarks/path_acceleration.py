@@ -29,11 +29,10 @@ from metaqa_runs import asked, made_store
 from path_graphs import made_power_law
 
 from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.paths.metrics.answers import harmonic
-from graphrag_dagster.core.paths.metrics.normalising import Answers, NormalisedLabels
+from graphrag_dagster.core.paths.found import PathQuery
+from graphrag_dagster.core.paths.metrics.answers import Answers, NormalisedLabels, harmonic
 from graphrag_dagster.core.paths.metrics.subgraphs import subgraph_scores
 from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.scoring.making import scorer_of
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraph import Subgraph

@@ -27,7 +27,7 @@ from graphrag_dagster import Index, tables
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.finding import linked, with_history
 from graphrag_dagster.core.search.methods.graph.answering import entities_of
-from graphrag_dagster.core.search.methods.paths.ranking import Orders, joined, ordered, units_stating
+from graphrag_dagster.core.search.methods.paths.answering import Orders, joined, ordered, units_stating
 from graphrag_dagster.core.search.methods.paths.walking import walked
 from graphrag_dagster.core.search.question import Question, Search
 from graphrag_dagster.core.search.searcher import way_of

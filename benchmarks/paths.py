@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from path_graphs import made_power_law
 
+from graphrag_dagster.core.paths.found import PathQuery
 from graphrag_dagster.core.paths.instances import instance
 from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.retrieval.making import retriever_of
 from graphrag_dagster.core.paths.scoring.making import scorer_of
 from graphrag_dagster.core.paths.store import PathStore

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphrag_dagster.core.graph.components import connected_components
+from graphrag_dagster.core.graph.network import connected_components
 from graphrag_dagster.core.resolution.scopes import Mention
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "redocred" / "dev_revised.json"

@@ -22,7 +22,7 @@ from rapidfuzz import process
 from rapidfuzz.fuzz import WRatio
 from redocred import Document, across, documents, halves, mentions, sentences, within
 
-from graphrag_dagster.core.graph.components import connected_components
+from graphrag_dagster.core.graph.network import connected_components
 from graphrag_dagster.core.resolution.pairs.comparing import Comparing
 from graphrag_dagster.core.resolution.resolving import Spelling, resolve
 from graphrag_dagster.core.text.similarity import normalise

@@ -37,9 +37,8 @@ from graphrag_dagster.dbt_like_sql.loader import SqlModel, our_models
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.operations.keeping.publication import code_of_tables
 from graphrag_dagster.orchestration.conditions import FRESH, OUTDATED
-from graphrag_dagster.orchestration.data_versions import data_version
 from graphrag_dagster.orchestration.hooks import HOOKS
-from graphrag_dagster.orchestration.io_manager import stored_at
+from graphrag_dagster.orchestration.io_manager import data_version, stored_at
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.orchestration.resource_keys import IO_MANAGER, resource_key
 from graphrag_dagster.orchestration.retrying import retry_of

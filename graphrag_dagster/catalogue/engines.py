@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from graphrag_dagster.catalogue.tasks import EXTRACTIVE, GLINER_REBEL, LLM, TASKS
 from graphrag_dagster.errors import CatalogueError
@@ -187,3 +187,12 @@ RERANKERS = (
         libraries=("sentence-transformers",),
     ),
 )
+
+
+#: ``supported``: the words say it; ``partly``: they say some of it, or something near it; ``not``: they do
+#: not say it, or say something else.
+Verdict = Literal["supported", "partly", "not"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+#: ``words``: rules; ``nli``: a model for natural language inference on this machine; ``model``: a chat model.
+JudgeName = Literal["words", "nli", "model"]

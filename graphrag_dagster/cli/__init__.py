@@ -8,8 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.cli.stopping import STOPPED, Stop
-from graphrag_dagster.orchestration.heap import share
-from graphrag_dagster.orchestration.leftovers import begin_late
+from graphrag_dagster.orchestration.leftovers import begin_late, share
 
 if TYPE_CHECKING:
     import typer

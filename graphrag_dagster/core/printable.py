@@ -58,3 +58,12 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(inner) for inner in value]
     return value
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "question"), counted(1250, "reply", "replies")
+    ('1 question', '1,250 replies')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         EvidenceAnswerer,
         EvidenceRouter,
     )
-    from graphrag_dagster.core.language.entity_typing import EntityTyper
     from graphrag_dagster.core.language.evaluating import (
         AnswerJudge,
         ClaimDecomposer,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
         ReasonReader,
         TestsetWriter,
     )
-    from graphrag_dagster.core.language.name_judging import NameJudge
+    from graphrag_dagster.core.language.name_judging import EntityTyper, NameJudge
     from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
     from graphrag_dagster.core.language.quality import QualityJudge
     from graphrag_dagster.core.language.tasks import (

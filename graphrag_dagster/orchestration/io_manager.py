@@ -1,16 +1,18 @@
 """Frames between assets: written to and read from the corpus's DuckDB file."""
 
+import hashlib
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import get_origin
 
 import polars as pl
-from dagster import ConfigurableIOManager, InputContext, OutputContext, ResourceDependency
+from dagster import ConfigurableIOManager, DataVersion, InputContext, OutputContext, ResourceDependency
 
 from graphrag_dagster import tables
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import Table
+from graphrag_dagster.tables import VECTOR, Table
 
 
 class WarehouseIOManager(ConfigurableIOManager):
@@ -53,3 +55,31 @@ def stored_at(file: Path) -> dict[str, str]:
 
 def _table_of(context: InputContext | OutputContext) -> Table:
     return tables.table(".".join(context.asset_key.path))
+
+
+_HASHED_ROWS = 500
+
+
+def data_version(table: Table, frame: pl.DataFrame) -> DataVersion:
+    """Hash of a frame's content: the same for the same rows, whatever the order of rows and columns."""
+    vectors = [column.name for column in table.columns if column.type == VECTOR]
+    names = sorted(name for name in frame.columns if name not in vectors)
+    digest = hashlib.sha256(repr(names).encode())
+    if not frame.is_empty():
+        _add_rows(digest, table, frame, names, vectors)
+    return DataVersion(digest.hexdigest()[:32])
+
+
+def _add_rows(
+    digest: "hashlib._Hash", table: Table, frame: pl.DataFrame, names: list[str], vectors: list[str]
+) -> None:
+    content = frame.sort([key for key in table.key if key in frame.columns])
+    # In slices: the lines of a whole table take more memory than the table.
+    for rows in content.select(names).iter_slices(_HASHED_ROWS):
+        lines = io.BytesIO()
+        rows.write_ndjson(lines)
+        digest.update(lines.getbuffer())
+    for vector in vectors:
+        if vector in frame.columns:
+            for rows in content.select(vector).iter_slices(_HASHED_ROWS):
+                digest.update(rows[vector].explode().to_numpy().tobytes())

@@ -37,7 +37,7 @@ def judgements(tables: Tables, run: StageRun) -> Iterator[Made]:
 
     Then the themes of the judge's reasons, and which reasons speak of them (paper §5.1).
     """
-    from graphrag_dagster.core.evaluation.judging_run import judge_answers
+    from graphrag_dagster.core.evaluation.judging import judge_answers
 
     answers, session, settings = tables[ANSWERS], run.session("judgements"), run.settings
     judge = session.task(ANSWER_JUDGE)
@@ -169,7 +169,7 @@ def statistics(tables: Tables, run: StageRun) -> Iterator[Made]:
 
 def report(_tables: Tables, run: StageRun) -> Iterator[Artifact]:
     """Question, method, verdict, figures, examples, cost and caveats on one page that needs nothing else."""
-    from graphrag_dagster.core.evaluation.report.markup import image
+    from graphrag_dagster.core.evaluation.report.tables import image
     from graphrag_dagster.operations.evaluating.evaluation_report import make_report
 
     made = make_report(run.warehouse, run.corpora, run.corpus)

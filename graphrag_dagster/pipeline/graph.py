@@ -15,8 +15,11 @@ from graphrag_dagster.core.graph.merging import (
 )
 from graphrag_dagster.core.language.tasks import MergedDescription
 from graphrag_dagster.engines.session import Session
-from graphrag_dagster.operations.keeping.deciding import begin_replacing
-from graphrag_dagster.operations.keeping.resolutions import earlier_resolution, state_of_resolution
+from graphrag_dagster.operations.keeping.deciding import (
+    begin_replacing,
+    earlier_resolution,
+    state_of_resolution,
+)
 from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.pipeline.shown import counts, histogram
 from graphrag_dagster.pipeline.stage import Made, StageRun, Tables

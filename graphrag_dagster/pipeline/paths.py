@@ -7,8 +7,7 @@ import polars as pl
 
 from graphrag_dagster.catalogue.tasks import PATH_JUDGE
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.paths.beforehand import needs_embedder
-from graphrag_dagster.core.paths.recipes import Recipe
+from graphrag_dagster.core.paths.instances import Recipe, needs_embedder
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.orchestration.versions import code_version
 from graphrag_dagster.pipeline.answers import deciding_models
@@ -32,13 +31,12 @@ def paths(_tables: Tables, run: StageRun) -> Iterator[Made]:
     What is still good from an earlier run is kept.
     """
     # What paths need is much, and few runs measure them.
-    from graphrag_dagster.core.paths.metrics.judged import with_judgements
+    from graphrag_dagster.core.paths.metrics.scoring import with_judgements
     from graphrag_dagster.core.paths.metrics.summary import summarised
-    from graphrag_dagster.operations.paths.feedback import learned_from_log
     from graphrag_dagster.operations.paths.made import Here
     from graphrag_dagster.operations.paths.questions import linked_questions, questions_of
     from graphrag_dagster.operations.paths.running import answer_questions
-    from graphrag_dagster.operations.paths.windows import windows_of
+    from graphrag_dagster.operations.paths.windows import learned_from_log, windows_of
     from graphrag_dagster.resources.paths.making import path_arrays_of, path_store_of
 
     own, folder, corpus = run.settings.paths, run.corpora.folder(run.corpus), run.corpus

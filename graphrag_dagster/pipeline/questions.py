@@ -61,9 +61,8 @@ _NOT_WRITTEN = {"written": False}
 
 def _written(tables: Tables, run: StageRun) -> Iterator[Made]:
     """Personas, their tasks and their questions of the whole corpus, from its description (paper §4.1.2)."""
-    from graphrag_dagster.core.evaluation.questions.describing import described
     from graphrag_dagster.core.evaluation.questions.personas import write_questions
-    from graphrag_dagster.core.evaluation.questions.question_rows import written
+    from graphrag_dagster.core.evaluation.questions.question_rows import described, written
 
     session, own, entities = run.session("written_questions"), run.settings.questions, tables[ENTITIES]
     themes = entities.sort(["degree", "title"], descending=[True, False])["title"].head(_MOST_THEMES)

@@ -13,8 +13,8 @@ from graphrag_dagster.catalogue.registry import stages
 from graphrag_dagster.core.progress import quietly
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.model_calls.memory.replies import User
-from graphrag_dagster.operations.asking.list_filters import ListFilters
-from graphrag_dagster.operations.evaluating.scope import EvaluationScope
+from graphrag_dagster.operations.asking.question_list import ListFilters
+from graphrag_dagster.operations.evaluating.questions import EvaluationScope
 from graphrag_dagster.resources.clustering import ClusteringStart
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.language import Language

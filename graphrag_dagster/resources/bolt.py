@@ -4,6 +4,7 @@ The driver has no time limit of its own for a server that falls silent, so each 
 cancelled closes its connection.
 """
 
+import os
 import time
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, suppress
@@ -17,6 +18,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from graphrag_dagster.core.search.context.queries import QueryError
 from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, GraphragError
+from graphrag_dagster.settings.graphs import ServerSettings
 
 if TYPE_CHECKING:
     from neo4j import AsyncDriver, AsyncSession, Record
@@ -246,3 +248,13 @@ def _plain(value: Any) -> Any:
         case dict():
             return {str(name): _plain(one) for name, one in value.items()}
     return str(value)
+
+
+def server_of(settings: ServerSettings) -> BoltServer:
+    """Return the graph server that the settings name, with the credentials of the environment."""
+    return BoltServer(
+        settings.uri or "",
+        settings.database,
+        os.environ.get(settings.user_variable) or None,
+        os.environ.get(settings.password_variable) or None,
+    )

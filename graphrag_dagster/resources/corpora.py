@@ -10,8 +10,7 @@ from pydantic import Field
 
 from graphrag_dagster.core.corpus.documents import CorpusContents, read_files
 from graphrag_dagster.core.files.columns import ColumnNames
-from graphrag_dagster.core.files.discovery import FoundFile, discover
-from graphrag_dagster.core.files.hashing import hash_files
+from graphrag_dagster.core.files.discovery import FoundFile, discover, hash_files
 from graphrag_dagster.core.resource import Resource
 from graphrag_dagster.errors import CorpusError, GraphragError
 from graphrag_dagster.resources.corpus_names import check_name, is_allowed, made_of

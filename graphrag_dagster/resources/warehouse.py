@@ -15,8 +15,7 @@ from graphrag_dagster.core.resource import Resource
 from graphrag_dagster.errors import DamagedError, HeldError, WarehouseError
 from graphrag_dagster.resources.corpus_names import check_name
 from graphrag_dagster.resources.duckdb_files import migrations
-from graphrag_dagster.resources.duckdb_files.damage import damage_told
-from graphrag_dagster.resources.duckdb_files.duckdb_messages import holder_of, is_busy
+from graphrag_dagster.resources.duckdb_files.duckdb_messages import damage_told, holder_of, is_busy
 from graphrag_dagster.resources.duckdb_files.frames import first_row, frame_of
 from graphrag_dagster.resources.duckdb_files.opening import (
     attach,

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from graphrag_dagster.catalogue.engines import CROSS_ENCODER, LEXICAL
+from graphrag_dagster.catalogue.engines import CROSS_ENCODER, LEXICAL, JudgeName
 from graphrag_dagster.catalogue.registry import (
     embedders,
     engines,
@@ -28,12 +28,10 @@ from graphrag_dagster.catalogue.registry import (
     ways,
 )
 from graphrag_dagster.catalogue.stages import KINDS
-from graphrag_dagster.catalogue.support import JudgeName
 from graphrag_dagster.catalogue.tasks import Task
 from graphrag_dagster.catalogue.ways import AUTO, BASELINE, GRAPH, WAYS, Way, deciding, listed
-from graphrag_dagster.core.files.discovery import DECISIONS_FILE, SETTINGS_FILE
-from graphrag_dagster.core.files.globs import below
-from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
+from graphrag_dagster.core.files.discovery import DECISIONS_FILE, SETTINGS_FILE, below
+from graphrag_dagster.core.files.records import DEFAULT_LIMITS, FileLimits
 from graphrag_dagster.core.graph.leiden import LeidenOptions
 from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.core.language.exemplars import (

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from graphrag_dagster.core.coterag.indexing.communities import LEAST_MEMBERS
 from graphrag_dagster.core.coterag.indexing.descriptions import MOST_TOKENS
-from graphrag_dagster.core.coterag.indexing.stores import KEPT_COMPONENT
+from graphrag_dagster.core.coterag.indexing.triples import KEPT_COMPONENT
 from graphrag_dagster.core.coterag.options import (
     PAPER,
     AnswerOptions,

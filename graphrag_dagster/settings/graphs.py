@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from graphrag_dagster.core.corpus.graphs.columns import GraphColumns
-from graphrag_dagster.core.files.globs import first_match
+from graphrag_dagster.core.files.discovery import first_match
 from graphrag_dagster.core.search.context.queries import MOST_ROWS
 from graphrag_dagster.settings.credentials import CREDENTIAL, VariableName, looks_like_a_key
 from graphrag_dagster.settings.section import PositiveInt, Section

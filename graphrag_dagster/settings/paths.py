@@ -6,8 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
 
-from graphrag_dagster.core.paths.beforehand import needs_beforehand
-from graphrag_dagster.core.paths.instances import INSTANCES, LEX, instance
+from graphrag_dagster.core.paths.instances import DEFAULT, INSTANCES, LEX, Recipe, instance, needs_beforehand
 from graphrag_dagster.core.paths.options import (
     REFUSED,
     BaseExtraction,
@@ -23,7 +22,6 @@ from graphrag_dagster.core.paths.options import (
     Switches,
     TieRule,
 )
-from graphrag_dagster.core.paths.recipes import DEFAULT, Recipe
 from graphrag_dagster.core.paths.store import Direction
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.settings.path_parts import PathRecallSettings, PathSwitches, PrefilterSettings

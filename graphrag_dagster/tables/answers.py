@@ -1,6 +1,6 @@
 """The tables of answers."""
 
-from graphrag_dagster.catalogue.support import VERDICTS
+from graphrag_dagster.catalogue.engines import VERDICTS
 from graphrag_dagster.tables.declaration import ENGINE, Table, column, repaired
 
 #: What may be shown to an answerer; a summary and a triple are those of CoTeRAG-S, an own context is what a

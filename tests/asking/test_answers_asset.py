@@ -9,7 +9,7 @@ from graphrag_dagster import Filters, tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import QuestionError, SettingsError
-from graphrag_dagster.operations.asking.list_filters import ListFilters
+from graphrag_dagster.operations.asking.question_list import ListFilters
 from graphrag_dagster.operations.evaluating.questions import questions_of
 from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.resources.integrity import violations

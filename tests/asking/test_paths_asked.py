@@ -9,7 +9,7 @@ import pytest
 
 from graphrag_dagster import Filters, Index
 from graphrag_dagster.core.paths.instances import instance
-from graphrag_dagster.core.search.methods.paths.ranking import units_stating
+from graphrag_dagster.core.search.methods.paths.answering import units_stating
 from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.pipeline.answers import options_hash

@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from graphrag_dagster.automation import corpora_sensor
-from graphrag_dagster.automation.watch import GONE_TICKS, Memory
+from graphrag_dagster.automation.folders import GONE_TICKS, Memory
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.operations.keeping.watching import cheap_fingerprint, content_fingerprint
 from graphrag_dagster.orchestration.hooks import PARTITION_TAG

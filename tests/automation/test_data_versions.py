@@ -13,7 +13,7 @@ from graphrag_dagster.assets.building import assets_of
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.composition import compose
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.orchestration.data_versions import data_version
+from graphrag_dagster.orchestration.io_manager import data_version
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.pipeline.stage import Made, Stage, StageRun, Tables
 

@@ -17,10 +17,9 @@ from graphrag_dagster.core.changes import (
     compare_values,
     flattened,
 )
-from graphrag_dagster.core.files.discovery import discover
-from graphrag_dagster.core.files.hashing import hash_files
-from graphrag_dagster.core.files.limits import FileLimits
-from graphrag_dagster.operations.keeping.affected import (
+from graphrag_dagster.core.files.discovery import discover, hash_files
+from graphrag_dagster.core.files.records import FileLimits
+from graphrag_dagster.operations.keeping.changes import (
     following,
     stages_of_prompts,
     stages_of_settings,

@@ -12,7 +12,7 @@ import pytest
 from graphrag_dagster import tables
 from graphrag_dagster.core.corpus.documents import CorpusContents, require_documents
 from graphrag_dagster.core.files.columns import ColumnNames
-from graphrag_dagster.core.files.limits import FileLimits
+from graphrag_dagster.core.files.records import FileLimits
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.settings import load_settings

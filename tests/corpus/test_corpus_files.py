@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.files.discovery import FoundFile, discover, shown
-from graphrag_dagster.core.files.globs import matches
+from graphrag_dagster.core.files.discovery import FoundFile, discover, matches, shown
 from graphrag_dagster.errors import CorpusError
 
 

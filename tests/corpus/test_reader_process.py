@@ -7,8 +7,7 @@ import pytest
 
 from graphrag_dagster.core.corpus.reader_process import ReaderProcess, _crashed, reader_process
 from graphrag_dagster.core.corpus.reading import Declined, FileContents
-from graphrag_dagster.core.files.limits import FileLimits
-from graphrag_dagster.core.files.records import Source
+from graphrag_dagster.core.files.records import FileLimits, Source
 from graphrag_dagster.errors import CorpusError
 from support.files import docx
 from support.reading import read_corpus

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, Supported, answered
 from graphrag_dagster.core.coterag.options import AnswerOptions, FallbackOptions
-from graphrag_dagster.core.evaluation.quality.quality_formulas import (
+from graphrag_dagster.core.evaluation.quality.quality_items import (
     contextual_precision,
     contextual_recall,
     faithfulness,

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from graphrag_dagster.core.coterag.community_terms import community_terms
 from graphrag_dagster.core.coterag.indexing.communities import communities_at, leiden_communities
 from graphrag_dagster.core.coterag.indexing.descriptions import descriptions
-from graphrag_dagster.core.coterag.indexing.stores import stores
 from graphrag_dagster.core.coterag.indexing.summary_requests import summary_requests
-from graphrag_dagster.core.coterag.indexing.triples import entity_chunks, triple_graph
+from graphrag_dagster.core.coterag.indexing.triples import entity_chunks, stores, triple_graph
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.errors import GraphragError
 from support.coterag_graphs import chain, entity_rows, graph_of, triple_rows

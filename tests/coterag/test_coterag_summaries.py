@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.coterag.community_terms import community_terms
 from graphrag_dagster.core.coterag.indexing.communities import leiden_communities
-from graphrag_dagster.core.coterag.indexing.stores import stores
 from graphrag_dagster.core.coterag.indexing.summary_requests import summary_requests
-from graphrag_dagster.core.coterag.indexing.triples import TripleGraph, triple_graph
+from graphrag_dagster.core.coterag.indexing.triples import TripleGraph, stores, triple_graph
 from graphrag_dagster.core.language.coterag import (
     SourceSentence,
     SummaryEntity,

@@ -8,9 +8,8 @@ from graphrag_dagster.core.coterag.community_terms import community_terms
 from graphrag_dagster.core.coterag.indexing.calibration import background, calibrated, pseudo_questions
 from graphrag_dagster.core.coterag.indexing.communities import leiden_communities
 from graphrag_dagster.core.coterag.indexing.descriptions import descriptions
-from graphrag_dagster.core.coterag.indexing.stores import stores
 from graphrag_dagster.core.coterag.indexing.summary_requests import summary_requests
-from graphrag_dagster.core.coterag.indexing.triples import entity_chunks, triple_graph
+from graphrag_dagster.core.coterag.indexing.triples import entity_chunks, stores, triple_graph
 from graphrag_dagster.core.coterag.options import AnswerOptions
 from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
 from graphrag_dagster.core.coterag.vectors import Vectors

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.resolution.checks import check_entities, check_names, check_people
+from graphrag_dagster.core.resolution.applying import check_entities, check_names, check_people
 from graphrag_dagster.core.resolution.frames import ResolutionFrames, resolve_corpus, unresolved
 from graphrag_dagster.core.resolution.people import Decisions, Word
 from graphrag_dagster.core.resolution.telling import decisions_on, entities_of, open_questions

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.core.search.reranking.cross_encoder import CrossEncoderReranker
+from graphrag_dagster.core.search.reranking.cross_encoder import CrossEncoderReranker, windows
 from graphrag_dagster.core.search.reranking.reordering import Sought
-from graphrag_dagster.core.search.reranking.windows import windows
 from graphrag_dagster.errors import EngineError
 from support.commands import Run
 from support.cross_encoders import WORDS, saved_model

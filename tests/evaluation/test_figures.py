@@ -16,9 +16,8 @@ from graphrag_dagster.core.evaluation.figures.graph import community_maps, paren
 from graphrag_dagster.core.evaluation.figures.labels import _shared, place_labels, spread
 from graphrag_dagster.core.evaluation.figures.measures import measure_bars
 from graphrag_dagster.core.evaluation.figures.scatter import ticks
-from graphrag_dagster.core.evaluation.figures.win_rates import win_rate_maps
-from graphrag_dagster.core.evaluation.figures.windows import window_bars
-from graphrag_dagster.core.evaluation.inference.winners import overall_winners
+from graphrag_dagster.core.evaluation.figures.win_rates import win_rate_maps, window_bars
+from graphrag_dagster.core.evaluation.inference.verdict import overall_winners
 
 CONDITIONS = ["C0", "C1", "TS", "SS"]
 SVG = "{http://www.w3.org/2000/svg}"

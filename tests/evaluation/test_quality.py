@@ -15,7 +15,7 @@ from graphrag_dagster.core.evaluation.quality.metrics import (
     lexical_measures,
     measure,
 )
-from graphrag_dagster.core.evaluation.quality.quality_formulas import (
+from graphrag_dagster.core.evaluation.quality.quality_items import (
     answer_relevancy,
     contextual_precision,
     contextual_recall,

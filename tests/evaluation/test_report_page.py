@@ -23,8 +23,8 @@ from graphrag_dagster.core.evaluation.inference.verdict import headline, verdict
 from graphrag_dagster.core.evaluation.judging import comparisons as planned
 from graphrag_dagster.core.evaluation.judging import position_bias
 from graphrag_dagster.core.evaluation.report.content import ReportData
-from graphrag_dagster.core.evaluation.report.markup import clean, image, rendered
 from graphrag_dagster.core.evaluation.report.page import render
+from graphrag_dagster.core.evaluation.report.tables import clean, image, rendered
 from graphrag_dagster.core.language.evaluating import CRITERIA
 from graphrag_dagster.tables import ALL_TABLES
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.evaluation.report.markup import clean
+from graphrag_dagster.core.evaluation.report.tables import clean
 from graphrag_dagster.resources.integrity import violations
 from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.resources.warehouse import Warehouse

@@ -7,8 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from graphrag_dagster.service.explorer import PAGE
-from graphrag_dagster.service.explorer.bundle import BundleError, bundle, modules_of
-from graphrag_dagster.service.explorer.page import page_parts
+from graphrag_dagster.service.explorer.page import BundleError, bundle, modules_of, page_parts
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app
 

@@ -9,8 +9,8 @@ import pytest
 from made import Rows, publish_rows
 
 from graphrag_dagster import tables
+from graphrag_dagster.operations.exploring.document_text import folded, place_of
 from graphrag_dagster.operations.exploring.explorer import Explorer
-from graphrag_dagster.operations.exploring.folding import folded, place_of
 from graphrag_dagster.operations.exploring.table_pages import Order
 from support.homes import enter_home
 

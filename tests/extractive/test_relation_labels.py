@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
-from graphrag_dagster.core.language.extractive.parsing.lemmas import Lemmas
+from graphrag_dagster.core.language.extractive.parsing.pipeline import Lemmas
 from graphrag_dagster.core.language.tasks import TextUnit
 from graphrag_dagster.core.text.relations import CO_OCCURS, RELATED_TO, relation_label
 

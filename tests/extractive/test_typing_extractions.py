@@ -12,8 +12,7 @@ from graphrag_dagster.core.extraction.reuse import extract_new
 from graphrag_dagster.core.extraction.typing import typed, untyped
 from graphrag_dagster.core.language.llm.entity_typing import LlmEntityTyper
 from graphrag_dagster.core.language.neural.graph_extractor import assembled
-from graphrag_dagster.core.language.neural.linearised import parse
-from graphrag_dagster.core.language.neural.mentions import Mention, by_name
+from graphrag_dagster.core.language.neural.linearised import Mention, by_name, parse
 from graphrag_dagster.core.language.tasks import TextUnit
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.errors import SettingsError

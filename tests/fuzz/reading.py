@@ -11,13 +11,13 @@ import polars as pl
 from graphrag_dagster import tables
 from graphrag_dagster.core.corpus.documents import CorpusContents
 from graphrag_dagster.core.corpus.text_units import check_units, cut
-from graphrag_dagster.core.files.limits import FileLimits
+from graphrag_dagster.core.files.records import FileLimits
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
 from graphrag_dagster.core.language.extractive.parsing.pipeline import load_pipeline
 from graphrag_dagster.core.language.tasks import TextUnit
 from graphrag_dagster.core.text.tokens import get_tokenizer
-from graphrag_dagster.orchestration.data_versions import data_version
+from graphrag_dagster.orchestration.io_manager import data_version
 from graphrag_dagster.resources.warehouse import Warehouse
 from support.reading import read_corpus
 

@@ -12,9 +12,8 @@ from scipy.spatial import cKDTree
 
 from graphrag_dagster import tables
 from graphrag_dagster.core.graph.clustering import cluster
-from graphrag_dagster.core.graph.layout.apart import _near, moved_apart, told_apart
 from graphrag_dagster.core.graph.layout.arranging import Layout, arrange, previous_layout
-from graphrag_dagster.core.graph.layout.bodies import bodies_of
+from graphrag_dagster.core.graph.layout.bodies import _near, bodies_of, moved_apart, told_apart
 from graphrag_dagster.core.graph.layout.cold import from_nothing
 from graphrag_dagster.core.graph.layout.settling import Repulsion
 from graphrag_dagster.core.ids import stable_id

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster import tables
-from graphrag_dagster.core.graph.components import connected_components
 from graphrag_dagster.core.graph.leiden import Hierarchy, hierarchical_communities
 from graphrag_dagster.core.graph.levels import check_partition, levels
+from graphrag_dagster.core.graph.network import connected_components
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import GraphragError
 

@@ -6,7 +6,7 @@ import pytest
 
 from graphrag_dagster import Index, tables
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.files.globs import below, matches
+from graphrag_dagster.core.files.discovery import below, matches
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.errors import CorpusError

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.output.accounted import print_accounted
+from graphrag_dagster.cli.output.unread import print_accounted
 from graphrag_dagster.errors import CorpusError, WarehouseError
 from graphrag_dagster.operations.importing.taking_in import take_in
 from graphrag_dagster.resources.corpora import CorpusStore

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.core.language.tasks import Quote
 from graphrag_dagster.core.search.context.context_units import told_in_words
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.passage_vectors import PassageVectors
+from graphrag_dagster.core.search.finding import PassageVectors
 from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.tables import (

@@ -10,7 +10,7 @@ from graphrag_dagster import prompts
 from graphrag_dagster.core.language.evaluating import BLANK, Checked, GivenAnswer
 from graphrag_dagster.core.language.llm.evaluation.judging import LlmPathJudge
 from graphrag_dagster.core.language.tasks import Usage
-from graphrag_dagster.core.paths.metrics.judged import with_judgements
+from graphrag_dagster.core.paths.metrics.scoring import with_judgements
 from support.conversations import section
 from support.endpoint import Scripted, ScriptedEndpoint
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster import prompts
-from graphrag_dagster.core.language.entity_typing import Typing, Untyped
 from graphrag_dagster.core.language.llm.entity_typing import (
     MOST_CHARACTERS,
     MOST_NAMES,
     LlmEntityTyper,
     typed_at_once,
 )
+from graphrag_dagster.core.language.name_judging import Typing, Untyped
 from graphrag_dagster.core.language.tasks import TextUnit
 from graphrag_dagster.errors import EndpointError
 from support.conversations import section

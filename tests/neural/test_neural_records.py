@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.neural.graph_extractor import assembled
 from graphrag_dagster.core.language.neural.labels import SCIENTIFIC, label_by_name
-from graphrag_dagster.core.language.neural.linearised import parse
-from graphrag_dagster.core.language.neural.mentions import Mention, by_name, joined
+from graphrag_dagster.core.language.neural.linearised import Mention, by_name, joined, parse
 from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
 from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.core.text.spans import Span

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from graphrag_dagster.core.language.hidden_states import HiddenStateEmbedder
+from graphrag_dagster.core.paths.found import PathQuery
 from graphrag_dagster.core.paths.options import PathOptions, Switches
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.retrieval.making import retriever_of
 from graphrag_dagster.core.paths.scoring.making import scorer_of
 from graphrag_dagster.core.paths.subgraph import Subgraph

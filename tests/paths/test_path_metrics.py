@@ -9,15 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.path_selection import GraphAnswer
-from graphrag_dagster.core.paths.found import Paths
-from graphrag_dagster.core.paths.metrics.answers import answer_scores, items
-from graphrag_dagster.core.paths.metrics.normalising import Answers, NormalisedLabels, normalised
-from graphrag_dagster.core.paths.metrics.paths import CUTS, path_scores
-from graphrag_dagster.core.paths.metrics.scoring import COUNTS, GOLD_MEASURES, question_scores
+from graphrag_dagster.core.paths.found import Outcome, PathQuery, Paths
+from graphrag_dagster.core.paths.metrics.answers import (
+    Answers,
+    NormalisedLabels,
+    answer_scores,
+    items,
+    normalised,
+)
+from graphrag_dagster.core.paths.metrics.scoring import (
+    COUNTS,
+    CUTS,
+    GOLD_MEASURES,
+    path_scores,
+    question_scores,
+)
 from graphrag_dagster.core.paths.metrics.subgraphs import subgraph_scores
 from graphrag_dagster.core.paths.metrics.summary import summarised
-from graphrag_dagster.core.paths.outcome import Outcome
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.tables import PATH_SCORES, PATH_SUMMARY
 from support.path_graphs import graph_of, node

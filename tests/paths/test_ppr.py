@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from graphrag_dagster.core.paths.found import PathQuery
 from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.store import Followed, PathStore
 from graphrag_dagster.core.paths.subgraphs.adjacency import adjacency_of
 from graphrag_dagster.core.paths.subgraphs.making import extractor_of

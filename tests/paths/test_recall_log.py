@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.operations.paths.feedback import learned_from_log
+from graphrag_dagster.operations.paths.windows import learned_from_log
 from graphrag_dagster.settings.path_parts import PathRecallSettings
 
 LOG = "answered/log.csv"

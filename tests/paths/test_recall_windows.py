@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.paths.metrics.normalising import Answers, NormalisedLabels
-from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.found import PathQuery
+from graphrag_dagster.core.paths.metrics.answers import Answers, NormalisedLabels
 from graphrag_dagster.core.paths.recall.feedback import learned_threshold, learned_thresholds
 from graphrag_dagster.core.paths.recall.question_classes import (
     CLASSES,
@@ -20,8 +20,14 @@ from graphrag_dagster.core.paths.recall.question_classes import (
     is_complex,
     quartiles,
 )
-from graphrag_dagster.core.paths.recall.thresholds import Application, Threshold, threshold_of
-from graphrag_dagster.core.paths.recall.windows import chosen_windows, measured_windows, window_for
+from graphrag_dagster.core.paths.recall.windows import (
+    Application,
+    Threshold,
+    chosen_windows,
+    measured_windows,
+    threshold_of,
+    window_for,
+)
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.paths.subgraphs.port import Extracted

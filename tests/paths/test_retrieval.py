@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.paths.found import NONE, Paths
+from graphrag_dagster.core.paths.found import NONE, PathQuery, Paths
 from graphrag_dagster.core.paths.options import PathOptions, Switches, TieRule
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.retrieval.making import retriever_of
 from graphrag_dagster.core.paths.retrieval.port import Retrieved
 from graphrag_dagster.core.paths.scoring.making import scorer_of

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.paths.options import ScorerName
 from graphrag_dagster.core.paths.scoring.bm25 import EPSILON, K1, B, Bm25Scorer
-from graphrag_dagster.core.paths.scoring.embedded import EmbeddedScorer
-from graphrag_dagster.core.paths.scoring.making import scorer_of
+from graphrag_dagster.core.paths.scoring.making import EmbeddedScorer, scorer_of
 from graphrag_dagster.core.paths.scoring.static import StaticScorer
 from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.text.embedder import CorpusEmbedder, Prefixes

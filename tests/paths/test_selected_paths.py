@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from graphrag_dagster.core.paths.found import PathQuery
 from graphrag_dagster.core.paths.options import PathOptions, Switches
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.retrieval.making import retriever_of
 from graphrag_dagster.core.paths.retrieval.port import Retrieved
 from graphrag_dagster.core.paths.store import PathStore

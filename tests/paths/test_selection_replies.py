@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.llm.paths.fitting import fitting
+from graphrag_dagster.core.language.llm.paths.asking import fitting
 from graphrag_dagster.core.language.llm.paths.selector import says_none, selected
 from graphrag_dagster.core.text.tokens import get_tokenizer
 

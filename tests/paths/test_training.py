@@ -13,15 +13,21 @@ from graphrag_dagster import prompts
 from graphrag_dagster.core.language.embedders import StaticEmbedder
 from graphrag_dagster.core.language.llm.paths.asking import SelectionPrompts, shown_lines
 from graphrag_dagster.core.language.llm.paths.selector import selected
+from graphrag_dagster.core.paths.found import PathQuery
 from graphrag_dagster.core.paths.hops import LearntHops, ToldHops, WordyHops, told_apart
+from graphrag_dagster.core.paths.instances import Recipe
 from graphrag_dagster.core.paths.options import PathOptions, Switches
-from graphrag_dagster.core.paths.query import PathQuery
-from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.paths.training.pairs import GoldPath, GoldPaths, leads_to, split
-from graphrag_dagster.core.paths.training.selector_file import Example, training_lines
+from graphrag_dagster.core.paths.training.pairs import (
+    Example,
+    GoldPath,
+    GoldPaths,
+    leads_to,
+    split,
+    training_lines,
+)
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.operations.paths.hops import hops_told
+from graphrag_dagster.operations.paths.running import hops_told
 from support.path_graphs import graph_of, node
 from support.verbalising import texts_of
 

@@ -15,8 +15,7 @@ from graphrag_dagster.catalogue.registry import stages
 from graphrag_dagster.composition import compose
 from graphrag_dagster.core.changes import Change
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.operations.keeping.affected import following, stages_of_settings
-from graphrag_dagster.operations.keeping.changes import status_of
+from graphrag_dagster.operations.keeping.changes import following, stages_of_settings, status_of
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.pipeline.stage import Made, Stage, StageRun, Tables
 from graphrag_dagster.resources.warehouse import Warehouse

@@ -3,7 +3,7 @@
 import pytest
 
 from graphrag_dagster.core.search.context.queries import Query, QueryError
-from graphrag_dagster.core.search.methods.sql.writing import READABLE
+from graphrag_dagster.core.search.methods.sql.answering import READABLE
 from graphrag_dagster.operations.querying.snapshot_queries import SnapshotQueries
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import ALL_TABLES

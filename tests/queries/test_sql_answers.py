@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.queries import MOST_ROWS
-from graphrag_dagster.core.search.methods.sql.answering import sql
+from graphrag_dagster.core.search.methods.sql.answering import sql, suggestions
 from graphrag_dagster.core.search.methods.sql.recognising import fits
 from graphrag_dagster.core.search.methods.sql.scope import Scope
-from graphrag_dagster.core.search.methods.sql.suggesting import suggestions
 from graphrag_dagster.core.search.methods.sql.templates import TEMPLATES
 from graphrag_dagster.core.text.evidence import Row, Words
 from graphrag_dagster.errors import QuestionError

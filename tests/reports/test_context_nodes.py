@@ -14,10 +14,10 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.extractive.report_writer import OUTSIDE, ExtractiveReportWriter
 from graphrag_dagster.core.language.tasks import ReportWriter
 from graphrag_dagster.core.reports.build import ReportFrames, build_reports
+from graphrag_dagster.core.reports.context import CONTEXT_NODES, CONTEXT_RELATIONSHIPS
 from graphrag_dagster.core.reports.context_nodes import ContextNodes, attached_nodes
 from graphrag_dagster.core.reports.elements import index_elements
 from graphrag_dagster.core.reports.packing import Packer
-from graphrag_dagster.core.reports.rows import CONTEXT_NODES, CONTEXT_RELATIONSHIPS
 
 PAIRS = ["ab", "ac", "bc", "cx", "xy", "yz", "az"]
 TREE: dict[str, tuple[str | None, str]] = {"p": (None, "abc"), "q": (None, "xyz")}

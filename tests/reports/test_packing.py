@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from report_graphs import Counted, Graph, build_graph, marks_of, rows_of, words_of
 
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.reports.context import ChildReport, PackedContext
+from graphrag_dagster.core.reports.context import ChildReport, PackedContext, cell
 from graphrag_dagster.core.reports.elements import index_elements
 from graphrag_dagster.core.reports.packing import Packer
-from graphrag_dagster.core.reports.rows import cell
 from graphrag_dagster.core.text.tokens import get_tokenizer
 
 

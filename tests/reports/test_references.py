@@ -4,13 +4,14 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.core.language.tasks import Quote
 from graphrag_dagster.core.reports.citations import (
+    Reference,
+    References,
     citation_mark,
     parse_citations,
     rewrite_citations,
     without_citations,
 )
 from graphrag_dagster.core.reports.context import PackedContext
-from graphrag_dagster.core.reports.references import Reference, References
 from graphrag_dagster.core.text.citations import Citation
 from graphrag_dagster.core.text.spans import Span
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_dagster.core.search.reranking.cross_encoder import windows
 from graphrag_dagster.core.search.reranking.reordering import (
     LexicalReranker,
     Moved,
@@ -13,7 +14,6 @@ from graphrag_dagster.core.search.reranking.reordering import (
     Sought,
     reordered,
 )
-from graphrag_dagster.core.search.reranking.windows import windows
 from graphrag_dagster.errors import EngineError
 
 SOUGHT = Sought("Who?")

@@ -15,8 +15,7 @@ from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswe
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.combined_units import CombinedUnits
 from graphrag_dagster.core.search.context.local_rows import LocalContext, LocalUnits, quoted
-from graphrag_dagster.core.search.methods.drift import drift_search
-from graphrag_dagster.core.search.methods.follow_ups import OpenQuestions, normal
+from graphrag_dagster.core.search.methods.drift import OpenQuestions, drift_search, normal
 from graphrag_dagster.core.search.question import REFUSAL
 from graphrag_dagster.core.text.citations import ContextKind, parse_citations
 from graphrag_dagster.core.text.spans import Span

@@ -17,8 +17,7 @@ from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.methods.graph.answering import graph
-from graphrag_dagster.core.search.methods.graph.routing import by_rule
+from graphrag_dagster.core.search.methods.graph.answering import by_rule, graph
 from graphrag_dagster.core.search.methods.graph.smoothing import Smoothed, likeness
 from graphrag_dagster.core.search.question import Search
 from graphrag_dagster.core.search.retrieval.lists import WeightedLists

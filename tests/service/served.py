@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.catalogue.ways import WAYS
 from graphrag_dagster.core.cypher.asking import GraphAnswer
 from graphrag_dagster.core.cypher.guard import guarded
-from graphrag_dagster.core.cypher.port import Ran
-from graphrag_dagster.core.cypher.rows import GraphRows
+from graphrag_dagster.core.cypher.port import GraphRows, Ran
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.search.context.answer import Answer, Source

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from graphrag_dagster.core.corpus.documents import CorpusContents, read_files
 from graphrag_dagster.core.files.columns import ColumnNames
 from graphrag_dagster.core.files.discovery import discover
-from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
+from graphrag_dagster.core.files.records import DEFAULT_LIMITS, FileLimits
 
 
 def read_corpus(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.reports.rows import Sections, row
+from graphrag_dagster.core.reports.context import Sections, row
 from graphrag_dagster.operations.asking.lineage import impact, why
 from graphrag_dagster.resources.duckdb_files.earlier_contexts import parse_context
 from graphrag_dagster.resources.published import published

@@ -10,7 +10,7 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster import tables
 from graphrag_dagster.cli.output.console import OUT, number, print_json
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.model_calls.memory.database import database_at
 from graphrag_dagster.model_calls.memory.upkeep import Upkeep

@@ -6,7 +6,7 @@ from typing import Literal
 from rich.markup import escape
 
 from graphrag_dagster.cli.output.console import OUT, print_json
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.operations.deciding.decisions import Concerned, Decided, merge, split, undo
 from graphrag_dagster.operations.deciding.said import Said, applied_words, decisions
 from graphrag_dagster.resources.corpora import CorpusStore

@@ -23,7 +23,7 @@ from graphrag_dagster.core.graph.context.metrics.summary import IN_SHORT, in_the
 from graphrag_dagster.core.graph.context.study import AS_SET
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.evaluating.evaluation_report import report_folder
-from graphrag_dagster.operations.evaluating.scope import EvaluationScope
+from graphrag_dagster.operations.evaluating.questions import EvaluationScope
 from graphrag_dagster.operations.planning.evaluation_plan import plan_evaluation_of
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse

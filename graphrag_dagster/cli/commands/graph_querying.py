@@ -12,8 +12,7 @@ from rich.markup import escape
 from graphrag_dagster.cli.commands.querying import print_rows, write_csv
 from graphrag_dagster.cli.output.console import OUT, print_json
 from graphrag_dagster.core.cypher.asking import GraphAnswer
-from graphrag_dagster.core.cypher.port import Ran
-from graphrag_dagster.core.cypher.rows import GraphRows
+from graphrag_dagster.core.cypher.port import GraphRows, Ran
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.operations.asking.index import Index
 from graphrag_dagster.operations.querying.graph_queries import CorpusGraph

@@ -10,22 +10,21 @@ import polars as pl
 from rich.markup import escape
 
 from graphrag_dagster.cli.commands.showing import figures_table, print_unreadable
-from graphrag_dagster.cli.output.accounted import print_accounted
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
 from graphrag_dagster.cli.output.mending import INDEXED, repaired_line, repaired_rows
+from graphrag_dagster.cli.output.progress import watching
 from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget, Ran
 from graphrag_dagster.cli.output.spending import shortfall, usage_rows, usage_table
-from graphrag_dagster.cli.output.unread import name_unread, unread_rows
-from graphrag_dagster.cli.output.watching import watching
+from graphrag_dagster.cli.output.unread import name_unread, print_accounted, unread_rows
 from graphrag_dagster.core.changes import PLACE, DocumentChanges, compare_documents
 from graphrag_dagster.core.corpus.unread import not_read
 from graphrag_dagster.core.extraction.ledger import unreadable_units
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.errors import CorpusError, WarehouseError
 from graphrag_dagster.operations.keeping.changes import status_of
+from graphrag_dagster.operations.keeping.deletion import withdraw
 from graphrag_dagster.operations.keeping.removals import check_removals
 from graphrag_dagster.operations.keeping.residue import gone_documents, note_file
-from graphrag_dagster.operations.keeping.withdrawing import withdraw
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.corpus_names import is_allowed
 from graphrag_dagster.resources.duckdb_files.opening import staying_open

@@ -9,9 +9,8 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.commands.showing import print_unused
 from graphrag_dagster.cli.output.console import OUT, print_json
-from graphrag_dagster.core.printable import shortened
+from graphrag_dagster.core.printable import counted, shortened
 from graphrag_dagster.core.resolution.telling import OpenQuestion
-from graphrag_dagster.core.wording import counted
 from graphrag_dagster.operations.deciding.entities import EntityNames, Questions, entities, entity, questions
 from graphrag_dagster.resources.warehouse import Warehouse
 

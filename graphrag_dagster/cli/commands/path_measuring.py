@@ -11,8 +11,8 @@ from graphrag_dagster.cli.output.console import OUT, number, print_json
 from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget
 from graphrag_dagster.cli.output.running import run_watched
 from graphrag_dagster.cli.output.spending import usage_rows, usage_table
+from graphrag_dagster.core.paths.found import MODULES
 from graphrag_dagster.core.paths.metrics.summary import ALL_HOPS, in_the_papers_order
-from graphrag_dagster.core.paths.outcome import MODULES
 from graphrag_dagster.operations.paths.questions import require_questions
 from graphrag_dagster.operations.planning.paths_plan import plan_paths_of
 from graphrag_dagster.resources.corpora import CorpusStore

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.operations.keeping.deletion import delete_made, made_of
 from graphrag_dagster.orchestration.dagster_history import forget_partition, purge_history, runs_of

@@ -9,13 +9,12 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster import tables
-from graphrag_dagster.cli.output.accounted import print_accounted
 from graphrag_dagster.cli.output.console import OUT, markdown, number, print_json
-from graphrag_dagster.cli.output.unread import name_unread, print_files, unread_rows
+from graphrag_dagster.cli.output.unread import name_unread, print_accounted, print_files, unread_rows
 from graphrag_dagster.core.extraction.ledger import unreadable_units
-from graphrag_dagster.core.search.context.levels import level_of
+from graphrag_dagster.core.printable import counted
+from graphrag_dagster.core.search.filters import level_of
 from graphrag_dagster.core.system_errors import told_of
-from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.published import published, reading

@@ -6,9 +6,9 @@ from rich.markup import escape
 
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
 from graphrag_dagster.cli.output.progress import progress_on
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.progress import listening
-from graphrag_dagster.core.search.context.levels import level_of
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.search.filters import level_of
 from graphrag_dagster.operations.writing_back.writing import WrittenBack, take_away, write_back
 
 

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -22,7 +23,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from graphrag_dagster.core.progress import Listener
+from graphrag_dagster.cli.output.console import ERR
+from graphrag_dagster.core.progress import Listener, listening
 from graphrag_dagster.core.waiting import calls_now
 
 #: Seconds after which it is told what is waited for, and between two lines; or this share of the time so far.
@@ -236,3 +238,10 @@ def span(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+@contextmanager
+def watching() -> Iterator[None]:
+    """Show on standard error how far the stages of the block are."""
+    with progress_on(ERR) as shown, listening(shown):
+        yield

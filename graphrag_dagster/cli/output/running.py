@@ -4,13 +4,18 @@ import time
 import uuid
 from collections.abc import Mapping
 
-from dagster import DagsterError, ExecuteInProcessResult
+from dagster import (
+    AssetCheckSeverity,
+    DagsterError,
+    DagsterEventType,
+    DagsterInstance,
+    ExecuteInProcessResult,
+)
 
 from graphrag_dagster.cli.output.console import OUT
-from graphrag_dagster.cli.output.failing import failed_checks
+from graphrag_dagster.cli.output.progress import watching
 from graphrag_dagster.cli.output.ran import Budget, Ran
 from graphrag_dagster.cli.output.spending import usage_line
-from graphrag_dagster.cli.output.watching import watching
 from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.orchestration.dagster_instance import instance
 from graphrag_dagster.orchestration.leftovers import collecting_what_is_new
@@ -129,3 +134,19 @@ def _mendable(error: BaseException) -> GraphragError | OSError | None:
             return cause
         cause = cause.__cause__ or cause.__context__
     return None
+
+
+def failed_checks(instance: DagsterInstance, run_id: str) -> str:
+    """What the checks that stopped a run have found, empty where none did."""
+    told = []
+    found = instance.get_records_for_run(run_id, of_type=DagsterEventType.ASSET_CHECK_EVALUATION)
+    for record in found.records:
+        event = record.event_log_entry.dagster_event
+        evaluation = event.asset_check_evaluation_data if event else None
+        if evaluation is None or evaluation.passed:
+            continue
+        if evaluation.blocking and evaluation.severity == AssetCheckSeverity.ERROR:
+            where = "/".join(evaluation.asset_key.path)
+            problems = evaluation.metadata.get("problems")
+            told.append(f"{where}, {evaluation.check_name}:\n{problems.value if problems else 'failed'}")
+    return "\n".join(told)

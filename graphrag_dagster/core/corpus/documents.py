@@ -14,11 +14,9 @@ import polars as pl
 from graphrag_dagster.core.corpus.reader_process import ReaderProcess, reader_process
 from graphrag_dagster.core.corpus.reading import Declined, FileContents, FileDocument
 from graphrag_dagster.core.files.columns import ColumnNames
-from graphrag_dagster.core.files.discovery import FoundFile, opened, shown_text
+from graphrag_dagster.core.files.discovery import FoundFile, first_match, opened, shown_text
 from graphrag_dagster.core.files.formats import extensions, format_of
-from graphrag_dagster.core.files.globs import first_match
-from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
-from graphrag_dagster.core.files.records import Places, Source
+from graphrag_dagster.core.files.records import DEFAULT_LIMITS, FileLimits, Places, Source
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.progress import track
 from graphrag_dagster.core.readers.chat_exports import slack_names

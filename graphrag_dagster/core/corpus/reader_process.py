@@ -18,8 +18,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from graphrag_dagster.core.corpus.reading import Declined, FileContents, read_file
-from graphrag_dagster.core.files.limits import FileLimits
-from graphrag_dagster.core.files.records import Source
+from graphrag_dagster.core.files.records import FileLimits, Source
 from graphrag_dagster.errors import CorpusError
 
 _START_SECONDS = 60.0

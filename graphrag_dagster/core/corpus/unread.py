@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.files.formats import extensions
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 
 #: What became of files that gave nothing, those first that somebody may want to mend.
 FATES = ("failed", "refused", "unsupported", "empty", "ignored")

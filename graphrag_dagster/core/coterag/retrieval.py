@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.core.coterag.community_terms import coverages
 from graphrag_dagster.core.coterag.indexing.triples import Places
-from graphrag_dagster.core.coterag.matching import matched
 from graphrag_dagster.core.coterag.options import AnswerOptions, Order
 from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
 from graphrag_dagster.core.coterag.terms import QuestionTerms, shares
 from graphrag_dagster.core.coterag.trace import ChunkMatch, EntityMatch, Retrieved
 from graphrag_dagster.core.coterag.traversal import Edge, Traversal, traversed
-from graphrag_dagster.core.coterag.vectors import UNLIKE, by_rank
+from graphrag_dagster.core.coterag.vectors import UNLIKE, by_rank, matched
 from graphrag_dagster.core.ranks import Scores
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from graphrag_dagster.core.coterag.matching import CommunityMatch
 from graphrag_dagster.core.coterag.options import Thresholds, Trigger
 from graphrag_dagster.core.coterag.traversal import PathTriple
+from graphrag_dagster.core.coterag.vectors import CommunityMatch
 from graphrag_dagster.core.language.coterag import RoutedQuestion, Validation
 
 

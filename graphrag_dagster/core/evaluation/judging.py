@@ -12,7 +12,8 @@ from itertools import combinations
 import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.evaluating import CRITERIA, Comparison, Criterion, Verdict
+from graphrag_dagster.core.language.evaluating import CRITERIA, AnswerJudge, Comparison, Criterion, Verdict
+from graphrag_dagster.core.text.answer_sentences import without_citations
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.tables import JUDGEMENTS, POSITION_BIAS
 
@@ -219,3 +220,40 @@ def _share(wins: int, decided: int) -> tuple[float | None, float | None, float |
     high = float(betaincinv(wins + 1, decided - wins, 1 - _TAIL)) if wins < decided else 1.0
     p = min(1.0, 2 * float(bdtr(min(wins, decided - wins), decided, 0.5)))
     return wins / decided, low, high, p
+
+
+def judge_answers(
+    answers: pl.DataFrame,
+    judge: AnswerJudge,
+    *,
+    conditions: Sequence[str],
+    criteria: Sequence[Criterion],
+    replicates: int,
+    model: str,
+) -> pl.DataFrame:
+    """Return the rows of ``evaluation.judgements`` for all pairs of answers to the same question.
+
+    Citation marks are left out of what a judge sees: they are the same kind of thing in every answer, and
+    their number would speak to it.
+
+    Args:
+        answers: ``question_id``, ``question``, ``position``, ``method`` and ``text``.
+        judge: compares.
+        conditions: the methods, in the order of the settings; those without answers are left out.
+        criteria: by what answers are compared.
+        replicates: verdicts on each pair and criterion.
+        model: the judge's name.
+
+    Raises:
+        ValueError: the answers are of fewer than two methods.
+        EndpointError: the judge's endpoint cannot be used at all.
+    """
+    present = [condition for condition in conditions if condition in set(answers["method"])]
+    ordered = answers.sort("position").unique("question_id", maintain_order=True)
+    plan = comparisons(ordered["question_id"].to_list(), present, criteria, replicates)
+    texts = {
+        (question, method): without_citations(text)
+        for question, method, text in answers.select("question_id", "method", "text").iter_rows()
+    }
+    questions = dict(ordered.select("question_id", "question").iter_rows())
+    return judged(plan, judge.judge(posed(plan, questions, texts)), model)

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from graphrag_dagster.core.exporting.csv_file import told_of_formulas
 from graphrag_dagster.core.exporting.folder import Making
 from graphrag_dagster.core.exporting.graph import ID, LABELS, RELATION, SOURCE, TARGET, Edges, Graph, Nodes
+from graphrag_dagster.core.exporting.rows import told_of_formulas
 from graphrag_dagster.core.files.columns import once_each
 from graphrag_dagster.core.progress import stage
 

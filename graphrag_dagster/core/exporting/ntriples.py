@@ -10,6 +10,7 @@ import pyarrow as pa
 from polars.datatypes import DataType, DataTypeClass
 
 from graphrag_dagster.core.exporting.graph import ID, RELATION, SAME, SOURCE, TARGET, Edges, Graph, Nodes
+from graphrag_dagster.core.exporting.rows import Rows
 from graphrag_dagster.core.exporting.vocabulary import (
     DERIVED,
     GENERATED,
@@ -178,3 +179,34 @@ def _line(frame: pl.DataFrame, predicate: str, value: pl.Expr) -> pl.Expr:
         joined = value.list.join(pl.concat_str(pl.lit(END), beginning))
         value = pl.when(value.list.len() > 0).then(joined)
     return pl.concat_str(beginning, value, pl.lit(END)).fill_null("")
+
+
+def write_lines(place: Path, rows: Rows) -> int:
+    """Write statements, one a line; returns their number.
+
+    Args:
+        place: the file.
+        rows: ``subject``, ``predicate`` and ``object``, IRIs or, but for predicates, blank nodes as ``_:a``;
+            of a literal instead of an object ``value``, ``language`` and ``datatype``.
+    """
+    count = 0
+    with place.open("wb") as file, stage(f"Writing {place.name}") as running:
+        for frame in rows.frames():
+            language = pl.concat_str(pl.lit("@"), pl.col("language"))
+            datatype = pl.concat_str(pl.lit("^^"), iris(frame["datatype"]))
+            literal = pl.concat_str(
+                *(pl.lit('"'), escaped(pl.col("value")), pl.lit('"')),
+                pl.coalesce(language, datatype, pl.lit("")),
+            )
+            parts = [_named(frame["subject"]), iris(frame["predicate"])]
+            parts.append(pl.coalesce(_named(frame["object"]), literal))
+            lines = frame.select(line=pl.concat_str(*parts, separator=" "))["line"]
+            file.write("".join(f"{line}{END}" for line in lines).encode())
+            count += frame.height
+            running.advance(frame.height)
+    return count
+
+
+def _named(names: pl.Series) -> pl.Expr:
+    bare = pl.lit(names)
+    return pl.when(bare.str.starts_with("_:")).then(bare).otherwise(iris(names))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from graphrag_dagster.core.extraction.frames import UNKNOWN_TYPE, ExtractionFrames
-from graphrag_dagster.core.language.entity_typing import EntityTyper, Typing, Untyped
+from graphrag_dagster.core.language.name_judging import EntityTyper, Typing, Untyped
 from graphrag_dagster.core.language.tasks import TextUnit
 
 _NAME = ["text_unit_id", "name"]

@@ -1,15 +1,16 @@
 """Discovery: every file of a corpus folder, with what forbids reading it."""
 
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from io import BufferedReader
 from pathlib import Path
 from typing import Literal
 
-from graphrag_dagster.core.files.globs import first_match
 from graphrag_dagster.errors import CorpusError
 
 SETTINGS_FILE = "corpus.yaml"
@@ -200,3 +201,57 @@ def _size(entry: os.DirEntry[str]) -> int:
 def _identity(folder: Path) -> tuple[int, int]:
     found = folder.stat()
     return found.st_dev, found.st_ino
+
+
+def matches(path: str, pattern: str) -> bool:
+    """Whether a path below the corpus folder (forward slashes) is meant by the pattern.
+
+    A pattern without a slash is matched against every part of the path, so ``*.log`` and ``drafts`` hold at
+    any depth. A pattern with a slash is anchored at the corpus folder; ``*``, ``?`` and ``[ab]`` stay within
+    one part, a part ``**`` spans any number of them. A pattern that matches a folder matches everything below
+    it.
+    """
+    parts = path.split("/")
+    wanted = pattern.strip("/").split("/")
+    if len(wanted) == 1 and not pattern.startswith("/"):
+        return any(fnmatchcase(part, wanted[0]) for part in parts)
+    # How many parts of the path the pattern so far may have taken; all at once, or many ** would take hours.
+    taken = {0}
+    for place, piece in enumerate(wanted, 1):
+        if piece == "**":
+            # At the end it means what is below, not the folder itself.
+            taken = set(range(min(taken) + (place == len(wanted)), len(parts) + 1))
+        else:
+            taken = {at + 1 for at in taken if at < len(parts) and fnmatchcase(parts[at], piece)}
+        if not taken:
+            return False
+    return True
+
+
+def below(folder: str, pattern: str) -> str:
+    """Return the pattern that means below a folder what the given one means below the corpus folder."""
+    anchored = "/" in pattern.strip("/") or pattern.startswith("/")
+    return f"/{folder}/{pattern.strip('/')}" if anchored else f"/{folder}/**/{pattern}"
+
+
+def first_match(path: str, patterns: Sequence[str]) -> str | None:
+    """Return the first pattern that matches the path, or None."""
+    return next((pattern for pattern in patterns if matches(path, pattern)), None)
+
+
+def hash_files(found: Sequence[FoundFile]) -> dict[str, str | None]:
+    """Return path → SHA-256 of the content of files, as they are sorted; ignored files are left out.
+
+    None for a file that must not or cannot be read.
+    """
+    return {
+        file.path: None if file.problem else _hash_of(file) for file in found if file.problem != "ignored"
+    }
+
+
+def _hash_of(file: FoundFile) -> str | None:
+    try:
+        with opened(file.location) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None

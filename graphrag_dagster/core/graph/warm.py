@@ -12,10 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.graph.components import connected_components
 from graphrag_dagster.core.graph.hierarchy import MEMBERSHIPS
 from graphrag_dagster.core.graph.leiden import LeidenOptions
-from graphrag_dagster.core.graph.network import Network, modularity
+from graphrag_dagster.core.graph.network import Network, connected_components, modularity
 
 #: Nodes stay in their part of a community as long as its modularity is at least this share of what moving
 #: them would give. On real graphs two runs of Leiden differ by one or two percent, in small ones by more.

@@ -11,7 +11,7 @@ from graphrag_dagster.core.language.tasks import ContextUnit, OfEngine, Point, Q
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graphrag_dagster.catalogue.support import Verdict
+    from graphrag_dagster.catalogue.engines import Verdict
 
 
 #: The highest rating of a report; 0 is the lowest.

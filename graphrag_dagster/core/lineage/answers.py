@@ -9,9 +9,7 @@ import polars as pl
 
 from graphrag_dagster.core.lineage.instances import quoted
 from graphrag_dagster.core.lineage.rows import Rows
-from graphrag_dagster.core.lineage.steps import Step
-from graphrag_dagster.core.lineage.titles import titles_of
-from graphrag_dagster.core.lineage.units import units_of
+from graphrag_dagster.core.lineage.steps import Step, titles_of, units_of
 from graphrag_dagster.core.text.evidence import Row, Triple
 from graphrag_dagster.core.text.passages import Passage, triple_of
 

@@ -8,8 +8,7 @@ import polars as pl
 from graphrag_dagster.core.lineage.imported import ImportedRows
 from graphrag_dagster.core.lineage.instances import quoted
 from graphrag_dagster.core.lineage.rows import Rows
-from graphrag_dagster.core.lineage.steps import Step
-from graphrag_dagster.core.lineage.units import units_of
+from graphrag_dagster.core.lineage.steps import Step, units_of
 from graphrag_dagster.core.text.passages import Passage
 
 _TRIPLES = "graph.triples"

@@ -6,8 +6,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.lineage.rows import Rows
-from graphrag_dagster.core.lineage.steps import Step
-from graphrag_dagster.core.lineage.units import unit_step, units_of
+from graphrag_dagster.core.lineage.steps import Step, unit_step, units_of
 from graphrag_dagster.core.text.evidence import imported_row
 
 ENTITIES, RELATIONS, CLAIMS = "imports.entities", "imports.relations", "imports.claims"

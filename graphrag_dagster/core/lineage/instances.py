@@ -8,8 +8,7 @@ import polars as pl
 from graphrag_dagster.core.lineage.imported import ImportedRows
 from graphrag_dagster.core.lineage.resolved import ResolvedRows
 from graphrag_dagster.core.lineage.rows import Rows
-from graphrag_dagster.core.lineage.steps import Step
-from graphrag_dagster.core.lineage.units import in_corpus_order, unit_step, units_of
+from graphrag_dagster.core.lineage.steps import Step, in_corpus_order, unit_step, units_of
 from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.core.text.passages import Passage
 

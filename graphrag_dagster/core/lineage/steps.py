@@ -1,10 +1,14 @@
 """The way from a row to what it rests on."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from graphrag_dagster.core.text.evidence import Evidence
+import polars as pl
+
+from graphrag_dagster.core.lineage.rows import Rows
+from graphrag_dagster.core.text.evidence import Evidence, Words
+from graphrag_dagster.core.text.passages import Passage, passages_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +36,64 @@ class Step:
     def to_dict(self) -> dict[str, Any]:
         """Return the row and all below as values that JSON can hold."""
         return asdict(self)
+
+
+_TITLES = {
+    "entity": ("graph.entities", "entity_id", pl.col("title")),
+    "relationship": ("graph.relationships", "relationship_id", pl.format("{} – {}", "source", "target")),
+    "claim": ("graph.claims", "claim_id", pl.col("description")),
+    "summary": ("coterag.summaries", "community_id", pl.col("title")),
+    "triple": ("graph.triples", "triple_id", pl.format("{} {} {}", "head", "relation", "tail")),
+    "report": ("reports.community_reports", "report_id", pl.col("title")),
+}
+
+
+def titles_of(rows: Rows, named: pl.DataFrame) -> Mapping[str, str]:
+    """Return by id the titles of rows; of kinds that have none there is nothing.
+
+    Args:
+        rows: the tables.
+        named: ``kind`` and ``id`` of each.
+    """
+    found: dict[str, str] = {}
+    for kind, (table, key, title) in _TITLES.items():
+        ids = named.filter(pl.col("kind") == kind)["id"].unique()
+        columns = [key, *title.meta.root_names()]
+        found |= dict(rows.of(table, key, ids, columns).select(key, label=title).iter_rows())
+    return found
+
+
+_UNITS = "corpus.text_chunks"
+_COLUMNS = ("text_unit_id", "human_readable_id", "document_id", "start_char", "text")
+
+
+def units_of(rows: Rows, ids: Iterable[str]) -> Mapping[str, Passage]:
+    """Return text units by id."""
+    chunks = rows.of(_UNITS, "text_unit_id", ids, _COLUMNS)
+    documents = rows.of(
+        "corpus.documents",
+        "document_id",
+        chunks["document_id"].unique(),
+        ("document_id", "title", "path", "row"),
+    )
+    return passages_of(chunks, documents)
+
+
+def unit_step(unit: Passage, words: tuple[Words, ...]) -> Step:
+    """Return a text unit with words of it."""
+    facts = {
+        "human_readable_id": unit.human_readable_id,
+        "document_id": unit.document_id,
+        "document_title": unit.document_title,
+        "start_char": unit.start_char,
+        "end_char": unit.end_char,
+    }
+    return Step("text_unit", unit.text_unit_id, unit.path, facts=facts, evidence=words)
+
+
+def in_corpus_order(rows: Rows, records: pl.DataFrame) -> pl.DataFrame:
+    """Return records with ``text_unit_id``, ``round`` and ``position`` in the order of the corpus."""
+    order = rows.of(
+        _UNITS, "text_unit_id", records["text_unit_id"].unique(), ("text_unit_id", "human_readable_id")
+    ).rename({"human_readable_id": "_unit"})
+    return records.join(order, on="text_unit_id").sort("_unit", "round", "position").drop("_unit")

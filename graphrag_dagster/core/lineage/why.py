@@ -13,9 +13,7 @@ from graphrag_dagster.core.lineage.finding import find_one
 from graphrag_dagster.core.lineage.instances import Instances, quoted
 from graphrag_dagster.core.lineage.joined import ALIASES, names_step
 from graphrag_dagster.core.lineage.rows import Rows
-from graphrag_dagster.core.lineage.steps import Step
-from graphrag_dagster.core.lineage.titles import titles_of
-from graphrag_dagster.core.lineage.units import units_of
+from graphrag_dagster.core.lineage.steps import Step, titles_of, units_of
 
 WhyKind = Literal["entity", "relationship", "report", "claim", "answer", "triple", "summary"]
 WHY_KINDS: tuple[WhyKind, ...] = get_args(WhyKind)

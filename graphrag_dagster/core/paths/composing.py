@@ -1,28 +1,31 @@
-"""Instances put together: from a recipe and what there is to work with to a runner."""
+"""Instances put together: from a recipe and what there is to work with to a runner.
 
-from collections.abc import Sequence
+Subgraphs as small as the wanted recall of a question allows (second paper B.5).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Lock
 
 from graphrag_dagster.catalogue.registry import asks_model
 from graphrag_dagster.core.language.path_selection import PathAnswerer, PathSelector
-from graphrag_dagster.core.paths.beforehand import Beforehand, by_reports
 from graphrag_dagster.core.paths.community_reports import SeedReports
+from graphrag_dagster.core.paths.found import PathQuery
 from graphrag_dagster.core.paths.hops import HopPredictor
-from graphrag_dagster.core.paths.instances import LEX
+from graphrag_dagster.core.paths.instances import LEX, Beforehand, Recipe, by_reports
 from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.recall.constrained import ConstrainedSubgraphs
 from graphrag_dagster.core.paths.recall.question_classes import Classifier
-from graphrag_dagster.core.paths.recall.windows import Row
-from graphrag_dagster.core.paths.recipes import Recipe
+from graphrag_dagster.core.paths.recall.windows import Row, window_for
 from graphrag_dagster.core.paths.retrieval.making import retriever_of
 from graphrag_dagster.core.paths.running import Runner
-from graphrag_dagster.core.paths.scoring.locked import LockedScorer
 from graphrag_dagster.core.paths.scoring.making import recipe_scorer
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraphs.making import extractor_of
-from graphrag_dagster.core.paths.subgraphs.port import SubgraphExtractor
+from graphrag_dagster.core.paths.subgraphs.port import Extracted, SubgraphExtractor
+from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
+from graphrag_dagster.core.text.verbalised import Verbalised
 from graphrag_dagster.errors import EngineError
 
 _NEUTRAL = PathOptions()
@@ -136,3 +139,57 @@ def named(recipe: Recipe, engine: str) -> str:
 
 def _only(options: PathOptions, names: tuple[str, ...]) -> PathOptions:
     return replace(_NEUTRAL, **{name: getattr(options, name) for name in names})
+
+
+class LockedScorer:
+    """Another scorer, asked by one thread at a time: what scorers remember of a graph changes as they score.
+
+    Args:
+        scorer: which.
+    """
+
+    def __init__(self, scorer: PathScorer) -> None:
+        self._scorer, self._lock = scorer, Lock()
+
+    @property
+    def name(self) -> str:
+        """That of the scorer."""
+        return self._scorer.name
+
+    def scores(self, question: str, candidates: Verbalised) -> Scores:
+        """Return one score per candidate [n]; see the port."""
+        with self._lock:
+            return self._scorer.scores(question, candidates)
+
+    def tokens(self, candidates: Verbalised) -> int:
+        """Return the tokens of all candidates."""
+        with self._lock:
+            return self._scorer.tokens(candidates)
+
+
+class ConstrainedSubgraphs:
+    """Subgraphs of the window that was chosen for the class of each question.
+
+    Args:
+        extractor: gives subgraphs of a size.
+        rows: of ``paths.recall_windows``, with one for each class or for all.
+        classifier: says of which class a question is.
+    """
+
+    def __init__(
+        self, extractor: Callable[[int], SubgraphExtractor], rows: Sequence[Row], classifier: Classifier
+    ) -> None:
+        self._extractor, self._rows, self._classifier = extractor, rows, classifier
+        self._sized = {row["chosen"]: extractor(row["chosen"]) for row in rows}
+
+    def extract(self, query: PathQuery) -> Extracted:
+        """Return the subgraph of a question; see the port."""
+        return self._of(query).extract(query)
+
+    def prepare(self, queries: Iterable[PathQuery]) -> None:
+        """Find out beforehand what several questions will need."""
+        next(iter(self._sized.values())).prepare(queries)
+
+    def _of(self, query: PathQuery) -> SubgraphExtractor:
+        row = window_for(self._rows, self._classifier.of(query))
+        return self._sized[row["chosen"] if row else self._rows[0]["chosen"]]

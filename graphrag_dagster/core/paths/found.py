@@ -1,14 +1,49 @@
 """Paths that were found."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_dagster.core.language.path_selection import GraphAnswer
+from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.paths.store import Longs, PathStore
+from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.text.verbalised import NO_PIECE, Verbalised
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleUse:
+    """What a module asked of models, and what went wrong.
+
+    Attributes:
+        usage: of a chat model.
+        scored: texts that a scorer compared with the question.
+        scored_tokens: tokens of these, 0 where the scorer reads none.
+        empty: selections of which nothing was left: no candidate fitted, or the reply named none.
+        problems: why replies were of no use.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    scored: int = 0
+    scored_tokens: int = 0
+    empty: int = 0
+    problems: tuple[str, ...] = ()
+
+    def __add__(self, other: "ModuleUse") -> "ModuleUse":
+        return ModuleUse(
+            self.usage + other.usage,
+            self.scored + other.scored,
+            self.scored_tokens + other.scored_tokens,
+            self.empty + other.empty,
+            self.problems + other.problems,
+        )
+
 
 #: No node or edge: behind the last of a path that is shorter than others.
 NONE = -1
@@ -107,3 +142,50 @@ class Paths:
         relations = self.store.edge_relations[self.edges[walked]]
         rows[:, 1::2][walked] = vocabulary.relation_pieces(relations, self.inverse[walked])
         return Verbalised(vocabulary, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class PathQuery:
+    """A question and its seeds.
+
+    Attributes:
+        question: its text.
+        seeds: nodes of the store that it names, without repeats, the surest first; may be none.
+    """
+
+    question: str
+    seeds: tuple[int, ...]
+
+
+#: The modules, in the order in which they work.
+Module = Literal["extraction", "retrieval", "answer"]
+MODULES: tuple[Module, ...] = ("extraction", "retrieval", "answer")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an instance makes of a question.
+
+    Attributes:
+        instance: its name, with ``-lex`` behind it where rules stood in for the model of a module.
+        query: what was asked.
+        subgraph: in which paths were looked for.
+        paths: that were found, best first; the first ``shown`` of them were read.
+        shown: how many paths the answer was made from.
+        answer: what was said; its engine says who said it.
+        uses: what each module cost.
+        seconds: wall clock of each module.
+        reason: why there is nothing, such as ``no_seed``; blank where there is.
+        cut: more paths were there than are looked at.
+    """
+
+    instance: str
+    query: PathQuery
+    subgraph: Subgraph
+    paths: Paths
+    shown: int
+    answer: GraphAnswer
+    uses: Mapping[Module, ModuleUse] = field(default_factory=lambda: MappingProxyType({}))
+    seconds: Mapping[Module, float] = field(default_factory=lambda: MappingProxyType({}))
+    reason: str = ""
+    cut: bool = False

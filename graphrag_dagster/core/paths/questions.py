@@ -10,7 +10,7 @@ from typing import Literal
 from graphrag_dagster.core.files.decoding import decode
 from graphrag_dagster.core.files.records import RefusedError
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.paths.metrics.normalising import normalised
+from graphrag_dagster.core.paths.metrics.answers import normalised
 from graphrag_dagster.core.paths.question_rows import (
     BrokenRowError,
     FileRow,

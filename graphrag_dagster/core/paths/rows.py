@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from graphrag_dagster.core.paths.found import NONE, Paths
-from graphrag_dagster.core.paths.metrics.normalising import Matching, NormalisedLabels
+from graphrag_dagster.core.paths.found import MODULES, NONE, ModuleUse, Outcome, Paths
+from graphrag_dagster.core.paths.metrics.answers import Matching, NormalisedLabels
 from graphrag_dagster.core.paths.metrics.scoring import question_scores
-from graphrag_dagster.core.paths.outcome import MODULES, Outcome
-from graphrag_dagster.core.paths.use import ModuleUse
 from graphrag_dagster.core.text.verbalised import INVERSE
 
 Row = dict[str, Any]

@@ -9,14 +9,12 @@ import numpy as np
 
 from graphrag_dagster.core.language.path_selection import GraphAnswer, PathAnswerer
 from graphrag_dagster.core.paths.community_reports import SeedReports
+from graphrag_dagster.core.paths.found import ModuleUse, Outcome, PathQuery
 from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.outcome import Outcome
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.retrieval.port import PathRetriever, Retrieved
 from graphrag_dagster.core.paths.seeds import NO_SEED
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraphs.port import Extracted, SubgraphExtractor
-from graphrag_dagster.core.paths.use import ModuleUse
 
 #: Why there are no paths though there are seeds.
 NO_EDGE, NO_PATH = "no_edge", "no_path"

@@ -10,8 +10,8 @@ from itertools import islice
 from graphrag_dagster.core.files.columns import DATE, ID, TEXT, TITLE, ColumnNames, folded_name, once_each
 from graphrag_dagster.core.files.decoding import Decoded, decode
 from graphrag_dagster.core.files.records import Places, Reading, Source, lines_of
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.readers.rows import Row, reading_of_rows
-from graphrag_dagster.core.wording import counted
 
 EXTRA_FIELDS = "extra_fields"
 

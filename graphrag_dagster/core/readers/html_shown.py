@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.readers.html_tree import drop, holding, inside, walk
-from graphrag_dagster.core.wording import counted
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup, Tag

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from graphrag_dagster.core.files.records import Record, Source, UnreadableError, clean, one_line
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.readers.dates import moment_of
-from graphrag_dagster.core.wording import counted
 
 #: Keys under which an object of a conversation says who speaks, what, and when; the first there holds.
 _SPEAKER = (

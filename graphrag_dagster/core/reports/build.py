@@ -17,17 +17,15 @@ from graphrag_dagster.core.language.tasks import (
     WrittenReport,
 )
 from graphrag_dagster.core.progress import stage
-from graphrag_dagster.core.reports.citations import without_citations
+from graphrag_dagster.core.reports.citations import References, without_citations
 from graphrag_dagster.core.reports.context import ChildReport, PackedContext
 from graphrag_dagster.core.reports.context_nodes import Attached, ContextNodes, attached_nodes
-from graphrag_dagster.core.reports.earlier import EarlierReport
+from graphrag_dagster.core.reports.earlier import EarlierReport, KeptReport
 from graphrag_dagster.core.reports.elements import Elements, index_elements
 from graphrag_dagster.core.reports.evidence import EvidenceIndex
 from graphrag_dagster.core.reports.fingerprints import Fingerprints
 from graphrag_dagster.core.reports.frames import ReportFrames, ReportRows, markdown, one_line
-from graphrag_dagster.core.reports.kept import KeptReport
 from graphrag_dagster.core.reports.packing import Packer
-from graphrag_dagster.core.reports.references import References
 from graphrag_dagster.core.reports.urgency import Urgency, doubling
 from graphrag_dagster.core.reports.waves import Waves
 from graphrag_dagster.core.text.tokens import TokenCounter

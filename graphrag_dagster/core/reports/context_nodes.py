@@ -10,9 +10,14 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from graphrag_dagster.core.language.tasks import ContextEntity, ContextNode
-from graphrag_dagster.core.reports.context import PackedContext
+from graphrag_dagster.core.reports.context import (
+    CONTEXT_NODES,
+    CONTEXT_RELATIONSHIPS,
+    PackedContext,
+    row,
+    section,
+)
 from graphrag_dagster.core.reports.elements import Elements
-from graphrag_dagster.core.reports.rows import CONTEXT_NODES, CONTEXT_RELATIONSHIPS, row, section
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.language.tasks import RecordKind
+from graphrag_dagster.core.reports.context import CLAIMS, ENTITIES, RELATIONSHIPS, REPORTS, Sections
 from graphrag_dagster.core.reports.elements import Rows
-from graphrag_dagster.core.reports.rows import CLAIMS, ENTITIES, RELATIONSHIPS, REPORTS, Sections
 
 #: Rows that get in together or not at all: kind and place.
 Step = Iterable[tuple[RecordKind, int]]

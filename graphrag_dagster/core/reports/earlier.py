@@ -8,7 +8,7 @@ import polars as pl
 from pydantic import TypeAdapter
 
 from graphrag_dagster.core.language.prominence import rating_of
-from graphrag_dagster.core.language.tasks import RecordKind, WrittenReport
+from graphrag_dagster.core.language.tasks import Finding, RecordKind, WrittenReport
 from graphrag_dagster.core.reports.context import PackedContext
 
 _KINDS: tuple[RecordKind, ...] = ("report", "entity", "claim", "relationship")
@@ -77,3 +77,35 @@ def _rest(ids: Mapping[RecordKind, tuple[str, ...]]) -> dict[RecordKind, tuple[s
 @cache
 def _shape() -> TypeAdapter[WrittenReport]:
     return TypeAdapter(WrittenReport)
+
+
+#: Stands where other reports have the engine that wrote them.
+IMPORTED = "imported"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReport:
+    """A report as it came.
+
+    ``findings``: headline and explanation of each; ``cited``: for each kind of record, the ids here by the
+    numbers that its text cites them with.
+    """
+
+    title: str
+    summary: str
+    content: str
+    rating: float
+    rating_explanation: str
+    findings: tuple[tuple[str, str], ...]
+    cited: Mapping[RecordKind, Mapping[int, str]]
+
+    def written(self) -> WrittenReport:
+        """Return it as reports of communities above it are written from it."""
+        return WrittenReport(
+            title=self.title,
+            summary=self.summary,
+            rating=self.rating,
+            rating_explanation=self.rating_explanation,
+            findings=tuple(Finding(summary, explanation) for summary, explanation in self.findings),
+            engine=IMPORTED,
+        )

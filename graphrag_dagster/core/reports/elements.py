@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.reports.rows import row
+from graphrag_dagster.core.reports.context import row
 
 _NOT_COUNTED = -1
 _NONE = np.empty(0, dtype=np.int64)

@@ -8,15 +8,14 @@ from typing import NamedTuple
 import polars as pl
 
 from graphrag_dagster.core.language.tasks import Finding, RecordKind, WrittenReport
-from graphrag_dagster.core.reports.citations import without_citations
-from graphrag_dagster.core.reports.context import PackedContext
-from graphrag_dagster.core.reports.earlier import EarlierReport, written_as_text
-from graphrag_dagster.core.reports.kept import IMPORTED, KeptReport
-from graphrag_dagster.core.reports.references import (
+from graphrag_dagster.core.reports.citations import (
     Reference,
     References,
     cited_elsewhere,
+    without_citations,
 )
+from graphrag_dagster.core.reports.context import PackedContext
+from graphrag_dagster.core.reports.earlier import IMPORTED, EarlierReport, KeptReport, written_as_text
 from graphrag_dagster.tables import (
     COMMUNITY_REPORTS,
     REPORT_CONTEXT_ROWS,

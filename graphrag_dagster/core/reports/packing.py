@@ -24,11 +24,10 @@ from graphrag_dagster.core.language.tasks import (
     ContextReport,
     RecordKind,
 )
-from graphrag_dagster.core.reports.context import ChildReport, PackedContext, shortened
+from graphrag_dagster.core.reports.context import ChildReport, PackedContext, Sections, row, shortened
 from graphrag_dagster.core.reports.context_nodes import ContextNodes
 from graphrag_dagster.core.reports.draft import HEADERS, Draft, NumberTokens, Step
 from graphrag_dagster.core.reports.elements import Community, Elements, Rows
-from graphrag_dagster.core.reports.rows import Sections, row
 from graphrag_dagster.core.reports.substitution import substitute
 
 _NO_REPORTS = Rows([], [], lambda _: [])

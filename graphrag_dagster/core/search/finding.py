@@ -7,15 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.language.answering import Routed
+from graphrag_dagster.core.language.embedded_rows import embed_rows
 from graphrag_dagster.core.ranks import Scores, cosines
 from graphrag_dagster.core.search.context.answer import Answer, Call, Section, entity, section, text_unit
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.passage_vectors import PassageVectors
 from graphrag_dagster.core.search.question import Search, retriever_of
 from graphrag_dagster.core.search.reranking.reordering import Reranked, Sought, reordered
 from graphrag_dagster.core.search.retrieval.linking import LinkedName
 from graphrag_dagster.core.search.retrieval.ranking import Mode, Ranking, first_places
 from graphrag_dagster.core.search.retrieval.retriever import LocalRanking
+from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.errors import QuestionError
 
 _MOST_FOUND = 20
@@ -250,3 +251,23 @@ def _documents_of_units(index: IndexSnapshot) -> tuple[str, ...]:
     """The document of each text unit, in the order of the retriever."""
     of_unit = dict(index.text_chunks.select("text_unit_id", "document_id").iter_rows())
     return tuple(of_unit[unit] for unit in retriever_of(index).unit_ids)
+
+
+class PassageVectors:
+    """Snapshots with a vector for each passage, one an embedder, each made when it is first asked for.
+
+    Args:
+        index: a graph told in words.
+    """
+
+    def __init__(self, index: IndexSnapshot) -> None:
+        self._index = index
+        self._made: dict[str, IndexSnapshot] = {}
+
+    def by(self, embedder: Embedder) -> IndexSnapshot:
+        """Return the snapshot with vectors by an embedder, which embeds all passages at the first call."""
+        if embedder.name not in self._made:
+            units = self._index.text_chunks
+            vectors = embed_rows(units["text_unit_id"], units["text"], embedder, named="passages")
+            self._made[embedder.name] = replace(self._index, unit_vectors=vectors)
+        return self._made[embedder.name]

@@ -7,6 +7,7 @@ from typing import Any
 
 from graphrag_dagster.core.language.extractive.parsing.quotable import readability
 from graphrag_dagster.core.language.tasks import Quote
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.search.context.answer import Answer, Source
 from graphrag_dagster.core.search.context.context_units import spans_of
 from graphrag_dagster.core.search.context.index import IndexSnapshot
@@ -15,7 +16,6 @@ from graphrag_dagster.core.text.answer_features import asked_words
 from graphrag_dagster.core.text.marks import mark_before
 from graphrag_dagster.core.text.similarity import stem, stems
 from graphrag_dagster.core.text.spans import Span
-from graphrag_dagster.core.wording import counted
 
 #: Text units that the nearest passage is looked for in, and characters of it that are shown.
 _UNITS, _SHOWN = 5, 300

@@ -11,7 +11,7 @@ from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.core.search.context.chunks import Count
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.levels import level_of
+from graphrag_dagster.core.search.filters import level_of
 from graphrag_dagster.core.search.finding import looked_for
 from graphrag_dagster.core.search.question import Basis, Engines, Question, Search
 from graphrag_dagster.core.search.refusing import telling_what_was_searched

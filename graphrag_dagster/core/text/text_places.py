@@ -4,13 +4,12 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cached_property
 
-from graphrag_dagster.core.text.alike import AlikeText
 from graphrag_dagster.core.text.sentences import sentence_spans
-from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.core.text.spans import AlikeText, Span
 
 
 class TextPlaces:
-    """Finds words in one text, as :class:`~graphrag_dagster.core.text.alike.AlikeText` tells them."""
+    """Finds words in one text, as :class:`~graphrag_dagster.core.text.spans.AlikeText` tells them."""
 
     def __init__(self, text: str) -> None:
         self.text = text

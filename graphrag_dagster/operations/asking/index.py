@@ -19,7 +19,7 @@ from graphrag_dagster.catalogue.tasks import CYPHER_WRITER
 from graphrag_dagster.core.language.answer_form import AnswerForm
 from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.language.tasks import Turn
-from graphrag_dagster.core.paths.recipes import DEFAULT
+from graphrag_dagster.core.paths.instances import DEFAULT
 from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.core.search.filters import ALL, Filters
 from graphrag_dagster.core.search.question import Question, checked

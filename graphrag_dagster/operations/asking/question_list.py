@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
+from pydantic import Field, TypeAdapter, ValidationError
 
+from graphrag_dagster.core.resource import Resource
 from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.core.search.many import answer_all
 from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.core.search.records import AnswerRows, answer_id_of, still_good
 from graphrag_dagster.engines.session import Session
+from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.operations.asking.index import Index
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import ANSWERS, Table
@@ -88,3 +92,29 @@ def _joined(table: Table, known: pl.DataFrame | None, kept: list[str], made: pl.
     if known is None or not kept:
         return made
     return pl.concat([known.filter(pl.col("answer_id").is_in(kept)), made]).sort(table.key)
+
+
+_FILTERS = TypeAdapter(Filters)
+
+
+class ListFilters(Resource):
+    """Restricts the answers of a run to some documents."""
+
+    given: dict[str, Any] = Field(
+        default_factory=dict,
+        description="documents, folders, date_from, date_to, where and soft, as a question takes them; "
+        "default: all documents",
+    )
+
+    @property
+    def filters(self) -> Filters:
+        """The filters of this run.
+
+        Raises:
+            QuestionError: there is no such filter, or it cannot have that value.
+        """
+        try:
+            return _FILTERS.validate_python(self.given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise QuestionError(f"filters.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None

@@ -114,8 +114,7 @@ def _figures(reader: Reader, settings: CorpusSettings) -> list[Figure]:
     from graphrag_dagster.core.evaluation.figures.graph import community_maps
     from graphrag_dagster.core.evaluation.figures.measures import measure_bars
     from graphrag_dagster.core.evaluation.figures.paths import path_figures
-    from graphrag_dagster.core.evaluation.figures.win_rates import win_rate_maps
-    from graphrag_dagster.core.evaluation.figures.windows import window_bars
+    from graphrag_dagster.core.evaluation.figures.win_rates import win_rate_maps, window_bars
     from graphrag_dagster.core.evaluation.inference.measures import faithful_to_itself
     from graphrag_dagster.core.evaluation.inference.verdict import main_measure
     from graphrag_dagster.core.evaluation.quality.metrics import METRICS

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+
 from graphrag_dagster.core.files.discovery import SETTINGS_FILE
+from graphrag_dagster.core.resource import Resource
 from graphrag_dagster.core.search.question import checked
 from graphrag_dagster.errors import QuestionError, SettingsError
-from graphrag_dagster.operations.evaluating.own_files import content_of
+from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.settings.evaluation import QuestionSettings
 
 _MOST_BYTES = 10_000_000
@@ -102,3 +105,43 @@ def _check(text: str, where: str) -> None:
         checked(text)
     except QuestionError as error:
         raise SettingsError(f"{where}: {error}") from None
+
+
+class EvaluationScope(Resource):
+    """Limits an evaluation to a sample of its questions; the same questions whenever the size is the same."""
+
+    sample: int | None = Field(
+        default=None, ge=1, description="questions that are judged and taken apart; default: the corpus's"
+    )
+
+    def sample_of(self, settings: CorpusSettings) -> int | None:
+        """Questions of the sample of this run, None for all."""
+        return settings.evaluation.sample if self.sample is None else self.sample
+
+
+def content_of(folder: Path, name: str, where: str, most_bytes: int) -> bytes:
+    """Return the content of such a file.
+
+    Args:
+        folder: of the corpus.
+        name: the file, as the setting has it.
+        where: names file, key and value in errors.
+        most_bytes: that it may have.
+
+    Raises:
+        SettingsError: it is not there, lies outside of the folder, is no ordinary file, or too large.
+    """
+    try:
+        path = (folder / name).resolve()
+    except (OSError, RuntimeError):
+        raise SettingsError(f"{where} cannot be read: its links go in a circle") from None
+    if not path.is_relative_to(folder.resolve()):
+        raise SettingsError(f"{where} lies outside of the corpus folder; put it inside")
+    try:
+        if path.exists() and not path.is_file():
+            raise SettingsError(f"{where} is no ordinary file")
+        if (size := path.stat().st_size) > most_bytes:
+            raise SettingsError(f"{where} has {size:,} bytes; a list of questions may have {most_bytes:,}")
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{where} cannot be read: {error.strerror}") from error

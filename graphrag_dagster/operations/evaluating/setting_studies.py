@@ -6,8 +6,7 @@ import polars as pl
 
 from graphrag_dagster.catalogue.tasks import GRAPH_EXTRACTOR
 from graphrag_dagster.catalogue.ways import BASELINE
-from graphrag_dagster.core.evaluation.judging import sample
-from graphrag_dagster.core.evaluation.judging_run import judge_answers
+from graphrag_dagster.core.evaluation.judging import judge_answers, sample
 from graphrag_dagster.core.evaluation.studies import Mode, extraction_counts, sampled_documents
 from graphrag_dagster.core.graph.context.study import Indexed, study
 from graphrag_dagster.core.ids import stable_id

@@ -1,6 +1,7 @@
 """The text of a document, cut where something is named, claimed or cited."""
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from graphrag_dagster import tables
+from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.operations.exploring.documents import document_row
 from graphrag_dagster.operations.exploring.opened import OpenSnapshot
@@ -249,3 +251,50 @@ def _part(piece: Piece) -> TextPart:
     for kind, place in piece.marks:
         places[kind].append(place)
     return TextPart(piece.start, piece.text, places["entity"], places["claim"], bool(places["cited"]))
+
+
+#: A text without case and accents, as SQL.
+FOLDED = "lower(strip_accents({text}))"
+MOST_WORDS = 20
+_LONGEST = 4_000
+
+
+def words_of(query: str) -> list[str]:
+    """Return the words of a query, each once.
+
+    Raises:
+        QuestionError: these are too many, or too long.
+    """
+    words = list(dict.fromkeys(query.split()))
+    if len(words) > MOST_WORDS or len(query) > _LONGEST:
+        raise QuestionError(f"look for at most {MOST_WORDS} words of {_LONGEST:,} characters in all")
+    return words
+
+
+def folded(text: str) -> str:
+    """Return a text without case and accents."""
+    return "".join(map(_folded_character, text))
+
+
+def place_of(text: str, word: str) -> Span | None:
+    """Return where a word first stands in a text, whatever its case and accents; None where it does not."""
+    parts = [_folded_character(character) for character in text]
+    start = "".join(parts).find(folded(word))
+    if start < 0 or not word:
+        return None
+    ends = start + len(folded(word))
+    length, first = 0, None
+    for place, part in enumerate(parts):
+        if first is None and length + len(part) > start:
+            first = place
+        length += len(part)
+        if first is not None and length >= ends:
+            return Span(first, place + 1)
+    return None
+
+
+def _folded_character(character: str) -> str:
+    if character.isascii():
+        return character.lower()
+    parts = unicodedata.normalize("NFD", character)
+    return "".join(part for part in parts if not unicodedata.category(part).startswith("M")).lower()

@@ -6,10 +6,9 @@ from typing import Literal
 import polars as pl
 
 from graphrag_dagster import tables
-from graphrag_dagster.operations.exploring.cells import placed
+from graphrag_dagster.operations.exploring.cells import placed, positions
 from graphrag_dagster.operations.exploring.communities import check_level, levels_of
 from graphrag_dagster.operations.exploring.opened import OpenSnapshot
-from graphrag_dagster.operations.exploring.positions import positions
 
 MOST_NODES = 2_000
 _MOST_EDGES = 6_000

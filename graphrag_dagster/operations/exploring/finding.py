@@ -7,7 +7,7 @@ from graphrag_dagster import tables
 from graphrag_dagster.core.reports.citations import without_citations
 from graphrag_dagster.core.text.spans import Span as TextSpan
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.exploring.folding import FOLDED, place_of, words_of
+from graphrag_dagster.operations.exploring.document_text import FOLDED, place_of, words_of
 from graphrag_dagster.operations.exploring.opened import OpenSnapshot
 from graphrag_dagster.operations.exploring.places import Place, Span, known, places
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 
 from graphrag_dagster.operations.exploring.opened import OpenSnapshot, opened
-from graphrag_dagster.resources.duckdb_files.damage import damage_told
+from graphrag_dagster.resources.duckdb_files.duckdb_messages import damage_told
 from graphrag_dagster.resources.published import published
 from graphrag_dagster.resources.warehouse import Reader, Warehouse
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.operations.asking.lineage import TableRows
-from graphrag_dagster.resources.duckdb_files.damage import damage_told
+from graphrag_dagster.resources.duckdb_files.duckdb_messages import damage_told
 from graphrag_dagster.resources.duckdb_files.frames import frame_of
 from graphrag_dagster.resources.duckdb_files.opening import CONFIG, attach
 from graphrag_dagster.resources.published import Published, published, reading

@@ -8,7 +8,7 @@ from graphrag_dagster.catalogue.registry import ways
 from graphrag_dagster.catalogue.ways import Way, at_level
 from graphrag_dagster.core.corpus.unread import files_told
 from graphrag_dagster.core.extraction.ledger import unreadable_units
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.operations.exploring.opened import OpenSnapshot
 from graphrag_dagster.resources.corpora import CorpusStore

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from graphrag_dagster.core.printable import FORMULA_SIGNS
 from graphrag_dagster.errors import MissingError, QuestionError
-from graphrag_dagster.operations.exploring.folding import FOLDED, words_of
+from graphrag_dagster.operations.exploring.document_text import FOLDED, words_of
 from graphrag_dagster.operations.exploring.opened import OpenSnapshot
 from graphrag_dagster.operations.exploring.table_views import VIEWS, ColumnType, LinkKind, Shown, View
 

@@ -6,21 +6,18 @@ from pathlib import Path
 from types import MappingProxyType
 
 from graphrag_dagster.catalogue.registry import engines
-from graphrag_dagster.core.exporting.csv_file import write_csv_file
 from graphrag_dagster.core.exporting.folder import Making, Written, made_whole
 from graphrag_dagster.core.exporting.lance import EXTRA, lance_there, write_vectors
 from graphrag_dagster.core.exporting.microsoft import SCHEMAS, Models, readme_text, settings_text
-from graphrag_dagster.core.exporting.parquet_file import told_columns, write_parquet
-from graphrag_dagster.core.exporting.rows import Rows
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.exporting.rows import Rows, told_columns, write_csv_file, write_parquet
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.errors import ExportError
 from graphrag_dagster.operations.exporting import imported_tables, own_tables
 from graphrag_dagster.operations.exporting.graphs import write_neo4j, write_network, write_rdf
 from graphrag_dagster.operations.exporting.imported_statements import imported_lists
-from graphrag_dagster.operations.exporting.kept import kept_of
 from graphrag_dagster.operations.exporting.microsoft_tables import EMBEDDED, VECTORS, microsoft_rows
 from graphrag_dagster.operations.exporting.own_tables import TITLES
-from graphrag_dagster.operations.exporting.source import Source, opened, view_of
+from graphrag_dagster.operations.exporting.source import Source, kept_of, opened, view_of
 from graphrag_dagster.resources.corpus_names import check_name
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import parse_settings

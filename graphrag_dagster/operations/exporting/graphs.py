@@ -8,16 +8,15 @@ from graphrag_dagster.core.exporting.graphml import write_graphml
 from graphrag_dagster.core.exporting.neo4j import cypher, file_of, importing, write_csv
 from graphrag_dagster.core.exporting.ntriples import NTriples
 from graphrag_dagster.core.exporting.vocabulary import Things
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.operations.exporting.imported_properties import Property, as_read, property_rows
 from graphrag_dagster.operations.exporting.imported_statements import (
     imported_network,
     imported_properties,
     imported_resources,
 )
-from graphrag_dagster.operations.exporting.kept import kept_of
 from graphrag_dagster.operations.exporting.own_graph import community_graph, edges_of, own_graph, own_network
-from graphrag_dagster.operations.exporting.source import Source
+from graphrag_dagster.operations.exporting.source import Source, kept_of
 from graphrag_dagster.operations.exporting.statements import write_statements
 
 

@@ -109,3 +109,27 @@ def _view(reader: Reader, table: Table, *, present: bool) -> str:
 
 def _nothing(column: Column) -> str:
     return f'null::{"FLOAT[1]" if column.type == VECTOR else column.type} as "{column.name}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What came from elsewhere and is the corpus's own.
+
+    Attributes:
+        graph: the corpus is of the kind graph.
+        communities: its communities are those that came.
+        reports: its reports are those that came, of these communities.
+    """
+
+    graph: bool
+    communities: bool
+    reports: bool
+
+
+def kept_of(source: Source) -> Kept:
+    """Return what a snapshot has kept."""
+    chosen = source.settings.get("imports") or {}
+    graph = source.settings.get("kind") == "graph"
+    communities = graph and chosen.get("communities") == "kept" and source.count("imports_communities") > 0
+    reports = communities and chosen.get("reports") == "kept" and source.count("imports_reports") > 0
+    return Kept(graph, communities, reports)

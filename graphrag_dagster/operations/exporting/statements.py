@@ -2,7 +2,7 @@
 
 from graphrag_dagster.core.corpus.graphs.formats import RDF_FORMATS
 from graphrag_dagster.core.exporting.folder import Making
-from graphrag_dagster.core.exporting.statements import write_lines
+from graphrag_dagster.core.exporting.ntriples import write_lines
 from graphrag_dagster.operations.exporting.source import Source
 
 #: Query of the files of RDF; each is a graph of its own.

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from graphrag_dagster.core.corpus.imported.hierarchy import kept_hierarchy
-from graphrag_dagster.core.corpus.imported.reports import kept_reports
+from graphrag_dagster.core.corpus.imported.hierarchy import kept_hierarchy, kept_reports
 from graphrag_dagster.core.graph.hierarchy import Hierarchy
-from graphrag_dagster.core.reports.kept import KeptReport
+from graphrag_dagster.core.reports.earlier import KeptReport
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.tables import (

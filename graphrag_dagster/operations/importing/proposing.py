@@ -14,7 +14,7 @@ from graphrag_dagster.core.corpus.graphs.formats import BOTH, MICROSOFT, NEO4J, 
 from graphrag_dagster.core.corpus.graphs.network_lines import EDGE_LIST
 from graphrag_dagster.core.files.discovery import SETTINGS_FILE, discover
 from graphrag_dagster.core.files.records import RefusedError, UnreadableError, error_line
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.corpus_names import check_name, made_of

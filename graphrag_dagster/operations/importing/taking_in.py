@@ -20,18 +20,16 @@ from graphrag_dagster.core.corpus.graphs.files import Graph, graph_files
 from graphrag_dagster.core.corpus.graphs.reading import read_graph
 from graphrag_dagster.core.corpus.graphs.server import SERVER, server_batches
 from graphrag_dagster.core.exporting.node_properties import NodeProperties
-from graphrag_dagster.core.files.discovery import FoundFile
-from graphrag_dagster.core.files.hashing import hash_files
+from graphrag_dagster.core.files.discovery import FoundFile, hash_files
 from graphrag_dagster.core.files.records import RefusedError, UnreadableError, error_line
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.progress import track
 from graphrag_dagster.core.search.context.queries import QueryError
-from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.operations.importing.resolved import QUERIES
 from graphrag_dagster.operations.keeping.residue import GoneGraphs
-from graphrag_dagster.resources.bolt import BoltGraph
+from graphrag_dagster.resources.bolt import BoltGraph, server_of
 from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.graph_server import server_of
 from graphrag_dagster.resources.warehouse import Warehouse, Written
 from graphrag_dagster.settings.graphs import ImportServer
 from graphrag_dagster.tables import IMPORT_ACCOUNT, IMPORT_QUARANTINE, IMPORTED_FILES, Table

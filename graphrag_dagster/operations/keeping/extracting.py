@@ -6,8 +6,7 @@ import polars as pl
 
 from graphrag_dagster.catalogue.tasks import CLAIM_EXTRACTOR, GRAPH_EXTRACTOR
 from graphrag_dagster.core.extraction.frames import ExtractionFrames
-from graphrag_dagster.core.extraction.reuse import Extracted, extract_new
-from graphrag_dagster.core.extraction.run import extract_units
+from graphrag_dagster.core.extraction.reuse import Extracted, extract_new, extract_units
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.operations.keeping.extractions import reusable_extraction
 from graphrag_dagster.resources.warehouse import Warehouse

@@ -2,7 +2,7 @@
 
 import shlex
 
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.operations.keeping.differences import changed_files
 from graphrag_dagster.resources.corpora import CorpusStore

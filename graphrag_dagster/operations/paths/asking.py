@@ -6,11 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from graphrag_dagster.core.paths.composing import Workshop
-from graphrag_dagster.core.paths.instances import INSTANCES
-from graphrag_dagster.core.paths.outcome import Outcome
-from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.found import Outcome, PathQuery
+from graphrag_dagster.core.paths.instances import INSTANCES, Recipe
 from graphrag_dagster.core.paths.question_rows import unmarked
-from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.rows import Row, path_rows
 from graphrag_dagster.core.paths.running import run_batch
 from graphrag_dagster.core.paths.seeds import Linked, LinkedBy, SeedLinker

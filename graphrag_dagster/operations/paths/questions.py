@@ -14,7 +14,7 @@ from graphrag_dagster.core.paths.seeds import NO_SEED, Linked, SeedLinker
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.operations.evaluating.own_files import content_of
+from graphrag_dagster.operations.evaluating.questions import content_of
 from graphrag_dagster.settings.paths import PathSettings
 from graphrag_dagster.tables import PATH_QUESTIONS
 

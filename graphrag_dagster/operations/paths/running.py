@@ -2,23 +2,37 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from graphrag_dagster.core.language.embedders import shared_static
 from graphrag_dagster.core.paths.composing import named
-from graphrag_dagster.core.paths.recipes import Recipe
+from graphrag_dagster.core.paths.hops import told_apart
+from graphrag_dagster.core.paths.instances import Recipe, needs_beforehand
+from graphrag_dagster.core.paths.recall.windows import Row
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.processes import chosen_processes, in_processes
 from graphrag_dagster.core.progress import quietly, stage
 from graphrag_dagster.engines.session import Session
-from graphrag_dagster.operations.paths.bench import TABLES, Asked, Bench, Frames
-from graphrag_dagster.operations.paths.hops import hops_told
-from graphrag_dagster.operations.paths.kept import Wanted, good_among, kept_rows, options_of
+from graphrag_dagster.model_calls.memory.replies import User
+from graphrag_dagster.operations.paths.bench import (
+    TABLES,
+    Asked,
+    Bench,
+    Frames,
+    Wanted,
+    good_among,
+    kept_rows,
+    options_of,
+)
 from graphrag_dagster.operations.paths.made import Here, Made
 from graphrag_dagster.operations.paths.tools import beforehand_of, reports_of, workshop_of
-from graphrag_dagster.operations.paths.working import Work, answer_chunk, begin_working, bench_of, is_light
+from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.resources.language import Language
+from graphrag_dagster.resources.reply_memory import ReplyMemory
 from graphrag_dagster.settings import CorpusSettings
 
 #: Questions that are answered together, and how many outcomes are worth a second process.
@@ -206,3 +220,82 @@ def _by_threads(
 def _chunks(asked: Sequence[Asked], size: int) -> Iterator[Sequence[Asked]]:
     for start in range(0, len(asked), size):
         yield asked[start : start + size]
+
+
+def hops_told(questions: pl.DataFrame, recipes: Iterable[Recipe]) -> Mapping[str, int]:
+    """Return the steps of each question with known ones, as told without it and without its topic.
+
+    What is known of a question itself is never used for it. Nothing is told where no instance combines
+    switches by it, or where too little is known.
+
+    Args:
+        questions: rows of ``paths.questions``.
+        recipes: of the instances.
+    """
+    if not any(recipe.options.switches.combine for recipe in recipes):
+        return {}
+    known = questions.filter(pl.col("hops").is_not_null() & (pl.col("seeds").list.len() > 0)).sort("position")
+    asked = known["question"].to_list()
+    topics = known["seeds"].list.first().to_list()
+    told = told_apart(shared_static(), asked, known["hops"].to_list(), topics)
+    return dict(zip(asked, told, strict=True)) if told else {}
+
+
+_benches: list[Bench] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a process works with.
+
+    Attributes:
+        corpus: its name.
+        folder: of the arrays of its graph, which are mapped, not read.
+        snapshot: the index that these are of.
+        settings: of the corpus, whose engine of paths asks no model.
+        windows: rows of ``paths.recall_windows``.
+        hops: steps of questions, as far as they are told.
+    """
+
+    corpus: str
+    folder: Path
+    snapshot: str
+    settings: CorpusSettings
+    windows: Sequence[Row] = ()
+    hops: Mapping[str, int] = field(default_factory=dict)
+
+
+def is_light(recipe: Recipe) -> bool:
+    """Whether an instance needs nothing but the arrays of the graph and what is packaged."""
+    options = recipe.options
+    scorer = options.scorer if recipe.scores else "random"
+    more = recipe.reports or needs_beforehand(options)
+    return not more and scorer in ("static", "bm25", "random")
+
+
+def bench_of(work: Work) -> Bench:
+    """Open the graph, and make the instances that need no model."""
+    settings = work.settings
+    language = Language(memory=ReplyMemory(), corpora=CorpusStore())
+    session = language.session_of(settings, User(work.corpus, "path_asked", ""))
+    recipes = settings.paths.recipes()
+    light = [recipe for recipe in recipes if is_light(recipe)]
+    workshop = workshop_of(
+        session, PathStore.opened(work.folder), light, windows=work.windows, hops=work.hops
+    )
+    return Bench(workshop, recipes, work.snapshot)
+
+
+def begin_working(work: Work) -> None:
+    """Make what this process asks from now on; see :func:`bench_of`."""
+    _benches[:] = [bench_of(work)]
+
+
+def answer_chunk(asked: Sequence[Asked]) -> list[pl.DataFrame]:
+    """Return what comes of some questions, in a process that has begun working, as frames in the order of
+    :data:`~graphrag_dagster.operations.paths.bench.TABLES`: a table that went through a pipe is no longer
+    the one that was declared.
+    """
+    (bench,) = _benches
+    with quietly():
+        return list(bench.frames(asked).values())

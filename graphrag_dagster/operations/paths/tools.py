@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from graphrag_dagster.catalogue.tasks import PATH_ANSWERER, PATH_SELECTOR
-from graphrag_dagster.core.paths.beforehand import Beforehand, by_reports, needs_embedder
 from graphrag_dagster.core.paths.community_reports import ReportedCommunities, SeedReports
 from graphrag_dagster.core.paths.composing import Workshop
 from graphrag_dagster.core.paths.hops import ToldHops
+from graphrag_dagster.core.paths.instances import Beforehand, Recipe, by_reports, needs_embedder
 from graphrag_dagster.core.paths.prefilter import Prefilter
 from graphrag_dagster.core.paths.recall.windows import Row
-from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
 from graphrag_dagster.core.text.tokens import get_tokenizer

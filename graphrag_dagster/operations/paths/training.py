@@ -7,8 +7,8 @@ from pathlib import Path
 from graphrag_dagster import prompts
 from graphrag_dagster.core.files.own_folders import write_whole
 from graphrag_dagster.core.language.llm.paths.asking import SelectionPrompts
+from graphrag_dagster.core.paths.instances import DEFAULT
 from graphrag_dagster.core.paths.options import Switches
-from graphrag_dagster.core.paths.recipes import DEFAULT
 from graphrag_dagster.core.paths.retrieval.making import retriever_of
 from graphrag_dagster.core.paths.retrieval.oneshot import SELECTED_FROM
 from graphrag_dagster.core.paths.scoring.making import recipe_scorer
@@ -20,8 +20,7 @@ from graphrag_dagster.core.paths.training.bi_encoder import (
     fine_tune,
     require_training,
 )
-from graphrag_dagster.core.paths.training.pairs import GoldPath, GoldPaths, split
-from graphrag_dagster.core.paths.training.selector_file import Example, training_lines
+from graphrag_dagster.core.paths.training.pairs import Example, GoldPath, GoldPaths, split, training_lines
 from graphrag_dagster.core.progress import stage
 from graphrag_dagster.engines.session import Session
 from graphrag_dagster.errors import ExportError, SettingsError

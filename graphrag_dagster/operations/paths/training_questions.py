@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.found import PathQuery
 from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.core.paths.training.pairs import held_out
 from graphrag_dagster.errors import SettingsError

@@ -8,8 +8,7 @@ from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.account import price_of
 from graphrag_dagster.operations.asking.index import Index
-from graphrag_dagster.operations.evaluating.questions import asks_personas, questions_of
-from graphrag_dagster.operations.evaluating.scope import EvaluationScope
+from graphrag_dagster.operations.evaluating.questions import EvaluationScope, asks_personas, questions_of
 from graphrag_dagster.operations.planning.indexing_plan import Plan
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse

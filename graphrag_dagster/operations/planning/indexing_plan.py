@@ -14,14 +14,17 @@ from graphrag_dagster.core.accounting.planning import (
     exactly,
     plan_extraction,
     plan_reports,
+    plan_typing,
     summary_tokens,
 )
 from graphrag_dagster.core.accounting.prices import Price
-from graphrag_dagster.core.accounting.reply_sizes import reply_tokens
+from graphrag_dagster.core.accounting.reply_sizes import names_and_pairs, reply_tokens
+from graphrag_dagster.core.extraction.typing import untyped
 from graphrag_dagster.core.language.chat.port import ChatRequest
-from graphrag_dagster.core.language.llm.entity_typing import typed_at_once
+from graphrag_dagster.core.language.llm.entity_typing import LlmEntityTyper, typed_at_once
 from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
 from graphrag_dagster.core.language.llm.name_judging import MOST_PAIRS
+from graphrag_dagster.core.language.name_judging import Untyped
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.account import price_of
@@ -31,10 +34,13 @@ from graphrag_dagster.operations.planning.coterag_plan import (
     members_tokens,
     summaries_estimate,
 )
-from graphrag_dagster.operations.planning.graph_plan import Unit, claims_estimate, merging_estimate
+from graphrag_dagster.operations.planning.graph_plan import (
+    Unit,
+    claims_estimate,
+    merging_estimate,
+    resolution_estimate,
+)
 from graphrag_dagster.operations.planning.known_replies import Known
-from graphrag_dagster.operations.planning.resolution_plan import resolution_estimate
-from graphrag_dagster.operations.planning.typing_plan import typing_estimate
 from graphrag_dagster.resources.corpora import CorpusStore
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.settings import CorpusSettings
@@ -249,3 +255,41 @@ class _Planner:
     def _endpoint(self, one: Estimate) -> tuple[ModelSettings, str, str]:
         settings = self._settings.model.for_role(_TASKS[one.stage])
         return settings, one.model, OpenAIChatModel(settings).connection.url
+
+
+#: Names without a type for each name that stands in a text unit; a guess, by which nothing was measured.
+_WITHOUT_TYPE = 0.5
+
+
+def typing_estimate(corpus: str, settings: CorpusSettings, units: Sequence[Unit], known: Known) -> Estimate:
+    """Return what typing asks: of the untyped names of units that stay, of a guessed number in new ones."""
+    own = known.of_task("type")
+    typer = LlmEntityTyper(
+        OpenAIChatModel(own),
+        prompts,
+        labels=settings.extraction.gliner.labels,
+        max_tokens=own.reply_limit,
+    )
+    staying = {unit.unit_id for unit in units if not unit.new}
+    asked = [one for one in _asked_before(corpus) if one.unit.id in staying]
+    requests = typer.requests(asked)
+    new = [requests[place] for place in known.new("type", requests)]
+    texts = [unit.text for unit in units if unit.new]
+    names = _WITHOUT_TYPE * sum(len(names_and_pairs(text)[0]) for text in texts)
+    calls, inputs, outputs = plan_typing(
+        [known.size(request) for request in new],
+        sum(len(one.names) for one in asked) * len(new) / max(len(requests), 1),
+        around(names, known=False),
+        texts=known.tokens(*texts) if texts else 0,
+        prompt=known.tokens(*(prompts.load(f"type_entities_{part}").text for part in ("system", "user"))),
+        seen=known.average("type", "type_entities"),
+    )
+    return Estimate("typing", "type_entities", own.name, calls, inputs, outputs, len(requests) - len(new))
+
+
+def _asked_before(corpus: str) -> list[Untyped]:
+    wanted = (tables.GLEANED_ENTITIES, tables.TYPINGS, tables.TEXT_CHUNKS)
+    entities, typings, chunks = (Warehouse().read_if_present(table, corpus) for table in wanted)
+    if entities is None or typings is None or chunks is None:
+        return []
+    return untyped(entities, typings, chunks)

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from graphrag_dagster import prompts
 from graphrag_dagster.catalogue.registry import tasks
 from graphrag_dagster.core.accounting.planning import Estimate, Range, exactly
+from graphrag_dagster.core.paths.instances import Recipe
 from graphrag_dagster.core.paths.options import PathOptions
 from graphrag_dagster.core.paths.questions import GoldQuestion
-from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
 from graphrag_dagster.model_calls.memory.account import price_of

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from graphrag_dagster.core.cypher.guard import Guarded
-from graphrag_dagster.core.cypher.rows import GraphRows, within
+from graphrag_dagster.core.cypher.port import GraphRows, within
 from graphrag_dagster.core.search.context.queries import QueryError
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.operations.querying.guarded_process import GuardedProcess, QueryLimits

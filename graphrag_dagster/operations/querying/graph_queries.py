@@ -9,8 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.core.cypher.guard import Guarded, guarded
-from graphrag_dagster.core.cypher.port import Ran
-from graphrag_dagster.core.cypher.rows import GraphRows, within
+from graphrag_dagster.core.cypher.port import GraphRows, Ran, within
 from graphrag_dagster.core.search.context.queries import QueryError
 from graphrag_dagster.operations.querying.cypher_sandbox import run_embedded
 from graphrag_dagster.operations.querying.guarded_process import QueryLimits
@@ -60,7 +59,7 @@ class CorpusGraph:
         own = self.settings
         query = guarded(text, parameters, dialect=own.backend, most=own.most_rows)
         if own.backend == "neo4j":
-            from graphrag_dagster.resources.graph_server import server_of
+            from graphrag_dagster.resources.bolt import server_of
 
             return Ran(text, parameters, query, _run_at_server(server_of(own), query, own.seconds))
         current = published(self.warehouse, self.corpus) if self.index else None

@@ -8,8 +8,7 @@ from graphrag_dagster.core.exporting.neo4j import identifier
 from graphrag_dagster.errors import ExportError
 from graphrag_dagster.operations.exporting.graphs import graph_of_nodes
 from graphrag_dagster.operations.exporting.source import Source
-from graphrag_dagster.resources.bolt import BoltServer
-from graphrag_dagster.resources.graph_server import server_of
+from graphrag_dagster.resources.bolt import BoltServer, server_of
 from graphrag_dagster.settings import CorpusSettings
 from graphrag_dagster.settings.graphs import ImportServer, ServerSettings
 

@@ -4,8 +4,13 @@ The texts are those of :data:`RELEASES`; another release may word them otherwise
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import duckdb
+
+from graphrag_dagster.errors import DamagedError
 
 #: The releases whose texts these are, whatever the last part of their number.
 RELEASES = ("1.5", "2.0")
@@ -64,3 +69,22 @@ def line_of(text: str) -> int:
     """The line of a query that an error is about; the first where none is told."""
     found = _LINE.search(text)
     return int(found["number"]) if found else 1
+
+
+@contextmanager
+def damage_told(file: Path, mend: str) -> Iterator[None]:
+    """Name a file in place of the block of it that cannot be read.
+
+    Args:
+        file: what is read in the block of code.
+        mend: the way out.
+
+    Raises:
+        DamagedError: a part of the file cannot be read.
+    """
+    try:
+        yield
+    except duckdb.Error as error:
+        if not is_damage(str(error)):
+            raise
+        raise DamagedError(f"{file} is damaged ({str(error).splitlines()[0]}); {mend}") from error

@@ -9,8 +9,7 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import DamagedError, WarehouseError
-from graphrag_dagster.resources.duckdb_files.damage import damage_told
-from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_busy
+from graphrag_dagster.resources.duckdb_files.duckdb_messages import damage_told, is_busy
 from graphrag_dagster.resources.duckdb_files.opening import open_alone
 from graphrag_dagster.resources.published.manifest import Published, published
 from graphrag_dagster.resources.warehouse import Reader, Warehouse

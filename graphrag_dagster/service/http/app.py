@@ -5,14 +5,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.security import HTTPBearer
+from starlette.responses import PlainTextResponse, Response
 
 from graphrag_dagster import __version__
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.explorer.login import login_router
-from graphrag_dagster.service.explorer.page import page_router
+from graphrag_dagster.service.explorer.page import page_response, page_router
 from graphrag_dagster.service.explorer.routes import explorer_router
 from graphrag_dagster.service.guarding.auth import Guard
 from graphrag_dagster.service.guarding.errors import LastResort, add_handlers, documented
@@ -20,7 +21,6 @@ from graphrag_dagster.service.guarding.headers import BrowserHeaders
 from graphrag_dagster.service.guarding.limits import BodyLimit
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.corpora import corpora_router
-from graphrag_dagster.service.http.front import front_router
 from graphrag_dagster.service.library import Library
 from graphrag_dagster.service.models import Health
 from graphrag_dagster.service.openai.chat import chat_router
@@ -87,3 +87,50 @@ def make_app(settings: ServiceSettings, library: Library | None = None) -> FastA
     app.add_middleware(LastResort)
     app.add_middleware(BrowserHeaders)
     return app
+
+
+_ROUTES = (
+    ("/", "the explorer, in a browser"),
+    ("/corpora", "the corpora that can be asked"),
+    ("/openapi.json", "every route, for programs"),
+    ("/health", "whether the server answers"),
+    ("/v1/models", "the corpora as models, for OpenAI clients (base URL: this address and /v1)"),
+    ("/mcp", "the tools of the Model Context Protocol"),
+)
+
+
+def front_router(backend: Backend) -> APIRouter:
+    """Return the route of the page."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/")
+    async def front(request: Request) -> Response:
+        """Show the explorer, or say as text what is served."""
+        if "text/html" in request.headers.get("accept", ""):
+            return page_response()
+        # This needs no token, so with one it tells nothing that the token guards.
+        names = await backend.names() if backend.settings.token is None else None
+        return PlainTextResponse(_text(names, str(request.base_url).rstrip("/")))
+
+    return router
+
+
+def _corpora(names: list[str] | None) -> str:
+    if names is None:
+        return "The corpora are told to those who send the token of this server."
+    return ", ".join(names) if names else "There are none yet: graphrag-dagster index PATH makes one."
+
+
+def _example(names: list[str] | None, url: str) -> str:
+    name = names[0].replace(" ", "%20") if names else "NAME"
+    token = "" if names is not None else " -H 'Authorization: Bearer TOKEN'"
+    body = "-H 'Content-Type: application/json' -d '{\"question\": \"What are the main themes?\"}'"
+    return f"curl {url}/corpora/{name}/ask{token} {body}"
+
+
+def _text(names: list[str] | None, url: str) -> str:
+    routes = "\n".join(f"  {url}{path}  {what}" for path, what in _ROUTES)
+    return (
+        f"graphrag_dagster {__version__}\n\nCorpora: {_corpora(names)}\n\n{routes}\n\n"
+        f"To ask:\n  {_example(names, url)}\n"
+    )

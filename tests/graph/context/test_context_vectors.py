@@ -7,9 +7,8 @@ import pytest
 
 from graphrag_dagster.core.graph.context.vectors import spectral
 from graphrag_dagster.core.graph.context.vectors.making import node_vectors, walks
-from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
+from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors, dimension, weights
 from graphrag_dagster.core.graph.context.vectors.spectral import log_pmi
-from graphrag_dagster.core.graph.context.vectors.structure import dimension, weights
 from graphrag_dagster.core.graph.network import Network, network
 from graphrag_dagster.core.ranks import unit_rows
 from graphrag_dagster.errors import EngineError, GraphragError

@@ -23,8 +23,7 @@ from graphrag_dagster.core.corpus.graphs.neo4j_json import (
     served,
 )
 from graphrag_dagster.core.files.decoding import decode
-from graphrag_dagster.core.files.limits import FileLimits
-from graphrag_dagster.core.files.records import UnreadableError, plain
+from graphrag_dagster.core.files.records import FileLimits, UnreadableError, plain
 
 _EDGES = ("links", "edges", "rels", "relationships", "relations")
 _IDS = ("id", "key", "@id", "identity", "elementId", "name", "label")

@@ -37,7 +37,7 @@ from graphrag_dagster.core.corpus.graphs.json_graphs import json_graph_batches
 from graphrag_dagster.core.corpus.graphs.json_lines import json_names, json_rows
 from graphrag_dagster.core.corpus.graphs.layout import columns_of, layout_of
 from graphrag_dagster.core.corpus.graphs.microsoft.reading import microsoft_batches
-from graphrag_dagster.core.corpus.graphs.microsoft.siblings import Siblings
+from graphrag_dagster.core.corpus.graphs.microsoft.tables import Siblings
 from graphrag_dagster.core.corpus.graphs.neo4j_json import served_line_batches
 from graphrag_dagster.core.corpus.graphs.network_lines import network_batches
 from graphrag_dagster.core.corpus.graphs.parquet import is_vector, parquet_rows, parquet_schema
@@ -47,8 +47,7 @@ from graphrag_dagster.core.corpus.graphs.triples import n_triples_batches, rdf_b
 from graphrag_dagster.core.files.columns import listed
 from graphrag_dagster.core.files.decoding import decode
 from graphrag_dagster.core.files.discovery import opened
-from graphrag_dagster.core.files.limits import DEFAULT_LIMITS, FileLimits
-from graphrag_dagster.core.files.records import UnreadableError, clean
+from graphrag_dagster.core.files.records import DEFAULT_LIMITS, FileLimits, UnreadableError, clean
 
 _TOKEN = re.compile(
     r'\s+|#[^\n]*|(?P<key>[A-Za-z_]\w*)|(?P<text>"[^"]*")|(?P<word>[^\s\[\]"]+)|(?P<mark>[\[\]])'

@@ -1,6 +1,7 @@
 """The JSON stores of LightRAG and nano-graphrag: documents, text units, and reports of communities."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
@@ -8,12 +9,10 @@ import polars as pl
 
 from graphrag_dagster.core.corpus.graphs.batches import Account, Batch, capped, types_of
 from graphrag_dagster.core.corpus.graphs.cells import items, one_line, to_json
-from graphrag_dagster.core.corpus.graphs.findings import findings_json, rating_of
 from graphrag_dagster.core.corpus.graphs.graphml import graphml_batches
 from graphrag_dagster.core.corpus.graphs.rows import UNKNOWN_TYPE
 from graphrag_dagster.core.files.decoding import decode
-from graphrag_dagster.core.files.limits import FileLimits
-from graphrag_dagster.core.files.records import UnreadableError, clean
+from graphrag_dagster.core.files.records import FileLimits, UnreadableError, clean
 
 #: The file that holds the graph, and what the others hold.
 GRAPH_FILE = "graph_chunk_entity_relation.graphml"
@@ -150,3 +149,40 @@ def _row(
 def _frame(record: str, rows: list[dict[str, object]]) -> pl.DataFrame:
     types = types_of(record)
     return pl.DataFrame([{name: row[name] for name in types} for row in rows], schema=types)
+
+
+_HIGHEST = 10.0
+
+
+def findings_json(told: object) -> tuple[str, bool]:
+    """Return findings as a JSON list of objects with ``summary`` and ``explanation``, and whether all fit.
+
+    They may be a list of objects or of texts, or JSON of either; nothing is no finding.
+    """
+    if isinstance(told, str):
+        try:
+            told = json.loads(told) if told.strip() else []
+        except (ValueError, RecursionError):
+            told = [told]
+    found, fits = [], told is None or isinstance(told, list)
+    for one in told if isinstance(told, list) else []:
+        if isinstance(one, str):
+            found.append({"summary": clean(one), "explanation": ""})
+        elif isinstance(one, Mapping):
+            found.append({name: clean(str(one.get(name) or "")) for name in ("summary", "explanation")})
+        else:
+            fits = False
+    return to_json(found), fits
+
+
+def rating_of(told: object) -> float:
+    """Return a rating from 0 to 10, 0 where there is none.
+
+    >>> [rating_of(told) for told in (7, "8.5", float("inf"), None, 1e308, -3)]
+    [7.0, 8.5, 0.0, 0.0, 10.0, 0.0]
+    """
+    try:
+        rating = float(told) if isinstance(told, int | float | str) else 0.0
+    except (ValueError, OverflowError):
+        return 0.0
+    return min(max(rating, 0.0), _HIGHEST) if math.isfinite(rating) else 0.0

@@ -13,9 +13,8 @@ from graphrag_dagster.core.coterag.community_terms import community_terms
 from graphrag_dagster.core.coterag.indexing.calibration import background, calibrated, pseudo_questions
 from graphrag_dagster.core.coterag.indexing.communities import Communities, clustered
 from graphrag_dagster.core.coterag.indexing.descriptions import descriptions
-from graphrag_dagster.core.coterag.indexing.stores import stores
 from graphrag_dagster.core.coterag.indexing.summary_requests import summary_requests
-from graphrag_dagster.core.coterag.indexing.triples import TripleGraph, triple_graph
+from graphrag_dagster.core.coterag.indexing.triples import TripleGraph, stores, triple_graph
 from graphrag_dagster.core.coterag.vectors import Vectors
 from graphrag_dagster.core.language.coterag import SummaryRequest
 from graphrag_dagster.core.language.embedded_rows import embed_rows

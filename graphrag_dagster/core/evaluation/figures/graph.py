@@ -9,10 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.evaluation.figures.figure import Figure, drawn, panels, sentences
-from graphrag_dagster.core.graph.components import largest_component
-from graphrag_dagster.core.graph.layout.apart import moved_apart
-from graphrag_dagster.core.graph.layout.bodies import Floats, Places, bodies_of
+from graphrag_dagster.core.graph.layout.bodies import Floats, Places, bodies_of, moved_apart
 from graphrag_dagster.core.graph.layout.cold import from_nothing
+from graphrag_dagster.core.graph.network import largest_component
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

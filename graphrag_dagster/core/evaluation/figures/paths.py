@@ -7,10 +7,10 @@ import polars as pl
 from graphrag_dagster.core.evaluation.figures.figure import Figure, drawn, sentences, short
 from graphrag_dagster.core.evaluation.figures.measures import Bar, Panel, bar_panels
 from graphrag_dagster.core.evaluation.figures.scatter import HEIGHT, Point, draw_points
+from graphrag_dagster.core.paths.found import MODULES
 from graphrag_dagster.core.paths.metrics.answers import LEX
 from graphrag_dagster.core.paths.metrics.naming import measure_label
 from graphrag_dagster.core.paths.metrics.summary import ALL_HOPS, in_the_papers_order
-from graphrag_dagster.core.paths.outcome import MODULES
 
 #: What the paper draws of answers; each as it is of a model, and of rules.
 _BARS = tuple(f"{name}{suffix}" for name in ("hits_at_1", "answer_f1") for suffix in ("", LEX))

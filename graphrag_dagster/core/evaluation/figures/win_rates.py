@@ -1,4 +1,7 @@
-"""Heat maps of win rates (paper Figure 2)."""
+"""Heat maps of win rates (paper Figure 2).
+
+Win rates of context windows against each other (paper Appendix C).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +22,8 @@ from graphrag_dagster.core.evaluation.figures.figure import (
     sentences,
     words,
 )
-from graphrag_dagster.core.evaluation.inference.winners import overall_winners
+from graphrag_dagster.core.evaluation.figures.measures import Bar, Panel, bar_panels
+from graphrag_dagster.core.evaluation.inference.verdict import overall_winners
 from graphrag_dagster.core.language.evaluating import CRITERIA
 
 if TYPE_CHECKING:
@@ -207,3 +211,44 @@ def _alt(maps: Mapping[str, Map], shown: Sequence[str]) -> str:
         ranked = ", ".join(f"{name} {mean:.0f}" for name, mean in sorted(means.items(), key=lambda m: -m[1]))
         parts.append(f"{words(criterion)}: {ranked}.")
     return sentences("Heat maps of win rates. Mean over all opponents, per cent.", *parts)
+
+
+def window_bars(rates: pl.DataFrame) -> Figure | None:
+    """Draw the mean win rate of every window, a panel per criterion.
+
+    Args:
+        rates: criterion, window (tokens, as text), win_rate (0–100, mean over the other windows).
+
+    Returns:
+        None with fewer than two windows.
+    """
+    windows = sorted(set(rates["window"]), key=_size)
+    if len(windows) < 2:
+        return None
+    labels = {window: _label(window) for window in windows}
+    present = set(rates["criterion"])
+    criteria = [name for name in CRITERIA if name in present] + sorted(present - set(CRITERIA))
+    chosen = {
+        criterion: rates.filter(pl.col("criterion") == criterion).select("window", "win_rate").iter_rows()
+        for criterion in criteria
+    }
+    return bar_panels(
+        [
+            Panel(words(criterion), {labels[window]: Bar(rate) for window, rate in rows}, even=50.0)
+            for criterion, rows in chosen.items()
+        ],
+        list(labels.values()),
+        plain=None,
+        name="windows",
+        title="Context windows",
+        caption="Win rates in per cent of plain retrieval with each context window (tokens), means over the "
+        "other windows and the questions. Dotted lines are at 50, where neither side is better.",
+    )
+
+
+def _size(window: str) -> tuple[float, str]:
+    return (float(window) if window.isdecimal() else float("inf"), window)
+
+
+def _label(window: str) -> str:
+    return f"{int(window):,}" if window.isdecimal() else window

@@ -1,15 +1,18 @@
-"""Whether the graph beats plain retrieval on a corpus: the tests of the evaluation, read out."""
+"""Whether the graph beats plain retrieval on a corpus: the tests of the evaluation, read out.
+
+Who wins most by a criterion, whatever is significant (paper Figure 2).
+"""
 
 from collections.abc import Iterable, Sequence
+from math import fsum, isclose
 
 import polars as pl
 
 from graphrag_dagster.catalogue.ways import BASELINE
-from graphrag_dagster.core.evaluation.inference.contrasts import contrasts
+from graphrag_dagster.core.evaluation.inference.contrasts import contrasts, sentence
 from graphrag_dagster.core.evaluation.inference.measures import CONTROL, measure, uses_graph
 from graphrag_dagster.core.evaluation.inference.numbers import listed, percent, plain
-from graphrag_dagster.core.evaluation.inference.statements import sentence
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.tables import VERDICTS
 
 #: Fewer questions than these are too few to rely on.
@@ -154,3 +157,30 @@ def _only_counted(own: Sequence[Row], baseline: str) -> str:
         longer = plain(float(words["difference"]))
         text += f" Its answers are also {longer} words longer than those of {baseline}."
     return text
+
+
+def overall_winners(win_rates: pl.DataFrame, criterion: str, conditions: Sequence[str]) -> list[str]:
+    """Return the conditions with the highest mean win rate over their opponents, in the order given.
+
+    The paper marks an overall winner for each data set and criterion and does not say how it is found. Here
+    it is the row with the highest mean, without the cell of a condition against itself.
+
+    Args:
+        win_rates: criterion, condition, opponent, win_rate (0–100).
+        criterion: by which they are compared.
+        conditions: among which; a win rate over any other is left out.
+
+    Returns:
+        Several where means are equal; none where all are, since then nobody wins.
+    """
+    rates: dict[str, list[float]] = {}
+    for condition, opponent, rate in (
+        win_rates.filter(pl.col("criterion") == criterion, pl.col("win_rate").is_not_null())
+        .select("condition", "opponent", "win_rate")
+        .iter_rows()
+    ):
+        if condition != opponent and condition in conditions and opponent in conditions:
+            rates.setdefault(condition, []).append(rate)
+    means = {one: fsum(rates[one]) / len(rates[one]) for one in conditions if one in rates}
+    winners = [one for one, mean in means.items() if isclose(mean, max(means.values()), abs_tol=1e-9)]
+    return winners if len(winners) < len(means) else []

@@ -21,19 +21,17 @@ from graphrag_dagster.core.evaluation.quality.quality_asking import (
     question_bases,
     verdict_bases,
 )
-from graphrag_dagster.core.evaluation.quality.quality_formulas import (
+from graphrag_dagster.core.evaluation.quality.quality_items import (
     Family,
+    QualityItem,
+    QualityRow,
     Score,
+    VerdictRow,
     answer_relevancy,
     contextual_precision,
     contextual_recall,
     faithfulness,
     question_similarity,
-)
-from graphrag_dagster.core.evaluation.quality.quality_items import (
-    QualityItem,
-    QualityRow,
-    VerdictRow,
     row_of,
     want_of_answer,
     want_of_context,

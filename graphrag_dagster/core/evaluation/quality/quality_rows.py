@@ -8,7 +8,7 @@ import polars as pl
 
 from graphrag_dagster.core.evaluation.quality.metrics import QualityItem, lexical_measures, measure
 from graphrag_dagster.core.evaluation.quality.quality_asking import Embed
-from graphrag_dagster.core.evaluation.quality.quality_formulas import Family
+from graphrag_dagster.core.evaluation.quality.quality_items import Family
 from graphrag_dagster.core.language.quality import QualityJudge
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.text.answer_sentences import without_citations

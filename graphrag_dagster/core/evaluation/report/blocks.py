@@ -34,7 +34,7 @@ from graphrag_dagster.core.evaluation.report.tables import BOUNDS, TESTED, Cell,
 from graphrag_dagster.core.paths.instances import INSTANCES, LEX
 from graphrag_dagster.core.paths.metrics.naming import measure_label
 from graphrag_dagster.core.paths.metrics.summary import ALL_HOPS, in_the_papers_order
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 
 
 @dataclass(frozen=True, slots=True)

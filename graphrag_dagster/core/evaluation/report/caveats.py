@@ -10,7 +10,7 @@ from graphrag_dagster.core.evaluation.inference.numbers import ALPHA, listed, p_
 from graphrag_dagster.core.evaluation.inference.verdict import ENOUGH_QUESTIONS
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
 from graphrag_dagster.core.evaluation.report.tables import tests
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 
 #: Agreement of judge and claims below this is told as a weakness; half is what a coin has.
 _FAIR_AGREEMENT = 0.65

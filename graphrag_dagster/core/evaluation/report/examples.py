@@ -11,9 +11,9 @@ from graphrag_dagster.core.evaluation.inference.measures import measure
 from graphrag_dagster.core.evaluation.inference.numbers import percent, plain
 from graphrag_dagster.core.evaluation.inference.verdict import best_with_graph, main_measure
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
-from graphrag_dagster.core.evaluation.report.markup import rendered
+from graphrag_dagster.core.evaluation.report.tables import rendered
 from graphrag_dagster.core.language.evaluating import CRITERIA
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.printable import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,9 @@ from markupsafe import Markup
 
 from graphrag_dagster.catalogue.registry import asks_model, engines
 from graphrag_dagster.catalogue.ways import FEATURES
-from graphrag_dagster.core.evaluation.inference.contrasts import Contrast
+from graphrag_dagster.core.evaluation.inference.contrasts import Contrast, tested
 from graphrag_dagster.core.evaluation.inference.measures import features, measure, reads, uses_graph
 from graphrag_dagster.core.evaluation.inference.numbers import NONE, money, percent, plain, signed
-from graphrag_dagster.core.evaluation.inference.statements import tested
 from graphrag_dagster.core.evaluation.inference.verdict import (
     best_with_graph,
     headline,
@@ -27,9 +26,8 @@ from graphrag_dagster.core.evaluation.report.caveats import caveats, questions_c
 from graphrag_dagster.core.evaluation.report.check_tables import cost_table, sizes_table
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
 from graphrag_dagster.core.evaluation.report.examples import examples
-from graphrag_dagster.core.evaluation.report.markup import clean, image, tied
-from graphrag_dagster.core.evaluation.report.tables import TableView, table, tests
-from graphrag_dagster.core.wording import counted
+from graphrag_dagster.core.evaluation.report.tables import TableView, clean, image, table, tests, tied
+from graphrag_dagster.core.printable import counted
 
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
 

@@ -6,7 +6,7 @@ from typing import Any
 from graphrag_dagster.core.evaluation.inference.contrasts import Contrast, opposed
 from graphrag_dagster.core.evaluation.inference.measures import CONTROL, Kind, Measure, measure
 from graphrag_dagster.core.evaluation.inference.numbers import ALPHA, NONE, p_value, percent, plain, signed
-from graphrag_dagster.core.evaluation.inference.winners import overall_winners
+from graphrag_dagster.core.evaluation.inference.verdict import overall_winners
 from graphrag_dagster.core.evaluation.report.content import ReportData, rows_of
 from graphrag_dagster.core.evaluation.report.tables import (
     BOUNDS,

@@ -12,13 +12,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.graph.clustering import Begun, Start
-from graphrag_dagster.core.graph.components import connected_components
-from graphrag_dagster.core.graph.layout.apart import moved_apart, told_apart
-from graphrag_dagster.core.graph.layout.bodies import Bodies, Floats, Places, bodies_of, summed
+from graphrag_dagster.core.graph.layout.bodies import (
+    Bodies,
+    Floats,
+    Places,
+    bodies_of,
+    moved_apart,
+    spiral,
+    summed,
+    told_apart,
+)
 from graphrag_dagster.core.graph.layout.cold import from_nothing
-from graphrag_dagster.core.graph.layout.discs import spiral
 from graphrag_dagster.core.graph.layout.warm import from_before, in_their_groups
-from graphrag_dagster.core.graph.network import network_of
+from graphrag_dagster.core.graph.network import connected_components, network_of
 from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.tables import LAYOUT, LAYOUT_STATE

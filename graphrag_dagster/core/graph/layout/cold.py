@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from graphrag_dagster.core.graph.layout.bodies import Bodies, Floats, Places
-from graphrag_dagster.core.graph.layout.discs import discs
+from graphrag_dagster.core.graph.layout.bodies import Bodies, Floats, Places, discs
 from graphrag_dagster.core.graph.layout.settling import settled
 
 #: Of the outermost groups, of those within them, and of the nodes.

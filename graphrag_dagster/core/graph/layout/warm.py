@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.graph.layout.bodies import Bodies, Floats, Places, summed
-from graphrag_dagster.core.graph.layout.discs import discs, spiral
+from graphrag_dagster.core.graph.layout.bodies import Bodies, Floats, Places, discs, spiral, summed
 from graphrag_dagster.core.graph.layout.settling import settled
 
 _STEPS = 40

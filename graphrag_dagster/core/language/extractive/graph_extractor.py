@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from graphrag_dagster.core.language.extractive.names.mentions import find_entities
 from graphrag_dagster.core.language.extractive.parsing.languages import ENGLISH, unreadable
-from graphrag_dagster.core.language.extractive.parsing.lemmas import Lemmas
-from graphrag_dagster.core.language.extractive.parsing.pipeline import DEFAULT_PIPELINE, Tokens, parse_all
+from graphrag_dagster.core.language.extractive.parsing.pipeline import (
+    DEFAULT_PIPELINE,
+    Lemmas,
+    Tokens,
+    parse_all,
+)
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading, read
 from graphrag_dagster.core.language.extractive.parsing.workers import map_units
 from graphrag_dagster.core.language.extractive.relations import find_relations

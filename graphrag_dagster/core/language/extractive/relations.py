@@ -6,8 +6,7 @@ from itertools import combinations
 from typing import Final
 
 from graphrag_dagster.core.language.extractive.names.mentions import Found, Mention
-from graphrag_dagster.core.language.extractive.parsing.lemmas import Lemmas
-from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
+from graphrag_dagster.core.language.extractive.parsing.pipeline import Lemmas, Tokens
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading
 from graphrag_dagster.core.language.tasks import RelationshipInstance
 from graphrag_dagster.core.text.relations import CO_OCCURS, RELATED_TO, relation_label

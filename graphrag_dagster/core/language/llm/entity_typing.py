@@ -10,8 +10,8 @@ from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest
 from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable
 from graphrag_dagster.core.language.chat.schemas import Shape
-from graphrag_dagster.core.language.entity_typing import Typing, Untyped
 from graphrag_dagster.core.language.llm.evaluation.quality_replies import worded
+from graphrag_dagster.core.language.name_judging import Typing, Untyped
 
 #: Most names in a call, and most characters of the texts that they stand in, unless one is longer by itself.
 MOST_NAMES, MOST_CHARACTERS = 24, 8_000

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
-from graphrag_dagster.catalogue.support import Verdict
+from graphrag_dagster.catalogue.engines import Verdict
 from graphrag_dagster.core.language.answering import Cited, Judged, SupportJudge, SupportOf
 from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
 from graphrag_dagster.core.language.chat.loop import run_in_order

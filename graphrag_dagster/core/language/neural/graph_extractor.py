@@ -7,8 +7,15 @@ from typing import Final, Protocol
 from graphrag_dagster.core.extraction.frames import UNKNOWN_TYPE
 from graphrag_dagster.core.language.extractive.parsing.languages import ENGLISH, unreadable
 from graphrag_dagster.core.language.neural.labels import label_by_name
-from graphrag_dagster.core.language.neural.linearised import Incomplete, Parsed, Triple
-from graphrag_dagster.core.language.neural.mentions import Mention, Named, by_name, joined
+from graphrag_dagster.core.language.neural.linearised import (
+    Incomplete,
+    Mention,
+    Named,
+    Parsed,
+    Triple,
+    by_name,
+    joined,
+)
 from graphrag_dagster.core.language.tasks import (
     Engine,
     EntityInstance,

@@ -8,9 +8,8 @@ from itertools import accumulate
 from typing import Any
 
 from graphrag_dagster.core.language.neural.checkpoints import Checkpoint, computing
-from graphrag_dagster.core.language.neural.linearised import MARKERS, Parsed, parse
-from graphrag_dagster.core.language.neural.mentions import Mention
-from graphrag_dagster.core.search.reranking.windows import windows
+from graphrag_dagster.core.language.neural.linearised import MARKERS, Mention, Parsed, parse
+from graphrag_dagster.core.search.reranking.cross_encoder import windows
 from graphrag_dagster.core.text.spans import Span
 
 _MEND_ENTITIES = (

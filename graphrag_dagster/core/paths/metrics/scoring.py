@@ -1,12 +1,55 @@
-"""What an instance made of a question, measured by the gold answers (spec_lego §9)."""
+"""What an instance made of a question, measured by the gold answers (spec_lego §9).
+
+What a model says of answers, beside what is counted (spec_lego §9).
+
+How good the first paths that were found are (spec_lego §9).
+"""
 
 from collections.abc import Sequence
 
-from graphrag_dagster.core.paths.metrics.answers import ANSWER_MEASURES, LEX, answer_scores
-from graphrag_dagster.core.paths.metrics.normalising import Answers, Matching, NormalisedLabels
-from graphrag_dagster.core.paths.metrics.paths import CUTS, PATH_MEASURES, path_scores
+import polars as pl
+
+from graphrag_dagster.core.paths.found import Outcome
+from graphrag_dagster.core.paths.metrics.answers import (
+    ANSWER_MEASURES,
+    LEX,
+    Answers,
+    Matching,
+    NormalisedLabels,
+    answer_scores,
+    harmonic,
+)
 from graphrag_dagster.core.paths.metrics.subgraphs import SUBGRAPH_MEASURES, subgraph_scores
-from graphrag_dagster.core.paths.outcome import Outcome
+from graphrag_dagster.core.paths.metrics.summary import KEY
+
+#: How many of the first paths are looked at.
+CUTS = (1, 4, 8, 16, 32)
+PATH_PARTS = ("path_precision", "path_recall", "path_f1", "path_hit")
+PATH_MEASURES = tuple(f"{part}_at_{cut}" for cut in CUTS for part in PATH_PARTS)
+
+
+def path_scores(texts: Sequence[str], gold: Answers) -> dict[str, float | None]:
+    """Return the measures of the first 1, 4, 8, 16 and 32 paths; all None without gold.
+
+    Precision is the share of the paths that hold any answer, 0 without a path; recall the share of the
+    answers that any path holds; hit whether any does.
+
+    Args:
+        texts: normalised paths, best first.
+        gold: the answers.
+    """
+    if not len(gold):
+        return dict.fromkeys(PATH_MEASURES)
+    held = [gold.within(text) for text in texts[: max(CUTS)]]
+    found: dict[str, float | None] = {}
+    for cut in CUTS:
+        first = held[:cut]
+        precision = sum(map(bool, first)) / len(first) if first else 0.0
+        recall = len(set().union(*first)) / len(gold)
+        values = (precision, recall, harmonic(precision, recall), float(recall > 0))
+        found |= {f"{part}_at_{cut}": value for part, value in zip(PATH_PARTS, values, strict=True)}
+    return found
+
 
 #: What is null without gold answers, and what is counted with or without them.
 GOLD_MEASURES = (
@@ -51,3 +94,18 @@ def question_scores(
         | subgraph_scores(subgraph, gold, known)
         | counts
     )
+
+
+def with_judgements(scores: pl.DataFrame, judgements: pl.DataFrame) -> pl.DataFrame:
+    """Return scores with two measures more; null where there is no verdict.
+
+    judge_at_1: 1 where a model takes the answer for correct. judge_agreement: 1 where it says of the answer
+    what hits_at_1 says.
+
+    Args:
+        scores: as ``paths.scores``.
+        judgements: question_id, instance and correct, as ``paths.judgements``.
+    """
+    said = judgements.select(*KEY, judge_at_1=pl.col("correct").cast(pl.Float64))
+    agreed = (pl.col("judge_at_1") == pl.col("hits_at_1")).cast(pl.Float64)
+    return scores.join(said, on=KEY, how="left").with_columns(judge_agreement=agreed)

@@ -1,7 +1,6 @@
 """How good a subgraph is (spec_lego §9)."""
 
-from graphrag_dagster.core.paths.metrics.answers import harmonic
-from graphrag_dagster.core.paths.metrics.normalising import Answers, NormalisedLabels
+from graphrag_dagster.core.paths.metrics.answers import Answers, NormalisedLabels, harmonic
 from graphrag_dagster.core.paths.subgraph import Subgraph
 
 SUBGRAPH_MEASURES = ("subgraph_recall", "subgraph_f1")

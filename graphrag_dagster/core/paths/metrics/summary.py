@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.core.evaluation.inference.bootstrap import RESAMPLES, mean_interval
+from graphrag_dagster.core.paths.found import MODULES
 from graphrag_dagster.core.paths.instances import INSTANCES, LEX
-from graphrag_dagster.core.paths.outcome import MODULES
 
 #: All questions together, whatever is known of their hops.
 ALL_HOPS = "all"

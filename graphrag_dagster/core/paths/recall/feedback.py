@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
-from graphrag_dagster.core.paths.recall.thresholds import Threshold
+from graphrag_dagster.core.paths.recall.windows import Threshold
 from graphrag_dagster.core.ranks import comparable
 
 #: Fewer answered questions of a class tell nothing.

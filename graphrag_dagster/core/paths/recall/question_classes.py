@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.found import PathQuery
 from graphrag_dagster.core.paths.store import Direction, PathStore
 
 Density = Literal["dense", "medium", "sparse"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from graphrag_dagster.core.language.path_selection import Level, PathSelector
+from graphrag_dagster.core.paths.found import ModuleUse
 from graphrag_dagster.core.paths.scoring.port import PathScorer
-from graphrag_dagster.core.paths.use import ModuleUse
 from graphrag_dagster.core.ranks import Scores
 from graphrag_dagster.core.text.verbalised import Places, Verbalised, first_by_score
 

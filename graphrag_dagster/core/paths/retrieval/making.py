@@ -1,21 +1,30 @@
-"""Path modules by their options."""
+"""Path modules by their options.
+
+Which options of path retrieval go together (spec_lego §7).
+
+SBR-EPR: all paths from each seed that come to no node twice (spec_lego §4).
+"""
 
 from collections.abc import Callable
 from typing import TypeVar
 
+import numpy as np
+
 from graphrag_dagster.core.language.path_selection import PathSelector
+from graphrag_dagster.core.paths.found import PathQuery, Paths
 from graphrag_dagster.core.paths.hops import HopPredictor, WordyHops
 from graphrag_dagster.core.paths.options import PathOptions
 from graphrag_dagster.core.paths.retrieval.choosing import ByScore, BySelection, Choice
 from graphrag_dagster.core.paths.retrieval.iterative import GrowingPaths
 from graphrag_dagster.core.paths.retrieval.oneshot import RankedPaths, SelectedPaths, WindowedPaths
-from graphrag_dagster.core.paths.retrieval.port import PathRetriever
+from graphrag_dagster.core.paths.retrieval.ordering import Ordering
+from graphrag_dagster.core.paths.retrieval.port import PathRetriever, Retrieved
 from graphrag_dagster.core.paths.retrieval.shortest import ShortestPaths
-from graphrag_dagster.core.paths.retrieval.simple import SimplePaths
-from graphrag_dagster.core.paths.retrieval.switches import refuse_senseless
+from graphrag_dagster.core.paths.retrieval.walks import Ground, Walks
 from graphrag_dagster.core.paths.scoring.making import hidden_states
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import PathStore
+from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.errors import EngineError
 
 T = TypeVar("T")
@@ -85,3 +94,104 @@ def _there(given: T | None, otherwise: str) -> T:
     if given is None:
         raise EngineError(otherwise)
     return given
+
+
+#: Where each switch has a meaning: how paths are found, and who judges them.
+_FOR: dict[str, tuple[tuple[str, ...], str]] = {
+    "triple_level": (("isar",), "eem"),
+    "dynamic_prune": (("isar",), "eem"),
+    "combine": (("isar",), "eem"),
+    "refine": (("isar",), "eem"),
+    "early_stop": (("isar",), "eem"),
+    "prefilter": (("isar",), "llm"),
+    "supplement": (("isar", "osar"), "llm"),
+    "rerank": (("osar",), "llm"),
+    "window": (("osar",), "llm"),
+    "llm_embeddings": (("osar",), "llm"),
+}
+#: Those that leave no place for another.
+_EXCLUDES = {
+    "combine": (("triple_level", "dynamic_prune"), "it chooses between these by the question"),
+    "window": (("supplement", "rerank"), "it needs no scorer"),
+    "llm_embeddings": (("supplement", "rerank", "window"), "it ranks, and nothing is selected"),
+}
+_MODULE = {"isar": "ISAR", "osar": "OSAR", "spr": "SBR-SPR", "epr": "SBR-EPR"}
+_JUDGED = {"eem": "-EEMs", "llm": "-LLMs", "none": ""}
+
+
+def refuse_senseless(options: PathOptions) -> None:
+    """Refuse switches that mean nothing for how paths are found.
+
+    Raises:
+        EngineError: one does; names it and what it is for.
+    """
+    switches, module = options.switches, _MODULE[options.retrieval]
+    if options.retrieval in {"osar", "isar"} and options.judged == "none":
+        raise EngineError(f"{module} needs someone who judges paths; set judged: eem or llm")
+    own = module + (_JUDGED[options.judged] if options.retrieval in {"osar", "isar"} else "")
+    on = [name for name in _FOR if getattr(switches, name)]
+    for name in on:
+        retrievals, judged = _FOR[name]
+        if options.retrieval not in retrievals or options.judged != judged:
+            wanted = " or ".join(_MODULE[one] + _JUDGED[judged] for one in retrievals)
+            raise EngineError(f"switches.{name} is for {wanted}, not for {own}; leave it out there")
+        others, why = _EXCLUDES.get(name, ((), ""))
+        if clash := next((one for one in others if one in on), None):
+            raise EngineError(f"switches.{name} and switches.{clash} do not go together: {why}")
+    if switches.percentile is not None and not (switches.dynamic_prune or switches.combine):
+        raise EngineError("switches.percentile needs switches.dynamic_prune or switches.combine")
+
+
+#: Steps that are looked at together.
+_AT_ONCE = 1_000_000
+
+
+class SimplePaths:
+    """All simple paths of up to ``max_hop`` steps, unscored; of more than ``most_paths`` the first.
+
+    What is first: short ones, then those of the first seeds. Parallel edges make paths of their own.
+
+    Args:
+        options: ``direction``, ``max_hop``, ``most_paths`` and ``ties``.
+        store: the graph.
+    """
+
+    def __init__(self, options: PathOptions, store: PathStore) -> None:
+        self._followed = store.followed(options.direction)
+        self._hops = options.max_hop
+        self._most = options.most_paths
+        self._ordering = Ordering(options.ties, store)
+
+    def retrieve(self, query: PathQuery, subgraph: Subgraph) -> Retrieved:
+        """Return the paths, short ones first; see the port. ``cut``: there are more."""
+        ground = Ground(subgraph, subgraph.steps(self._followed))
+        walks = ground.begun_at(query.seeds)
+        parts, room = [Paths.none(subgraph.store)], self._most
+        for _ in range(self._hops):
+            # One more than there is room for tells whether there are more.
+            walks = _longer(walks, ground, room + 1)
+            parts.append(ground.paths(walks.at(np.arange(min(room, len(walks))))))
+            room -= len(walks)
+            if room < 0 or not len(walks):
+                break
+        paths = Paths.joined(parts)
+        return Retrieved(paths.at(self._ordering.order(paths, query.seeds)), cut=room < 0)
+
+
+def _longer(walks: Walks, ground: Ground, most: int) -> Walks:
+    """The first walks that are a step longer and come to no node twice."""
+    steps = ground.steps
+    sizes = np.cumsum(steps.starts[walks.ends + 1] - steps.starts[walks.ends])
+    parts, count, start = [walks.longer(*_NOTHING, steps)], 0, 0
+    while start < len(walks) and count < most:
+        done = sizes[start - 1] if start else 0
+        end = max(int(np.searchsorted(sizes, done + _AT_ONCE, side="right")), start + 1)
+        some = walks.at(np.arange(start, end))
+        of, taken = some.onwards(steps)
+        new = np.flatnonzero(~some.revisits(of, taken, steps))[: most - count]
+        parts.append(some.longer(of[new], taken[new], steps))
+        count, start = count + len(new), end
+    return Walks(np.concatenate([one.nodes for one in parts]), np.concatenate([one.taken for one in parts]))
+
+
+_NOTHING = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))

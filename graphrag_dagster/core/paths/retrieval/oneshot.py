@@ -3,9 +3,8 @@
 import numpy as np
 
 from graphrag_dagster.core.language.path_selection import PathSelector
-from graphrag_dagster.core.paths.found import Paths
+from graphrag_dagster.core.paths.found import PathQuery, Paths
 from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.retrieval.judging import Judging
 from graphrag_dagster.core.paths.retrieval.port import Retrieved
 from graphrag_dagster.core.paths.retrieval.shortest import ShortestPaths

@@ -3,10 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from graphrag_dagster.core.paths.found import Paths
-from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.found import ModuleUse, PathQuery, Paths
 from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.paths.use import ModuleUse
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.paths.found import Paths
+from graphrag_dagster.core.paths.found import PathQuery, Paths
 from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.retrieval.ordering import Ordering
 from graphrag_dagster.core.paths.retrieval.port import Retrieved
 from graphrag_dagster.core.paths.retrieval.walks import Ground, Walks

@@ -2,20 +2,81 @@
 
 from functools import cache
 
-from graphrag_dagster.core.language.embedders import shared_sentence_transformer
+import numpy as np
+
+from graphrag_dagster.core.language.embedders import CachingEmbedder, shared_sentence_transformer
 from graphrag_dagster.core.language.hidden_states import HiddenStateEmbedder
+from graphrag_dagster.core.paths.instances import Recipe
 from graphrag_dagster.core.paths.options import ScorerName
-from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.scoring.bm25 import Bm25Scorer
-from graphrag_dagster.core.paths.scoring.cross_encoder import CrossEncoderScorer
-from graphrag_dagster.core.paths.scoring.embedded import EmbeddedScorer
-from graphrag_dagster.core.paths.scoring.port import PathScorer
+from graphrag_dagster.core.paths.scoring.port import PathScorer, tokens_of
 from graphrag_dagster.core.paths.scoring.shuffled import ShuffledScorer
 from graphrag_dagster.core.paths.scoring.static import StaticScorer
 from graphrag_dagster.core.paths.scoring.worded import WordedScorer
+from graphrag_dagster.core.ranks import Scores, cosines
 from graphrag_dagster.core.search.reranking.cross_encoder import CrossEncoderReranker
+from graphrag_dagster.core.search.reranking.reordering import Sought
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
+from graphrag_dagster.core.text.verbalised import Verbalised
 from graphrag_dagster.errors import EngineError
+
+_MOST = 100_000
+# Models give the last bits of a vector by what else they read with the text.
+_DIGITS = 5
+
+
+class EmbeddedScorer:
+    """Cosine of question and text; vectors of texts are remembered.
+
+    Args:
+        embedder: makes vectors of questions and of texts.
+        most: vectors remembered; when there are more, all are forgotten.
+    """
+
+    def __init__(self, embedder: CorpusEmbedder, most: int = _MOST) -> None:
+        self._embedder = embedder
+        self._remembering = CachingEmbedder(embedder, most)
+
+    @property
+    def name(self) -> str:
+        """That of the embedder."""
+        return self._embedder.name
+
+    def scores(self, question: str, candidates: Verbalised) -> Scores:
+        """Return the cosine of each candidate [n], to 5 digits after the point; see the port."""
+        if not len(candidates):
+            return np.zeros(0)
+        (asked,) = self._embedder.embed_queries([question])
+        return cosines(self._remembering.embed(candidates.texts), asked).round(_DIGITS)
+
+    def tokens(self, candidates: Verbalised) -> int:
+        """Return the tokens of all candidates, about; see :func:`tokens_of`."""
+        return tokens_of(candidates)
+
+
+class CrossEncoderScorer:
+    """The number of a cross-encoder for question and text.
+
+    Args:
+        encoder: gives the numbers.
+    """
+
+    def __init__(self, encoder: CrossEncoderReranker) -> None:
+        self._encoder = encoder
+
+    @property
+    def name(self) -> str:
+        """That of the cross-encoder."""
+        return self._encoder.name
+
+    def scores(self, question: str, candidates: Verbalised) -> Scores:
+        """Return the model's number for each candidate [n]; see the port."""
+        return self._encoder.scores(Sought(question), candidates.texts)
+
+    def tokens(self, candidates: Verbalised) -> int:
+        """Return the tokens of all candidates, about; see :func:`tokens_of`."""
+        return tokens_of(candidates)
+
 
 #: The cross-encoder of the paper, where none is named.
 BGE_RERANKER = "BAAI/bge-reranker-v2-m3"

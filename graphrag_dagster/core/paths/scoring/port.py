@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from graphrag_dagster.core.ranks import Scores
+from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.core.text.verbalised import Verbalised
 
 
@@ -21,3 +22,11 @@ class PathScorer(Protocol):
 
     def tokens(self, candidates: Verbalised) -> int:
         """Return how many tokens of the candidates a model reads; 0 where there is none."""
+
+
+_ENCODING = "cl100k_base"
+
+
+def tokens_of(candidates: Verbalised) -> int:
+    """Return the tokens of all candidates by the encoding that is counted by elsewhere, too."""
+    return sum(get_tokenizer(_ENCODING).counts(candidates.texts))

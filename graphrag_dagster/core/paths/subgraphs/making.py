@@ -1,16 +1,24 @@
-"""Which extraction options stand for."""
+"""Which extraction options stand for.
 
-from collections.abc import Callable, Mapping
+Subgraphs of all that is near the seeds (spec_lego §3).
+
+Subgraphs of what random walks come by (spec_lego §3).
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from graphrag_dagster.core.language.path_selection import PathSelector
+from graphrag_dagster.core.paths.found import PathQuery
 from graphrag_dagster.core.paths.options import REFUSED, BaseExtraction, PathOptions
 from graphrag_dagster.core.paths.scoring.port import PathScorer
-from graphrag_dagster.core.paths.store import PathStore
+from graphrag_dagster.core.paths.store import Longs, PathStore
+from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.paths.subgraphs.adjacency import Adjacency, adjacency_of
-from graphrag_dagster.core.paths.subgraphs.fora import fora_ranks
-from graphrag_dagster.core.paths.subgraphs.khop import Neighbourhoods
+from graphrag_dagster.core.paths.subgraphs.fora import fora_ranks, stepped
 from graphrag_dagster.core.paths.subgraphs.nearest import (
     NodeVectorSubgraphs,
     TripleVectorSubgraphs,
@@ -19,14 +27,13 @@ from graphrag_dagster.core.paths.subgraphs.nearest import (
 )
 from graphrag_dagster.core.paths.subgraphs.partition import CommunityTexts, Partition
 from graphrag_dagster.core.paths.subgraphs.partitioned import PartitionedSubgraphs, of_reports, of_seeds
-from graphrag_dagster.core.paths.subgraphs.port import SubgraphExtractor
+from graphrag_dagster.core.paths.subgraphs.port import Extracted, SubgraphExtractor
 from graphrag_dagster.core.paths.subgraphs.ppr import page_ranks_of
 from graphrag_dagster.core.paths.subgraphs.pruning import PrunedSubgraphs, pruned_level, window
 from graphrag_dagster.core.paths.subgraphs.push import push_ranks
-from graphrag_dagster.core.paths.subgraphs.ranked import RankedSubgraphs
+from graphrag_dagster.core.paths.subgraphs.ranked import RankedSubgraphs, checked
 from graphrag_dagster.core.paths.subgraphs.rbs import rbs_ranks
 from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
-from graphrag_dagster.core.paths.subgraphs.walks import WalkedSubgraphs
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import GraphragError
 
@@ -192,3 +199,75 @@ _MAKERS: Mapping[BaseExtraction, Callable[[PathOptions, _Given], SubgraphExtract
     "node_vectors": _node_vectors,
     "triple_vectors": _triple_vectors,
 }
+
+
+class Neighbourhoods:
+    """The nodes in so many hops of a seed, with all edges among them (KSE).
+
+    Args:
+        store: the graph.
+        adjacency: where steps can go.
+        hops: 0 or more.
+    """
+
+    def __init__(self, store: PathStore, adjacency: Adjacency, hops: int) -> None:
+        self._store, self._adjacency, self._hops = store, adjacency, hops
+
+    def extract(self, query: PathQuery) -> Extracted:
+        """Return the neighbourhood of the seeds; see the port."""
+        seeds = checked(self._store, query)
+        near = within_hops(self._adjacency, np.asarray(seeds, dtype=np.int64), self._hops)
+        return Extracted(Subgraph.of_nodes(self._store, near, seeds))
+
+    def prepare(self, queries: Iterable[PathQuery]) -> None:
+        """Nothing is shared with others."""
+
+
+def within_hops(adjacency: Adjacency, nodes: Longs, hops: int) -> Longs:
+    """Return the nodes that can be reached in so many steps, in order."""
+    seen = np.zeros(adjacency.nodes, dtype=np.bool_)
+    seen[nodes] = True
+    border = nodes
+    for _ in range(hops):
+        _, ends = adjacency.neighbours(border)
+        border = np.unique(ends[~seen[ends]]).astype(np.int64)
+        if not len(border):
+            break
+        seen[border] = True
+    return np.flatnonzero(seen)
+
+
+class WalkedSubgraphs:
+    """The nodes that walks from the seeds come by, with all edges among them.
+
+    A walk ends at a dead end. Those from a node are the same in every question.
+
+    Args:
+        store: the graph.
+        adjacency: where steps can go.
+        walks: from each seed.
+        steps: of a walk.
+        seed: of chance.
+    """
+
+    def __init__(self, store: PathStore, adjacency: Adjacency, walks: int, steps: int, seed: int) -> None:
+        self._store, self._adjacency = store, adjacency
+        self._walks, self._steps, self._seed = walks, steps, seed
+
+    def extract(self, query: PathQuery) -> Extracted:
+        """Return what walks from the seeds come by; see the port."""
+        seeds = checked(self._store, query)
+        parts = [self._walked(seed) for seed in seeds]
+        nodes = np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
+        return Extracted(Subgraph.of_nodes(self._store, nodes, seeds))
+
+    def prepare(self, queries: Iterable[PathQuery]) -> None:
+        """Nothing is shared with others."""
+
+    def _walked(self, start: int) -> Longs:
+        drawn = np.random.default_rng([self._seed, start])
+        at = [np.full(self._walks, start, dtype=np.int64)]
+        for _ in range(self._steps):
+            at.append(stepped(self._adjacency, at[-1], drawn))
+        found: Longs = np.unique(np.concatenate(at))
+        return found

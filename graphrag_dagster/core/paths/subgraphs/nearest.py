@@ -4,14 +4,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.found import ModuleUse, PathQuery
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import Longs, PathStore
 from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.paths.subgraphs.port import Extracted
 from graphrag_dagster.core.paths.subgraphs.ranked import checked
 from graphrag_dagster.core.paths.subgraphs.vectors import Precision, TextVectors
-from graphrag_dagster.core.paths.use import ModuleUse
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.core.text.verbalised import Verbalised, first_by_score
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.found import PathQuery
 from graphrag_dagster.core.paths.store import Followed, Longs, PathStore
 from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.paths.subgraphs.adjacency import Adjacency

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.found import ModuleUse, PathQuery
 from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.paths.use import ModuleUse
 
 
 @dataclass(frozen=True, slots=True)

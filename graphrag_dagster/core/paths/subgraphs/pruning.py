@@ -6,13 +6,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from graphrag_dagster.core.language.path_selection import PathSelector
+from graphrag_dagster.core.paths.found import ModuleUse, PathQuery
 from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import Longs, PathStore
 from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.paths.subgraphs.port import Extracted, SubgraphExtractor
-from graphrag_dagster.core.paths.use import ModuleUse
 from graphrag_dagster.core.text.verbalised import Places, Verbalised, first_by_score
 
 #: What is ranked, and kept or not.

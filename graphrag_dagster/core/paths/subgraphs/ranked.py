@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from graphrag_dagster.core.paths.query import PathQuery
+from graphrag_dagster.core.paths.found import PathQuery
 from graphrag_dagster.core.paths.store import Longs, PathStore
 from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.paths.subgraphs.adjacency import Mass

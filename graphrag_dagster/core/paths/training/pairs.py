@@ -1,15 +1,17 @@
 """Questions with the paths that lead to their gold answers, and how they are split."""
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
 
-from graphrag_dagster.core.paths.found import Paths
-from graphrag_dagster.core.paths.metrics.normalising import identity
+from graphrag_dagster.core.language.llm.paths.asking import SelectionPrompts, numbered, shown_lines
+from graphrag_dagster.core.language.path_selection import Level
+from graphrag_dagster.core.paths.found import PathQuery, Paths
+from graphrag_dagster.core.paths.metrics.answers import identity
 from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.query import PathQuery
 from graphrag_dagster.core.paths.retrieval.shortest import ShortestPaths
 from graphrag_dagster.core.paths.scoring.shuffled import ShuffledScorer
 from graphrag_dagster.core.paths.scoring.worded import in_words
@@ -123,3 +125,43 @@ def held_out(topic: str, share: float = _SHARE, seed: int = 0) -> bool:
 
 def _begins(paths: Paths) -> list[str]:
     return [paths.store.entity_ids[int(node)] for node in paths.nodes[:, 0]]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Candidates of a question, as the selector is shown them.
+
+    Attributes:
+        level: what they are.
+        question: the question.
+        candidates: best first, those that are shown.
+        gold: places of those that it should name, best first.
+    """
+
+    level: Level
+    question: str
+    candidates: Verbalised
+    gold: Sequence[int]
+
+    @classmethod
+    def of_paths(cls, question: str, candidates: Verbalised, answers: Collection[str]) -> "Example":
+        """Return the example of whole paths, of which those that end at a gold answer should be named."""
+        gold = np.flatnonzero(leads_to(candidates, answers)).tolist()
+        return cls("path", question, candidates, gold)
+
+
+def training_lines(prompts: SelectionPrompts, examples: Iterable[Example]) -> Iterator[str]:
+    """Yield a line of JSON for each example with candidates: ``messages`` with roles and contents.
+
+    The last is the reply: the gold candidates with their numbers, ``NONE`` where there is none. Such files
+    are read by what fine-tunes chat models, with LoRA or at an endpoint.
+    """
+    for one in examples:
+        if not len(one.candidates):
+            continue
+        shown = shown_lines(one.candidates)
+        lines = numbered(shown)
+        reply = "\n".join(lines[place] for place in one.gold) or "NONE"
+        asked = prompts.messages(one.level, one.question, shown)
+        told = [{"role": message.role, "content": message.content} for message in asked]
+        yield json.dumps({"messages": [*told, {"role": "assistant", "content": reply}]}, ensure_ascii=False)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from graphrag_dagster.catalogue.engines import Verdict
 from graphrag_dagster.catalogue.registry import quotes
-from graphrag_dagster.catalogue.support import Verdict
 from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.core.search.context.queries import Query
 from graphrag_dagster.core.search.scope.favour import Favoured

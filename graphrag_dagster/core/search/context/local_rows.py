@@ -1,6 +1,6 @@
 """Rows of a local context, section by section, best first; made one after the other as they are asked for."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import fsum
@@ -218,3 +218,20 @@ def _relationships(index: IndexSnapshot) -> RowsById:
 
 def _titles(index: IndexSnapshot) -> dict[str, str]:
     return dict(index.entities.select("entity_id", "title").iter_rows())
+
+
+def words_stating(index: IndexSnapshot, edge: Mapping[str, object], most: int) -> list[Quote]:
+    """Return an edge's own words; where they are not known, sentences of its units that name both ends.
+
+    Args:
+        index: the tables of the corpus.
+        edge: a row of ``graph.triples``.
+        most: sentences.
+    """
+    unit, start, end = str(edge["evidence_unit_id"]), edge["start_char"], edge["end_char"]
+    if isinstance(start, int) and isinstance(end, int) and unit in index.passages:
+        return [Quote(unit, Span(start, end))]
+    units = [str(one) for one in edge["text_unit_ids"]] if isinstance(edge["text_unit_ids"], list) else []
+    titles = titles_of(index)
+    ends = [titles.get(str(edge["head_id"]), ""), titles.get(str(edge["tail_id"]), "")]
+    return list(sentences_naming(index, ends, units, most))

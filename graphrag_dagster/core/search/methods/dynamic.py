@@ -8,6 +8,7 @@ import polars as pl
 from graphrag_dagster.catalogue.tasks import ANSWERER, RATER
 from graphrag_dagster.core.language.answering import Rating, ReportRater
 from graphrag_dagster.core.language.tasks import ContextUnit, Usage
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.chunks import Chunk, Count, fill, render
 from graphrag_dagster.core.search.context.index import IndexSnapshot
@@ -16,7 +17,6 @@ from graphrag_dagster.core.search.finding import favouring_none
 from graphrag_dagster.core.search.methods.global_search import chunks_of, reports_of
 from graphrag_dagster.core.search.methods.map_reduce import map_reduce
 from graphrag_dagster.core.search.question import REFUSAL, Search
-from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError
 
 

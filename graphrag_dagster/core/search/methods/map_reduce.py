@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from graphrag_dagster.core.language.tasks import Answerer, FinalAnswer, PartialAnswer, Usage
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.core.search.context.chunks import Chunk, Count
@@ -11,7 +12,6 @@ from graphrag_dagster.core.search.context.citing import CitedText, cite
 from graphrag_dagster.core.search.context.context_units import ContextUnits
 from graphrag_dagster.core.search.question import REFUSAL, Search
 from graphrag_dagster.core.text.citations import Citation, parse_citations, rewrite_citations
-from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError, QuestionError
 
 

@@ -1,6 +1,6 @@
 """What one question asks of a model, by the way it is answered; told before anything is sent."""
 
-from graphrag_dagster.catalogue.support import JudgeName
+from graphrag_dagster.catalogue.engines import JudgeName
 from graphrag_dagster.catalogue.ways import GLOBAL
 from graphrag_dagster.core.accounting.evaluation_size import WaySize
 from graphrag_dagster.core.accounting.planning import Range, exactly

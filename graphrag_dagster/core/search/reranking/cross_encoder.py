@@ -1,6 +1,6 @@
 """Reranking by a model that reads question and text together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 from graphrag_dagster.core.language.local_models import LocalModel
 from graphrag_dagster.core.ranks import Scores, comparable
 from graphrag_dagster.core.search.reranking.reordering import Sought
-from graphrag_dagster.core.search.reranking.windows import windows
+from graphrag_dagster.core.search.retrieval.words import sentence_starts
 
 _MEND = (
     "give a folder with a cross-encoder for reranking, or the name of one on the hub, which gives one number "
@@ -105,3 +105,30 @@ class CrossEncoderReranker:
 def shared_cross_encoder(model: str) -> CrossEncoderReranker:
     """The reranker of that model of this process: loading one takes seconds."""
     return CrossEncoderReranker(model)
+
+
+def windows(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
+    """Cut a text into windows that fit, which together are the text.
+
+    What does not fit is cut at the beginning of the sentence nearest to its middle, or of the word where it
+    is one sentence, or through the word. A single character counts as fitting.
+
+    Args:
+        text: of any length.
+        fits: whether a model can read a text whole; where it can, it can read any part of that.
+    """
+    if len(text) < 2 or fits(text):
+        yield text
+        return
+    at = _cut(text)
+    yield from windows(text[:at], fits)
+    yield from windows(text[at:], fits)
+
+
+def _cut(text: str) -> int:
+    middle = len(text) // 2
+    words = (at for at in range(1, len(text)) if text[at - 1].isspace() and not text[at].isspace())
+    for places in (sentence_starts(text), words):
+        if inside := [at for at in places if 0 < at < len(text)]:
+            return min(inside, key=lambda at: abs(at - middle))
+    return middle

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.ranks import Scores, comparable
 from graphrag_dagster.core.search.retrieval.lists import Places
 from graphrag_dagster.core.search.retrieval.ranking import first_places
@@ -15,7 +16,6 @@ from graphrag_dagster.core.search.retrieval.words import sentence_starts
 from graphrag_dagster.core.text.answer_features import FEATURES, AskedWords, answer_features, asked_words
 from graphrag_dagster.core.text.answer_weights import UNIT_WEIGHTS
 from graphrag_dagster.core.text.lines import Line, Turn, turns
-from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import EngineError
 
 

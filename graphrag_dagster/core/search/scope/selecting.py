@@ -8,12 +8,12 @@ import polars as pl
 
 from graphrag_dagster.core.corpus.dating import periods_of
 from graphrag_dagster.core.corpus.metadata import metadata_of
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.filters import OPERATORS, Condition, Filters
 from graphrag_dagster.core.search.scope.favour import documents_below, documents_called, names_of
 from graphrag_dagster.core.text.periods.period import Period
 from graphrag_dagster.core.text.values import value_of
-from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.tables import DOCUMENT_METADATA
 

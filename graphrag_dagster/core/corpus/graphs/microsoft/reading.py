@@ -5,8 +5,7 @@ from typing import BinaryIO
 
 from graphrag_dagster.core.corpus.graphs.batches import ANY, Account, Batch
 from graphrag_dagster.core.corpus.graphs.microsoft.rows import Converter
-from graphrag_dagster.core.corpus.graphs.microsoft.siblings import Siblings
-from graphrag_dagster.core.corpus.graphs.microsoft.tables import NODES, missing
+from graphrag_dagster.core.corpus.graphs.microsoft.tables import NODES, Siblings, missing
 from graphrag_dagster.core.corpus.graphs.parquet import is_vector, parquet_rows, parquet_schema
 from graphrag_dagster.core.files.columns import listed
 from graphrag_dagster.core.files.records import UnreadableError

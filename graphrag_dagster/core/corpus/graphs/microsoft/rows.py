@@ -20,9 +20,9 @@ from graphrag_dagster.core.corpus.graphs.cells import (
     one_line,
     relations_of,
 )
-from graphrag_dagster.core.corpus.graphs.findings import findings_json
-from graphrag_dagster.core.corpus.graphs.microsoft.siblings import Siblings
+from graphrag_dagster.core.corpus.graphs.microsoft.tables import Siblings
 from graphrag_dagster.core.corpus.graphs.rows import UNKNOWN_TYPE, Rows, record_frame, without
+from graphrag_dagster.core.corpus.graphs.stores import findings_json
 from graphrag_dagster.core.files.records import REPLACEMENT
 
 _STATUSES = ("TRUE", "FALSE", "SUSPECTED")

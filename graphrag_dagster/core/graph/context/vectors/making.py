@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
+from graphrag_dagster.core.graph.context.vectors.node_vectors import WINDOW, NodeVectors, dimension, weights
 from graphrag_dagster.core.graph.context.vectors.spectral import spectral_vectors
-from graphrag_dagster.core.graph.context.vectors.structure import WINDOW, dimension, weights
 from graphrag_dagster.core.graph.network import Network
 from graphrag_dagster.core.language.local_models import installed
 from graphrag_dagster.core.ranks import unit_rows

@@ -13,9 +13,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.core.graph.context.units import blocks
-from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
-from graphrag_dagster.core.graph.context.vectors.structure import (
+from graphrag_dagster.core.graph.context.vectors.node_vectors import (
     WINDOW,
+    NodeVectors,
     dimension,
     inverted,
     weights,

@@ -11,11 +11,11 @@ from graphrag_dagster.core.language.extractive.answering.focused import Sentence
 from graphrag_dagster.core.language.extractive.parsing.lexicon import PERSON
 from graphrag_dagster.core.language.extractive.parsing.quotable import readability
 from graphrag_dagster.core.language.tasks import Point
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.ranks import Scores, comparable, cosines
 from graphrag_dagster.core.text.embedder import Embedder
 from graphrag_dagster.core.text.phrases import Phrase, phrases
 from graphrag_dagster.core.text.similarity import repeats, stem, stems, words
-from graphrag_dagster.core.wording import counted
 
 _OF_ONE = 4
 

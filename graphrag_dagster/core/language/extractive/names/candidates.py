@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graphrag_dagster.core.language.extractive.names import wordlists
 from graphrag_dagster.core.language.extractive.names.quoted import quoted_titles
 from graphrag_dagster.core.language.extractive.names.runs import find_runs, is_proper, opens
-from graphrag_dagster.core.language.extractive.names.spelling import is_capital
+from graphrag_dagster.core.language.extractive.names.wordlists import is_capital
 from graphrag_dagster.core.language.extractive.parsing import lexicon
 from graphrag_dagster.core.language.extractive.parsing.lexicon import LABELS
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens

@@ -8,8 +8,7 @@ from graphrag_dagster.core.language.extractive.names.candidates import Candidate
 from graphrag_dagster.core.language.extractive.names.kinds import root_of
 from graphrag_dagster.core.language.extractive.names.naming import Named, name_entities
 from graphrag_dagster.core.language.extractive.parsing import lexicon
-from graphrag_dagster.core.language.extractive.parsing.lemmas import Lemmas
-from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
+from graphrag_dagster.core.language.extractive.parsing.pipeline import Lemmas, Tokens
 from graphrag_dagster.core.language.extractive.parsing.reading import Reading
 from graphrag_dagster.core.language.tasks import EntityInstance
 from graphrag_dagster.core.text.english_words import STOP_WORDS

@@ -1,7 +1,7 @@
 """Names that quotation marks show: titles of works, and nicknames inside full names."""
 
 from graphrag_dagster.core.language.extractive.names import wordlists
-from graphrag_dagster.core.language.extractive.names.spelling import is_capital
+from graphrag_dagster.core.language.extractive.names.wordlists import is_capital
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens
 
 _MARKS = {'"': '"', "“": "”", "``": "''", "«": "»"}

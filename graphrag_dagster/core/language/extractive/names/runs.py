@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from graphrag_dagster.core.language.extractive.names import wordlists
 from graphrag_dagster.core.language.extractive.names.quoted import nicknamed
-from graphrag_dagster.core.language.extractive.names.spelling import is_capital
+from graphrag_dagster.core.language.extractive.names.wordlists import is_capital
 from graphrag_dagster.core.language.extractive.parsing import lexicon
 from graphrag_dagster.core.language.extractive.parsing.lexicon import LABELS
 from graphrag_dagster.core.language.extractive.parsing.pipeline import Tokens

@@ -189,3 +189,9 @@ FEMALE_NAMES: Final = words_of(
     sophie stella susan sylvia theresa tracy ursula victoria virginia wendy yvonne
     """
 )
+
+
+def is_capital(word: str) -> bool:
+    """Whether a word begins with a capital, or with one soon after (iPhone)."""
+    head = word[:3]
+    return word[:1].isalpha() and head != head.lower() and word != "I"

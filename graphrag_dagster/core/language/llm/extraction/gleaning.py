@@ -16,7 +16,7 @@ from graphrag_dagster.core.language.chat.asking import Asked, Kept, UnusableRepl
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatReply, ChatRequest, Message, noted_replies
 from graphrag_dagster.core.language.chat.prompt import Prompt
 from graphrag_dagster.core.language.chat.yes_no import YesNo
-from graphrag_dagster.core.language.llm.extraction.copies import Copies
+from graphrag_dagster.core.language.llm.extraction.examples import Copies
 from graphrag_dagster.core.language.llm.extraction.raw_records import RawReply
 from graphrag_dagster.core.language.tasks import Usage
 from graphrag_dagster.core.text.sentences import sentence_spans

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Message, noted_replies
 from graphrag_dagster.core.language.chat.prompt import Prompt, PromptSource
 from graphrag_dagster.core.language.chat.yes_no import YesNo, encoding_of_model, first_tokens
-from graphrag_dagster.core.language.llm.extraction.copies import Copies
+from graphrag_dagster.core.language.llm.extraction.examples import Copies
 from graphrag_dagster.core.language.llm.extraction.gleaning import Build, Conversation, Gleaner, Order
 from graphrag_dagster.core.language.llm.extraction.raw_records import (
     RawReply,

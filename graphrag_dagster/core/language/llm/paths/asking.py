@@ -1,10 +1,12 @@
 """How a model is asked to select."""
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 
 from graphrag_dagster.core.language.chat.port import Message
 from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose, escape
 from graphrag_dagster.core.language.path_selection import Level
+from graphrag_dagster.core.text.tokens import Tokenizer
 from graphrag_dagster.core.text.verbalised import Verbalised
 
 _PROMPTS: dict[Level, str] = {
@@ -49,3 +51,21 @@ def shown_lines(candidates: Verbalised) -> list[str]:
 def numbered(shown: Sequence[str]) -> list[str]:
     """Return lines with their numbers, 1…, before them."""
     return [f"{number}. {text}" for number, text in enumerate(shown, start=1)]
+
+
+def fitting(count: int, written: Callable[[int], str], most: int, tokenizer: Tokenizer) -> int:
+    """Return the largest number of first candidates whose prompt has at most so many tokens.
+
+    Args:
+        count: candidates there are.
+        written: the prompt with so many of them.
+        most: tokens.
+        tokenizer: counts them.
+
+    Returns:
+        0 where not even one fits.
+    """
+    numbers = range(1, count + 1)
+    if count and tokenizer.count(written(count)) <= most:
+        return count
+    return bisect_right(numbers, most, key=lambda one: tokenizer.count(written(one)))

@@ -11,8 +11,7 @@ from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.core.language.chat.port import ChatModel, ChatRequest, Listener, Message
 from graphrag_dagster.core.language.chat.prompt import PromptSource, enclose
 from graphrag_dagster.core.language.chat.yes_no import yes_or_no
-from graphrag_dagster.core.language.llm.paths.asking import SelectionPrompts, shown_lines
-from graphrag_dagster.core.language.llm.paths.fitting import fitting
+from graphrag_dagster.core.language.llm.paths.asking import SelectionPrompts, fitting, shown_lines
 from graphrag_dagster.core.language.path_selection import UNKNOWN, GraphAnswer, Level, Selection, Sufficiency
 from graphrag_dagster.core.paths.options import Parsing
 from graphrag_dagster.core.ranks import Scores

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from graphrag_dagster.core.coterag.answering import CoteragAnswer
 from graphrag_dagster.core.coterag.options import Trigger
 from graphrag_dagster.core.coterag.trace import ChunkMatch, EntityMatch, Retrieved, Trace
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.search.context.answer import (
     Record,
     Section,
@@ -15,7 +16,6 @@ from graphrag_dagster.core.search.context.answer import (
     section,
     text_unit,
 )
-from graphrag_dagster.core.wording import counted
 
 _TRIGGERS: Mapping[Trigger, str] = {
     "no_community": "no community matched",

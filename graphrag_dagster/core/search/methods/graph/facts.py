@@ -11,8 +11,7 @@ import polars as pl
 from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.search.context.background import IndexBackground
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.local_rows import LocalRow, quoted, titles_of
-from graphrag_dagster.core.search.context.stating import words_stating
+from graphrag_dagster.core.search.context.local_rows import LocalRow, quoted, titles_of, words_stating
 from graphrag_dagster.core.search.finding import with_history
 from graphrag_dagster.core.search.methods.graph.smoothing import likeness
 from graphrag_dagster.core.search.methods.graph.tables import edges_of

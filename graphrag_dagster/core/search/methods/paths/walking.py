@@ -6,17 +6,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from graphrag_dagster.catalogue.tasks import PATH_SELECTOR
-from graphrag_dagster.core.paths.found import NONE, Paths
+from graphrag_dagster.core.paths.found import NONE, ModuleUse, PathQuery, Paths
+from graphrag_dagster.core.paths.instances import Recipe
 from graphrag_dagster.core.paths.prefilter import Prefilter
-from graphrag_dagster.core.paths.query import PathQuery
-from graphrag_dagster.core.paths.recipes import Recipe
 from graphrag_dagster.core.paths.retrieval.making import retriever_of as path_retriever_of
 from graphrag_dagster.core.paths.scoring.making import recipe_scorer
 from graphrag_dagster.core.paths.scoring.port import PathScorer
 from graphrag_dagster.core.paths.store import PathStore, store_of
 from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.core.paths.subgraphs.making import extractor_of
-from graphrag_dagster.core.paths.use import ModuleUse
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.finding import with_history
 from graphrag_dagster.core.search.methods.graph.facts import Key

@@ -1,23 +1,26 @@
 """The way of answering ``sql``: a template of a query, or one that a model writes."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
+import polars as pl
+
 from graphrag_dagster.catalogue.tasks import QUERY_WRITER
-from graphrag_dagster.core.language.answering import QueryWriter
+from graphrag_dagster.core.language.answering import FailedQuery, QueryWriter
+from graphrag_dagster.core.language.tasks import Usage
+from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.search.context.answer import Answer, Call
 from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.queries import Found, Queries, Query, QueryError
+from graphrag_dagster.core.search.context.queries import MOST_ROWS, Found, Queries, Query, QueryError
+from graphrag_dagster.core.search.methods.sql.columns import properties
 from graphrag_dagster.core.search.methods.sql.composing import limited
 from graphrag_dagster.core.search.methods.sql.recognising import Recognised, fits
-from graphrag_dagster.core.search.methods.sql.suggesting import suggestions
 from graphrag_dagster.core.search.methods.sql.telling import Line, Told, line_of, scalars, told, words_naming
-from graphrag_dagster.core.search.methods.sql.writing import written
 from graphrag_dagster.core.search.question import Search
 from graphrag_dagster.core.search.scope.selecting import periods_in_index
 from graphrag_dagster.core.text.evidence import Scalar, scalar_told
-from graphrag_dagster.core.wording import counted
 from graphrag_dagster.errors import QuestionError
 
 #: Who answers where no model writes the query.
@@ -156,3 +159,132 @@ def refusal(search: Search, reason: str, query: Query | None = None) -> Answer:
     return Answer(
         search.question.text, search.way.name, None, text, _BY_RULE, refused=True, why=reason, query=query
     )
+
+
+#: Tries after the first.
+_MENDED = 2
+#: What a query that a model wrote may read.
+READABLE = (
+    "corpus.documents",
+    "corpus.document_metadata",
+    "corpus.document_periods",
+    "corpus.text_chunks",
+    "graph.entities",
+    "graph.relationships",
+    "graph.claims",
+    "graph.communities",
+    "graph.community_members",
+    "graph.community_levels",
+    "reports.community_reports",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of asking a model for a query: it and what it gave, None where nothing could be run.
+
+    ``problems`` says of each query that failed why, ``calls`` what was asked.
+    """
+
+    query: Query | None
+    found: Found
+    problems: tuple[str, ...]
+    calls: tuple[Call, ...]
+    usage: Usage
+
+
+def written(search: Search, writer: QueryWriter, queries: Queries) -> Attempt:
+    """Have a model write a query, run it, and have it mended up to two times.
+
+    What the database says of a query goes back to the model; what a query gives does not.
+
+    Raises:
+        EndpointError: the model endpoint cannot be used.
+    """
+    types = "\n".join(sorted(search.index.entities["type"].unique()))
+    failed: list[FailedQuery] = []
+    problems: list[str] = []
+    calls: list[Call] = []
+    usage = Usage()
+    columns = queries.columns(READABLE)
+    while len(failed) <= _MENDED:
+        one = writer.write(search.question.text, columns, types, failed)
+        usage += one.usage
+        calls.append(Call("write_sql", one.reading or "no query", used=bool(one.text), problem=one.problem))
+        if not one.text:
+            return Attempt(None, Found(()), (*problems, one.problem or "no query"), tuple(calls), usage)
+        query = Query(None, one.reading, one.text)
+        try:
+            found = queries.run(query, MOST_ROWS, READABLE)
+        except QueryError as error:
+            failed.append(FailedQuery(one.text, str(error)))
+            problems.append(f"{' '.join(one.text.split())}: {' '.join(str(error).split())}")
+            calls[-1] = replace(calls[-1], used=False, problem=str(error))
+            continue
+        return Attempt(query, found, tuple(problems), tuple(calls), usage)
+    return Attempt(None, Found(()), tuple(problems), tuple(calls), usage)
+
+
+_MOST = 6
+#: Names and types that are tried, and the longest that is shown.
+_TRIED, _LONGEST = 5, 40
+_PLURALS = {"person": "people", "man": "men", "woman": "women"}
+_ES = ("s", "x", "z", "ch", "sh")
+
+
+def suggestions(index: IndexSnapshot) -> tuple[str, ...]:
+    """Return up to six questions that queries over the tables of this corpus answer, each of another form."""
+    return index.once(_suggestions)
+
+
+def _suggestions(index: IndexSnapshot) -> tuple[str, ...]:
+    known = (next((one for one in form if fits(one, index).score == 1), None) for form in _forms(index))
+    return tuple(islice(filter(None, known), _MOST))
+
+
+def _forms(index: IndexSnapshot) -> Iterator[list[str]]:
+    """Questions by form, the likeliest to be understood first; forms of what the corpus lacks are empty."""
+    titles, types = _titles(index), _types(index)
+    numeric = [one.key for one in properties(index) if one.numeric and len(one.key) <= _LONGEST]
+    grouping = [one.key for one in properties(index) if not one.numeric and len(one.key) <= _LONGEST]
+    dated = not periods_in_index(index).is_empty()
+    yield [f"How many {one} are there?" for one in types]
+    yield [f"How many documents mention {one}?" for one in titles]
+    yield [f"Which 5 {one} are most connected?" for one in types]
+    yield [f"What is the highest {one}?" for one in numeric]
+    yield [f"When was {one} first mentioned?" for one in titles if dated]
+    yield [f"How many documents are there by {one}?" for one in grouping]
+    yield [f"Who is connected with {one}?" for one in titles]
+    yield ["How many documents are there by year?"] if dated else []
+    yield ["How many documents are there?"]
+    yield ["How many relationships are there?"] if len(index.relationships) else []
+
+
+def _titles(index: IndexSnapshot) -> list[str]:
+    """Names of the entities with the most connections."""
+    short = pl.col("title").str.len_chars().is_between(1, _LONGEST) & ~pl.col("title").str.contains(
+        r"[?!;\n]"
+    )
+    ordered = index.entities.filter(short).sort(["degree", "title"], descending=[True, False])
+    titles: list[str] = ordered["title"].head(_TRIED).to_list()
+    return titles
+
+
+def _types(index: IndexSnapshot) -> list[str]:
+    """Types of the entities in the plural, the commonest first."""
+    counts = index.entities.filter(pl.col("type") != "")["type"].value_counts(name="many")
+    ordered = counts.sort(["many", "type"], descending=[True, False])["type"].head(_TRIED)
+    return [_plural(one) for one in ordered if len(one) <= _LONGEST]
+
+
+def _plural(kind: str) -> str:
+    *before, last = kind.lower().replace("_", " ").split() or [""]
+    if last in _PLURALS:
+        last = _PLURALS[last]
+    elif last.endswith("y") and last[-2:-1] not in "aeiou":
+        last = f"{last[:-1]}ies"
+    elif last.endswith(_ES):
+        last += "es"
+    else:
+        last += "s"
+    return " ".join([*before, last])
