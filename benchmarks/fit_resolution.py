@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from redocred import Document, documents, halves, mentions, sentences
 from sklearn.linear_model import LogisticRegression
 
-from graphrag_dagster.core.resolution import weights as shipped
+from graphrag_dagster.core.resolution.pairs import weights as shipped
 from graphrag_dagster.core.resolution.pairs.comparing import Comparing
 from graphrag_dagster.core.resolution.pairs.scoring import REASONS
 from graphrag_dagster.core.resolution.resolving import resolve
