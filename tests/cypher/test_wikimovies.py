@@ -56,6 +56,7 @@ def _asked(hops: str, form: str) -> Iterator[tuple[str, set[str]]]:
             yield found[1], set(answers.split("|"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("hops", "form", "query"), FORMS)
 def test_known_answers(graph: CorpusGraph, hops: str, form: str, query: str) -> None:
     asked = list(islice(_asked(hops, form), 10))

@@ -179,7 +179,7 @@ words_of = st.lists(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(texts_of, words_of)
 def test_what_must_hold_of_the_tables_holds(texts: Texts, words: list[Word]) -> None:
     words = [replace(word, identity=str(place)) for place, word in enumerate(words)]

@@ -69,6 +69,7 @@ def overall(judgements: pl.DataFrame) -> dict[str, Any]:
     return position_bias(judgements).rows(named=True)[-1]
 
 
+@pytest.mark.long
 def test_a_judge_of_places_is_found_and_does_little_harm(monkeypatch: pytest.MonkeyPatch) -> None:
     judgements = run(monkeypatch, first_judge, "directness")
     assert win_rates(judgements) == pytest.approx([50] * 3, abs=3)
@@ -78,6 +79,7 @@ def test_a_judge_of_places_is_found_and_does_little_harm(monkeypatch: pytest.Mon
     assert found["p"] < 1e-100
 
 
+@pytest.mark.long
 def test_a_judge_without_favour_gives_every_pair_a_half(monkeypatch: pytest.MonkeyPatch) -> None:
     judgements = run(monkeypatch, random_judge(), "comprehensiveness", questions=125)
     assert win_rates(judgements) == pytest.approx([50] * 3, abs=3)

@@ -7,6 +7,7 @@ from fuzz.asking import subject_of
 from fuzz.harness import assail
 
 
+@pytest.mark.long
 def test_no_question_name_or_query_ends_in_a_traceback(
     tmp_path: Path, indexed_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ CALLS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(CALLS, st.one_of(st.none(), st.integers(0, 400)), st.one_of(st.none(), st.integers(0, 400)))
 def test_no_limit_is_ever_passed(
     calls: list[tuple[int, int, int]], most_tokens: int | None, most_cents: int | None

@@ -60,7 +60,7 @@ def verbalised(draw: st.DrawFn, label: st.SearchStrategy[str] = any_label) -> Ve
     return texts_of(vocabulary, rows)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(verbalised())
 def test_composed_scores_are_those_of_the_texts(candidates: Verbalised) -> None:
     embedder = StaticEmbedder()
@@ -113,7 +113,7 @@ def okapi(question: str, texts: Sequence[str]) -> list[float]:
     return scores
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(verbalised(st.text("abc _.", max_size=9)), st.text("abc ", max_size=12))
 def test_bm25_is_that_of_the_texts(candidates: Verbalised, question: str) -> None:
     assert Bm25Scorer().scores(question, candidates) == pytest.approx(

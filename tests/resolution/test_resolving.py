@@ -240,7 +240,7 @@ _MENTIONS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(_MENTIONS, st.randoms())
 def test_every_spelling_has_one_entity_whatever_the_order(mentions: list[Mention], random) -> None:
     found = resolve(mentions, {})
@@ -258,7 +258,7 @@ def test_every_spelling_has_one_entity_whatever_the_order(mentions: list[Mention
     assert pairs(again) == pairs(found)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(_MENTIONS)
 def test_no_veto_is_broken_in_a_document(mentions: list[Mention]) -> None:
     found = resolve(mentions, {})
@@ -268,7 +268,7 @@ def test_no_veto_is_broken_in_a_document(mentions: list[Mention]) -> None:
             assert found.entities[one.document, *one.one] == found.entities[one.document, *one.other]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(_MENTIONS, st.data())
 def test_what_people_say_holds(mentions: list[Mention], data: st.DataObject) -> None:
     names = sorted({one.name for one in mentions if one.name.strip("\"'“”‘’«»`„‚").strip()})

@@ -1,5 +1,6 @@
 import secrets
 
+import pytest
 import schemathesis
 from schemathesis.config import SchemathesisConfig
 from served import FaultyLibrary
@@ -37,6 +38,7 @@ def test_the_server_keeps_to_its_openapi_document(case: schemathesis.Case) -> No
     case.call_and_validate()
 
 
+@pytest.mark.long
 @guarded.parametrize()
 def test_the_server_keeps_to_it_with_a_token(case: schemathesis.Case) -> None:
     case.call_and_validate(headers=AUTHORISED)
