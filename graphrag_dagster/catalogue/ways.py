@@ -1,8 +1,9 @@
 """The ways of answering, and the paper's conditions (§4.1.1)."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from graphrag_dagster.catalogue.tasks import TASKS
@@ -60,6 +61,26 @@ FEATURES = (
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _OF_A_LEVEL = re.compile(r"[Cc][0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What the search methods of one system read of a snapshot, beside the graph.
+
+    Attributes:
+        table: full name of a table that has rows where the index was made with the system.
+        made: ``module:class``, loaded where there are such rows: a
+            :class:`~graphrag_dagster.core.search.context.index.SnapshotPart`.
+    """
+
+    table: str
+    made: str
+
+
+#: By the name under which a snapshot has it.
+PARTS: Mapping[str, Part] = MappingProxyType(
+    {"coterag": Part("coterag.thresholds", "graphrag_dagster.core.coterag.stored:CoteragTables")}
+)
 
 
 @dataclass(frozen=True, slots=True)

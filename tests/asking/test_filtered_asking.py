@@ -8,6 +8,7 @@ import pytest
 
 from graphrag_dagster import Filters, Index
 from graphrag_dagster.catalogue.ways import TABLES, WAYS
+from graphrag_dagster.core.coterag.stored import stored_in
 from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.errors import QuestionError
 from support.commands import Run
@@ -32,6 +33,8 @@ READING_UNITS = (
 def reports_inside(index: Index, paths: Sequence[str]) -> bool:
     """Whether a report was written from these documents alone; in this corpus each is of every level."""
     whole = index.searcher.index
+    coterag = stored_in(whole)
+    assert coterag is not None
     path_of = {unit: passage.path for unit, passage in whole.passages.items()}
     where = {
         one: {path_of[unit] for unit in units}
@@ -44,6 +47,8 @@ def reports_inside(index: Index, paths: Sequence[str]) -> bool:
 def check_inside(index: Index, answer: Answer, paths: set[str]) -> None:
     """Nothing that is cited, or was shown, rests on words of other documents."""
     whole = index.searcher.index
+    coterag = stored_in(whole)
+    assert coterag is not None
     path_of = {unit: passage.path for unit, passage in whole.passages.items()}
     for source in answer.sources:
         if source.evidence:
@@ -53,7 +58,7 @@ def check_inside(index: Index, answer: Answer, paths: set[str]) -> None:
         for frame, key in (
             (whole.entities, "entity_id"),
             (whole.relationships, "relationship_id"),
-            (whole.coterag.triples, "triple_id"),
+            (coterag.triples, "triple_id"),
         )
         for row in frame.iter_rows(named=True)
     }
@@ -64,7 +69,7 @@ def check_inside(index: Index, answer: Answer, paths: set[str]) -> None:
             members = whole.members.filter(community_id=use.record_id)["entity_id"]
             assert {path_of[unit] for one in members for unit in units[one]} <= paths
         elif use.kind == "summary":
-            members = whole.coterag.members.filter(community_id=use.record_id)["entity_id"]
+            members = coterag.members.filter(community_id=use.record_id)["entity_id"]
             assert {path_of[unit] for one in members for unit in units[one]} <= paths
         else:
             assert {path_of[unit] for unit in units[use.record_id]} & paths

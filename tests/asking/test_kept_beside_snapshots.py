@@ -136,7 +136,7 @@ def test_a_large_index_is_answered_from_files_as_from_memory(request: pytest.Fix
     first = everything_told()
     request.getfixturevalue("large")
     in_memory = Index.open("coast").searcher.index
-    assert any("-tables" in name for name in kept())
+    assert any("-frames" in name for name in kept())
     for one in fields(in_memory):
         frame = getattr(Index.open("coast").searcher.index, one.name)
         if isinstance(frame, pl.DataFrame):
@@ -154,7 +154,7 @@ def test_what_questions_need_of_a_large_index_is_there_before_the_first() -> Non
 
 
 @pytest.mark.usefixtures("coast", "large")
-@pytest.mark.parametrize("damaged", ["*-tables*/entities.arrow", "*-names*/index/spelled/values.npy"])
+@pytest.mark.parametrize("damaged", ["*-frames*/entities.arrow", "*-names*/index/spelled/values.npy"])
 def test_a_damaged_file_of_a_large_index_is_named(damaged: str) -> None:
     asked()
     (file,) = (folder_of(Warehouse(), "coast") / "searched").glob(damaged)
@@ -169,7 +169,7 @@ def test_a_damaged_file_of_a_large_index_is_named(damaged: str) -> None:
     [
         "*-names*/index/spelled/values.npy",
         "*-called*/titles/places/begins.npy",
-        "*-tables*/entity_vectors.arrow",
+        "*-frames*/entity_vectors.arrow",
     ],
 )
 def test_what_a_file_is_missing_of_is_made_again(missing: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from graphrag_dagster import Index, tables
 from graphrag_dagster.catalogue.tasks import Port, Task
 from graphrag_dagster.catalogue.ways import FEATURES, INDEX_TABLES, WAYS, Way, at_level
-from graphrag_dagster.core.coterag.stored import CoteragTables
+from graphrag_dagster.core.coterag.stored import CoteragTables, stored_in
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.question import Engines, Question
 from graphrag_dagster.core.search.reranking.reordering import LexicalReranker
@@ -114,7 +114,7 @@ def answers(
 
 def only(snapshot: IndexSnapshot, declared: tuple[str, ...]) -> IndexSnapshot:
     """The tables that are declared, and the others without rows."""
-    own = snapshot.coterag
+    own = stored_in(snapshot)
     assert own is not None
     return replace(
         snapshot,
@@ -125,21 +125,24 @@ def only(snapshot: IndexSnapshot, declared: tuple[str, ...]) -> IndexSnapshot:
             for name, table in TABLES.items()
             if table not in declared and getattr(snapshot, name) is not None
         },
-        coterag=replace(
-            own,
-            **{
-                name: getattr(own, name).clear()
-                for name, table in OF_COTERAG.items()
-                if table not in declared
-            },
-        ),
+        parts={
+            "coterag": replace(
+                own,
+                **{
+                    name: getattr(own, name).clear()
+                    for name, table in OF_COTERAG.items()
+                    if table not in declared
+                },
+            )
+        },
     )
 
 
 def test_the_tables_of_a_snapshot_are_those_that_are_declared() -> None:
-    others = {"restricted", "coterag", "sentences", "shelf"}
+    others = {"restricted", "parts", "sentences", "shelf"}
     assert {*TABLES, "queries", "graph"} == {one.name for one in fields(IndexSnapshot) if one.init} - others
-    assert set(OF_COTERAG) == {one.name for one in fields(CoteragTables)} - {"left_out"}
+    assert {name: table.full_name for name, table in CoteragTables.TABLES.items()} == OF_COTERAG
+    assert set(CoteragTables.TABLES) == {one.name for one in fields(CoteragTables)} - {"left_out"}
     assert {table.full_name for table in SEARCHED} == ALL
     assert {name for way in WAYS for name in way.tables} == set(INDEX_TABLES) == ALL
     assert {table.full_name for table in tables.ALL_TABLES} >= ALL

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index
+from graphrag_dagster.core.coterag.stored import stored_in
 from graphrag_dagster.core.evaluation.quality.quality_rows import quality_items
 from graphrag_dagster.core.search.records import AnswerRows
 from graphrag_dagster.tables import ANSWER_CONTEXTS, ANSWERS, QUESTIONS
@@ -102,8 +103,9 @@ def test_of_coterag_a_summary_and_a_text_unit_are_nodes_and_all_paths_are_one(in
     assert {"summary", "triple", "source"} <= set(kinds)
     assert kinds == sorted(kinds, key=["summary", "triple", "source"].index)
     snapshot = index.searcher.index
-    assert snapshot.coterag is not None
-    texts = dict(snapshot.coterag.summaries.select("community_id", "text").iter_rows())
+    stored = stored_in(snapshot)
+    assert stored is not None
+    texts = dict(stored.summaries.select("community_id", "text").iter_rows())
     texts |= dict(snapshot.text_chunks.select("text_unit_id", "text").iter_rows())
     before = [texts[use.record_id] for use in answer.context if use.kind == "summary"]
     after = [texts[use.record_id] for use in answer.context if use.kind == "source"]

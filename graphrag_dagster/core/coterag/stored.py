@@ -1,13 +1,25 @@
 """From the tables of an index to what answering reads."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from graphrag_dagster import tables
 from graphrag_dagster.core.coterag.indexing.triples import entity_chunks, triple_graph
 from graphrag_dagster.core.coterag.options import Profile, Thresholds
 from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
 from graphrag_dagster.core.coterag.vectors import Vectors
+from graphrag_dagster.core.search.scope.restricting import INSIDE, among, stated, within
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphrag_dagster.core.search.context.index import IndexSnapshot
+    from graphrag_dagster.tables import Table
 
 
 @dataclass(frozen=True)
@@ -16,6 +28,20 @@ class CoteragTables:
 
     ``left_out``: communities that are not there, since they speak of documents beyond those that are asked.
     """
+
+    TABLES: ClassVar[Mapping[str, Table]] = MappingProxyType(
+        {
+            "triples": tables.TRIPLES,
+            "stores": tables.COTERAG_STORES,
+            "members": tables.COTERAG_MEMBERS,
+            "summaries": tables.COTERAG_SUMMARIES,
+            "summary_quotes": tables.COTERAG_QUOTES,
+            "terms": tables.COTERAG_TERMS,
+            "description_vectors": tables.COTERAG_DESCRIPTION_VECTORS,
+            "summary_vectors": tables.COTERAG_SUMMARY_VECTORS,
+            "thresholds": tables.COTERAG_THRESHOLDS,
+        }
+    )
 
     triples: pl.DataFrame
     stores: pl.DataFrame
@@ -33,6 +59,50 @@ class CoteragTables:
         """Where the thresholds come from."""
         made: Profile = self.thresholds["profile"][0]
         return made
+
+    def texts(self, entities: pl.DataFrame) -> dict[str, pl.DataFrame]:
+        """Return what summaries and triples say, these as a sentence each: the id and the text."""
+        titles = entities.select("entity_id", "title")
+        sentences = (
+            self.triples.join(titles.rename({"title": "from"}), left_on="head_id", right_on="entity_id")
+            .join(titles.rename({"title": "to"}), left_on="tail_id", right_on="entity_id")
+            .select("triple_id", pl.format("{} {} {}.", "from", "relation", "to"))
+        )
+        return {"summary": self.summaries.select("community_id", "text"), "triple": sentences}
+
+    def restricted(self, unit_ids: pl.Series, entity_ids: pl.Series) -> CoteragTables:
+        """Return them as if only some text units and entities were there.
+
+        A community stays where all that is stated of its entities does; the entities of the others are
+        searched as those of the preserved store are.
+        """
+        triples = within(self.triples, unit_ids)
+        outside = triples.filter(~pl.col(INSIDE))
+        beyond = among(self.members, "entity_id", pl.concat([outside["head_id"], outside["tail_id"]]))
+        absent = self.members.filter(~pl.col("entity_id").is_in(entity_ids.implode()))
+        gone = pl.concat([beyond["community_id"], absent["community_id"]]).unique()
+        staying = ~pl.col("community_id").is_in(gone.implode())
+        members = self.members.filter(staying)
+        apart = ~pl.col("entity_id").is_in(members["entity_id"].implode())
+        stores = self.stores.with_columns(store=pl.when(apart).then(pl.lit("preserved")).otherwise("store"))
+        return replace(
+            self,
+            triples=stated(self.triples, unit_ids),
+            stores=among(stores, "entity_id", entity_ids),
+            members=members,
+            summaries=self.summaries.filter(staying),
+            summary_quotes=self.summary_quotes.filter(staying),
+            terms=self.terms.filter(staying),
+            description_vectors=among(self.description_vectors, "entity_id", entity_ids),
+            summary_vectors=self.summary_vectors.filter(staying),
+            left_out=len(gone),
+        )
+
+
+def stored_in(index: IndexSnapshot) -> CoteragTables | None:
+    """Return the tables of an index; None where it was made without CoTeRAG-S."""
+    found = index.parts.get("coterag")
+    return found if isinstance(found, CoteragTables) else None
 
 
 def snapshot_of(

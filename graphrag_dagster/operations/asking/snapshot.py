@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from graphrag_dagster import tables
+from graphrag_dagster.catalogue.registry import loaded
+from graphrag_dagster.catalogue.ways import PARTS
 from graphrag_dagster.core.search.context.context_units import told_in_words
 from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.kept import kept, mapped_frame, write_frame
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from graphrag_dagster.core.coterag.stored import CoteragTables
+    from graphrag_dagster.catalogue.ways import Part
+    from graphrag_dagster.core.search.context.index import SnapshotPart
     from graphrag_dagster.core.search.kept import Shelf
     from graphrag_dagster.resources.warehouse import Reader, Warehouse
     from graphrag_dagster.tables import Table
@@ -82,7 +85,6 @@ def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published |
         merged = reader.read_if_present(tables.MERGED_CLAIMS)
         # Indexes of older versions have claims that were not merged.
         claims = records if merged is None else merged
-        triples = reader.read_if_present(tables.TRIPLES)
         index = IndexSnapshot(
             documents=reader.read(tables.DOCUMENTS),
             text_chunks=reader.read(tables.TEXT_CHUNKS),
@@ -101,8 +103,8 @@ def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published |
             report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),
             metadata=reader.read_if_present(tables.DOCUMENT_METADATA),
             periods=reader.read_if_present(tables.DOCUMENT_PERIODS),
-            coterag=_coterag(reader, triples),
-            triples=triples,
+            parts={name: made for name, part in PARTS.items() if (made := _part(reader, part))},
+            triples=reader.read_if_present(tables.TRIPLES),
             context_nodes=reader.read_if_present(tables.CONTEXT_NODES),
             context_vectors=reader.read_if_present(tables.CONTEXT_VECTORS),
             statements=reader.read_if_present(tables.IMPORTED_RELATIONS),
@@ -111,27 +113,16 @@ def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published |
     return told_in_words(index), found
 
 
-def _coterag(reader: Reader, triples: pl.DataFrame | None) -> CoteragTables | None:
-    """What CoTeRAG-S answers from; None where the index was made without it."""
-    thresholds = reader.read_if_present(tables.COTERAG_THRESHOLDS)
-    if thresholds is None or thresholds.is_empty() or triples is None:
+def _part(reader: Reader, part: Part) -> SnapshotPart | None:
+    """What the search methods of one system read; None where the index was made without it."""
+    made = reader.read_if_present(tables.table(part.table))
+    if made is None or made.is_empty():
         return None
-    from graphrag_dagster.core.coterag.stored import CoteragTables
-
-    return CoteragTables(
-        thresholds=thresholds,
-        triples=triples,
-        stores=reader.read(tables.COTERAG_STORES),
-        members=reader.read(tables.COTERAG_MEMBERS),
-        summaries=reader.read(tables.COTERAG_SUMMARIES),
-        summary_quotes=reader.read(tables.COTERAG_QUOTES),
-        terms=reader.read(tables.COTERAG_TERMS),
-        description_vectors=reader.read(tables.COTERAG_DESCRIPTION_VECTORS),
-        summary_vectors=reader.read(tables.COTERAG_SUMMARY_VECTORS),
-    )
+    kind = loaded(part.made)
+    frames = {name: reader.read_if_present(table) for name, table in kind.TABLES.items()}
+    return None if any(frame is None for frame in frames.values()) else kind(**frames)
 
 
-_COTERAG = "coterag_"
 #: The names of all frames, so that one that is missing is missed.
 _NAMES = "names"
 #: Vectors lie in the order in which what they are of is searched, so that they need not be copied.
@@ -140,7 +131,7 @@ _VECTORS = {"unit_vectors": ("text_chunks", "text_unit_id"), "entity_vectors": (
 
 @dataclass(frozen=True, slots=True)
 class KeptTables:
-    """The frames of a snapshot by the names of its fields; those of CoTeRAG-S begin with ``coterag_``."""
+    """The frames of a snapshot by the names of its fields; those of a part begin with its name and a dot."""
 
     frames: Mapping[str, pl.DataFrame]
 
@@ -148,10 +139,8 @@ class KeptTables:
     def of(cls, index: IndexSnapshot) -> KeptTables:
         """Return the frames that a snapshot has."""
         own = {one.name: getattr(index, one.name) for one in fields(index)}
-        if index.coterag is not None:
-            own |= {
-                f"{_COTERAG}{one.name}": getattr(index.coterag, one.name) for one in fields(index.coterag)
-            }
+        for name, part in index.parts.items():
+            own |= {f"{name}.{table}": getattr(part, table) for table in part.TABLES}
         frames = {name: frame for name, frame in own.items() if isinstance(frame, pl.DataFrame)}
         for name, (table, key) in _VECTORS.items():
             if name in frames:
@@ -160,10 +149,12 @@ class KeptTables:
 
     def index(self) -> IndexSnapshot:
         """Return the snapshot of the frames."""
-        own: dict[str, Any] = {
-            name: frame for name, frame in self.frames.items() if not name.startswith(_COTERAG)
-        }
-        return replace(IndexSnapshot(**own), coterag=self._coterag())
+        own: dict[str, dict[str, Any]] = {}
+        for name, frame in self.frames.items():
+            part, _, table = name.rpartition(".")
+            own.setdefault(part, {})[table] = frame
+        parts = {name: loaded(PARTS[name].made)(**frames) for name, frames in own.items() if name}
+        return IndexSnapshot(**own[""], parts=parts)
 
     def write(self, folder: Path) -> None:
         """Write them into a folder that is there; see :meth:`opened`."""
@@ -180,24 +171,12 @@ class KeptTables:
         """
         return cls({name: mapped_frame(folder, name) for name in mapped_frame(folder, _NAMES)["name"]})
 
-    def _coterag(self) -> CoteragTables | None:
-        own: dict[str, Any] = {
-            name.removeprefix(_COTERAG): frame
-            for name, frame in self.frames.items()
-            if name.startswith(_COTERAG)
-        }
-        if not own:
-            return None
-        from graphrag_dagster.core.coterag.stored import CoteragTables
-
-        return CoteragTables(**own)
-
 
 def kept_index(shelf: Shelf, read: Callable[[], IndexSnapshot]) -> IndexSnapshot:
     """Return a snapshot as its tables lie on a shelf, read where they do not."""
     made = kept(
         shelf,
-        "tables",
+        "frames",
         lambda: KeptTables.of(read()),
         KeptTables,
         lambda folder, tables: tables.write(folder),

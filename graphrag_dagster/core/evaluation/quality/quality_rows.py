@@ -68,22 +68,9 @@ def _texts(index: IndexSnapshot) -> dict[tuple[str, str], str]:
     ]
     if index.claims is not None:
         frames.append(("claim", index.claims.select("claim_id", "description")))
-    if index.coterag is not None:
-        frames += [
-            ("summary", index.coterag.summaries.select("community_id", "text")),
-            ("triple", _triples(index.coterag.triples, index.entities)),
-        ]
+    for part in index.parts.values():
+        frames += part.texts(index.entities).items()
     return {(kind, key): text for kind, frame in frames for key, text in frame.iter_rows() if text}
-
-
-def _triples(triples: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
-    """Ids of triples, and each as a sentence."""
-    titles = entities.select("entity_id", "title")
-    return (
-        triples.join(titles.rename({"title": "from"}), left_on="head_id", right_on="entity_id")
-        .join(titles.rename({"title": "to"}), left_on="tail_id", right_on="entity_id")
-        .select("triple_id", pl.format("{} {} {}.", "from", "relation", "to"))
-    )
 
 
 def measured(

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 import polars as pl
 
@@ -14,11 +14,11 @@ from graphrag_dagster.core.text.evidence import Row, Triple, Words, imported_row
 from graphrag_dagster.core.text.passages import Passage, triple_of
 
 if TYPE_CHECKING:
-    from graphrag_dagster.core.coterag.stored import CoteragTables
     from graphrag_dagster.core.cypher.port import Graph
     from graphrag_dagster.core.language.tasks import Quote
     from graphrag_dagster.core.search.context.queries import Queries
     from graphrag_dagster.core.search.kept import Shelf
+    from graphrag_dagster.tables import Table
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -113,6 +113,25 @@ class RowsById:
         return self._rows[first : bisect_right(self._keys, one, lo=first)].rows()
 
 
+class SnapshotPart(Protocol):
+    """What the search methods of one system read beside the graph: a dataclass of frames."""
+
+    #: The table of each frame, by its field.
+    TABLES: ClassVar[Mapping[str, Table]]
+
+    def restricted(self, unit_ids: pl.Series, entity_ids: pl.Series) -> SnapshotPart:
+        """Return it with only what was written from some text units, and of some entities."""
+        ...
+
+    def texts(self, entities: pl.DataFrame) -> Mapping[str, pl.DataFrame]:
+        """Return what its records say, by their kind: the id and the text of each.
+
+        Args:
+            entities: rows of ``graph.entities``.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class IndexSnapshot:
     """Frames with the columns that ``tables`` declares for the tables of the same names.
@@ -121,7 +140,8 @@ class IndexSnapshot:
     were merged from, ``extraction.claims``; the vectors are those of text units, entities and reports.
     ``metadata`` is ``corpus.document_metadata``, ``periods`` is ``corpus.document_periods``. Frames that are
     None were never materialised: what needs them says so, the rest works. ``queries`` runs SQL over the same
-    tables; None where there is no file of them. ``coterag`` is what CoTeRAG-S answers from.
+    tables; None where there is no file of them. ``parts`` are what single systems answer from, by their names
+    in the catalogue, where the index was made with them.
     ``statements`` is ``imports.relations`` and ``declared`` is ``imports.entities``, the rows of a graph from
     elsewhere; ``sentences`` are these told in words, where it has no text units of its own. ``triples`` is
     ``graph.triples``; ``context_nodes`` and ``context_vectors`` are the tables of these names of ``graph``.
@@ -148,7 +168,7 @@ class IndexSnapshot:
     queries: Queries | None = field(default=None, compare=False)
     metadata: pl.DataFrame | None = None
     periods: pl.DataFrame | None = None
-    coterag: CoteragTables | None = None
+    parts: Mapping[str, SnapshotPart] = field(default_factory=dict)
     statements: pl.DataFrame | None = None
     declared: pl.DataFrame | None = None
     sentences: pl.DataFrame | None = None

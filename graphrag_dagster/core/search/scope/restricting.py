@@ -10,10 +10,10 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Set
 
-    from graphrag_dagster.core.coterag.stored import CoteragTables
     from graphrag_dagster.core.search.context.index import IndexSnapshot
 
-_INSIDE = "inside"
+#: The column that says of a row whether all that it was written from stays.
+INSIDE = "inside"
 
 
 def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
@@ -22,18 +22,17 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
     Their text units stay, and the entities and relationships that stand in these. What was written from
     several text units stays only where all of them do: the description of an entity or relationship is blank
     otherwise, a claim and a report are left out. A report was written from all that its community holds: its
-    entities, and their relationships and claims. A community of CoTeRAG-S stays where all that is stated of
-    its entities does; those of the others are searched as what stands apart is.
+    entities, and their relationships and claims. The parts of single systems say what stays of them.
 
     Args:
         index: the whole.
         document_ids: the documents.
     """
-    documents = _among(index.documents, "document_id", pl.Series(sorted(document_ids), dtype=pl.String))
-    units = _among(index.text_chunks, "document_id", documents["document_id"])
+    documents = among(index.documents, "document_id", pl.Series(sorted(document_ids), dtype=pl.String))
+    units = among(index.text_chunks, "document_id", documents["document_id"])
     kept = units["text_unit_id"]
-    entities, relationships = _within(index.entities, kept), _within(index.relationships, kept)
-    claims = None if index.claims is None else _within(_with_units(index.claims), kept)
+    entities, relationships = within(index.entities, kept), within(index.relationships, kept)
+    claims = None if index.claims is None else within(_with_units(index.claims), kept)
     reports = _reports(index, _partly(entities, relationships, claims))
     entities, relationships = _shown(entities), _shown(relationships)
     ends = entities["entity_id"]
@@ -43,19 +42,19 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
         documents=documents,
         text_chunks=units,
         entities=entities,
-        relationships=_among(_among(relationships, "source_id", ends), "target_id", ends),
+        relationships=among(among(relationships, "source_id", ends), "target_id", ends),
         reports=reports,
-        findings=_among(index.findings, "report_id", report_ids),
-        references=_among(index.references, "report_id", report_ids),
-        claims=None if claims is None else claims.filter(_INSIDE).select(_columns(index.claims)),
+        findings=among(index.findings, "report_id", report_ids),
+        references=among(index.references, "report_id", report_ids),
+        claims=None if claims is None else claims.filter(INSIDE).select(_columns(index.claims)),
         claim_records=_if_made(index.claim_records, "text_unit_id", kept),
         unit_vectors=_if_made(index.unit_vectors, "text_unit_id", kept),
         entity_vectors=_if_made(index.entity_vectors, "entity_id", ends),
         report_vectors=_if_made(index.report_vectors, "report_id", report_ids),
         metadata=_if_made(index.metadata, "document_id", documents["document_id"]),
         periods=_if_made(index.periods, "document_id", documents["document_id"]),
-        coterag=None if index.coterag is None else _coterag(index.coterag, kept, ends),
-        triples=None if index.triples is None else _stated(_within(index.triples, kept), index.triples),
+        parts={name: part.restricted(kept, ends) for name, part in index.parts.items()},
+        triples=None if index.triples is None else stated(index.triples, kept),
         context_nodes=_if_made(index.context_nodes, "entity_id", ends),
         context_vectors=_if_made(index.context_vectors, "entity_id", ends),
         queries=None,
@@ -65,40 +64,18 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
     )
 
 
-def _among(frame: pl.DataFrame, key: str, values: pl.Series) -> pl.DataFrame:
-    """The rows with one of the values, in their order."""
+def among(frame: pl.DataFrame, key: str, values: pl.Series) -> pl.DataFrame:
+    """Return the rows with one of the values, in their order."""
     return frame.filter(pl.col(key).is_in(values.implode()))
 
 
 def _if_made(frame: pl.DataFrame | None, key: str, values: pl.Series) -> pl.DataFrame | None:
-    return None if frame is None else _among(frame, key, values)
+    return None if frame is None else among(frame, key, values)
 
 
-def _coterag(own: CoteragTables, kept: pl.Series, ends: pl.Series) -> CoteragTables:
-    triples = _within(own.triples, kept)
-    outside = triples.filter(~pl.col(_INSIDE))
-    beyond = _among(own.members, "entity_id", pl.concat([outside["head_id"], outside["tail_id"]]))
-    absent = own.members.filter(~pl.col("entity_id").is_in(ends.implode()))
-    gone = pl.concat([beyond["community_id"], absent["community_id"]]).unique()
-    staying = ~pl.col("community_id").is_in(gone.implode())
-    apart = ~pl.col("entity_id").is_in(own.members.filter(staying)["entity_id"].implode())
-    stores = own.stores.with_columns(store=pl.when(apart).then(pl.lit("preserved")).otherwise("store"))
-    return replace(
-        own,
-        triples=_stated(triples, own.triples),
-        stores=_among(stores, "entity_id", ends),
-        members=own.members.filter(staying),
-        summaries=own.summaries.filter(staying),
-        summary_quotes=own.summary_quotes.filter(staying),
-        terms=own.terms.filter(staying),
-        description_vectors=_among(own.description_vectors, "entity_id", ends),
-        summary_vectors=own.summary_vectors.filter(staying),
-        left_out=len(gone),
-    )
-
-
-def _stated(found: pl.DataFrame, triples: pl.DataFrame) -> pl.DataFrame:
-    """The triples that some text unit states that stays."""
+def stated(triples: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
+    """Return the triples that some text unit states that stays."""
+    found = within(triples, kept)
     return found.filter(pl.col("text_unit_ids").list.len() > 0).select(triples.columns)
 
 
@@ -113,15 +90,15 @@ def _with_units(claims: pl.DataFrame) -> pl.DataFrame:
     return claims.with_columns(text_unit_ids=pl.concat_list("text_unit_id"))
 
 
-def _within(frame: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
-    """All rows with the text units that stay, and whether all of them do."""
+def within(frame: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
+    """Return all rows with the text units that stay, and in :data:`INSIDE` whether all of them do."""
     numbered = frame.with_row_index("row")
     every = numbered.select("row", "text_unit_ids").explode("text_unit_ids").drop_nulls()
-    some = _among(every, "text_unit_ids", kept).group_by("row", maintain_order=True).agg("text_unit_ids")
+    some = among(every, "text_unit_ids", kept).group_by("row", maintain_order=True).agg("text_unit_ids")
     found = numbered.join(some, on="row", how="left", suffix="_kept", maintain_order="left")
     staying = pl.col("text_unit_ids_kept").fill_null([])
     return found.with_columns(
-        (staying.list.len() == pl.col("text_unit_ids").list.len()).alias(_INSIDE),
+        (staying.list.len() == pl.col("text_unit_ids").list.len()).alias(INSIDE),
         text_unit_ids=staying,
     ).drop("row", "text_unit_ids_kept")
 
@@ -129,24 +106,24 @@ def _within(frame: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
 def _shown(frame: pl.DataFrame) -> pl.DataFrame:
     return (
         frame.filter(pl.col("text_unit_ids").list.len() > 0)
-        .with_columns(description=pl.when(_INSIDE).then("description").otherwise(pl.lit("")))
-        .drop(_INSIDE)
+        .with_columns(description=pl.when(INSIDE).then("description").otherwise(pl.lit("")))
+        .drop(INSIDE)
     )
 
 
 def _partly(entities: pl.DataFrame, relationships: pl.DataFrame, claims: pl.DataFrame | None) -> pl.Series:
     """Entities that something outside is said of: in a description, a relationship or a claim."""
-    outside = relationships.filter(~pl.col(_INSIDE))
-    said = [entities.filter(~pl.col(_INSIDE))["entity_id"], outside["source_id"], outside["target_id"]]
+    outside = relationships.filter(~pl.col(INSIDE))
+    said = [entities.filter(~pl.col(INSIDE))["entity_id"], outside["source_id"], outside["target_id"]]
     if claims is not None:
-        about = claims.filter(~pl.col(_INSIDE))
+        about = claims.filter(~pl.col(INSIDE))
         names = pl.concat([about["subject"], about["object"].drop_nulls()])
-        said.append(_among(entities, "name", names)["entity_id"])
+        said.append(among(entities, "name", names)["entity_id"])
     return pl.concat(said).unique()
 
 
 def _reports(index: IndexSnapshot, partly: pl.Series) -> pl.DataFrame:
     if index.members is None:
         return index.reports.clear()
-    outside = _among(index.members, "entity_id", partly)["community_id"].unique()
+    outside = among(index.members, "entity_id", partly)["community_id"].unique()
     return index.reports.filter(~pl.col("report_id").is_in(outside.implode()))

@@ -11,7 +11,7 @@ from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngine
 from graphrag_dagster.core.coterag.context import Context, Part
 from graphrag_dagster.core.coterag.options import AnswerOptions
 from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
-from graphrag_dagster.core.coterag.stored import snapshot_of
+from graphrag_dagster.core.coterag.stored import snapshot_of, stored_in
 from graphrag_dagster.core.coterag.trace import Trace
 from graphrag_dagster.core.language.coterag import EvidenceAnswer
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer, Quote
@@ -79,13 +79,14 @@ def opened(index: IndexSnapshot) -> CoteragSnapshot:
     Raises:
         QuestionError: the index was made without it.
     """
-    if index.coterag is None or index.unit_vectors is None:
+    stored = stored_in(index)
+    if stored is None or index.unit_vectors is None:
         raise QuestionError(
             "the index was made without CoTeRAG-S: put the section 'coterag: {profile: calibrated}' into "
             "corpus.yaml, and index again (graphrag-dagster index NAME)"
         )
     return snapshot_of(
-        index.coterag,
+        stored,
         entities=index.entities,
         documents=index.documents,
         text_chunks=index.text_chunks,
@@ -96,7 +97,8 @@ def opened(index: IndexSnapshot) -> CoteragSnapshot:
 def _answered(search: Search, options: AnswerOptions) -> Answer:
     index = search.index
     snapshot = index.once(opened)
-    profile = index.coterag.profile if index.coterag else options.profile
+    stored = stored_in(index)
+    profile = stored.profile if stored else options.profile
     made = answered(
         search.question.text,
         snapshot,
@@ -112,7 +114,7 @@ def _answered(search: Search, options: AnswerOptions) -> Answer:
         None,
         REFUSAL,
         made.answer.engine,
-        why=told(made, index.coterag.left_out if index.coterag else 0),
+        why=told(made, stored.left_out if stored else 0),
         context=tuple(
             ContextUse(units.record_kind(unit.id), units.record_id(unit.id), unit.title, 0, count, True)
             for unit, count in zip(units.all, tokens, strict=True)
@@ -240,7 +242,8 @@ class CoteragUnits:
 
 
 def _triples(index: IndexSnapshot) -> pl.DataFrame:
-    return pl.DataFrame() if index.coterag is None else index.coterag.triples
+    stored = stored_in(index)
+    return pl.DataFrame() if stored is None else stored.triples
 
 
 def _triple_ids(index: IndexSnapshot) -> dict[Key, str]:
@@ -261,7 +264,7 @@ def _stated(index: IndexSnapshot, row: Mapping[str, object]) -> list[Quote]:
 
 
 def _of_summary(index: IndexSnapshot, community_id: str) -> Sequence[Provenance]:
-    own = index.coterag
+    own = stored_in(index)
     if own is None:
         return []
     quoted = own.summary_quotes.filter(pl.col("community_id") == community_id).sort("position")
