@@ -9,7 +9,6 @@ import polars as pl
 
 from graphrag_dagster.core.deferred import Deferred, once
 from graphrag_dagster.core.language.tasks import (
-    Quote,
     RecordKind,
     ReportRequest,
     ReportWriter,
@@ -26,8 +25,7 @@ from graphrag_dagster.core.reports.evidence import EvidenceIndex
 from graphrag_dagster.core.reports.fingerprints import Fingerprints
 from graphrag_dagster.core.reports.frames import ReportFrames, ReportRows, markdown, one_line
 from graphrag_dagster.core.reports.packing import Packer
-from graphrag_dagster.core.reports.urgency import Urgency, doubling
-from graphrag_dagster.core.reports.waves import Waves
+from graphrag_dagster.core.reports.waves import Waves, doubling, most_urgent_first
 from graphrag_dagster.core.text.tokens import TokenCounter
 
 _STAGE = "Writing community reports"
@@ -123,7 +121,7 @@ def build_reports(
     )
     rows = ReportRows(References(numbers, units), tokens.count, fingerprints)
     found = {name: earlier[one] for name, one in fingerprints.items() if one in earlier}
-    missing = communities.filter(~pl.col("community_id").is_in([*found, *kept]))["community_id"]
+    missing = communities.filter(~pl.col("community_id").is_in([*found, *kept]))
     evidence = once(
         lambda: EvidenceIndex(
             entities=entities,
@@ -133,12 +131,13 @@ def build_reports(
             gleaned_entities=gleaned_entities,
             gleaned_relationships=gleaned_relationships,
             aliases=aliases,
-            concerning=_shown_of(elements, attached, missing) if found or kept else None,
+            concerning=_shown_of(elements, attached, missing["community_id"]) if found or kept else None,
         )
     )
-    urgency = Urgency(elements, context_tokens)
-    waves = Waves[_Packed](writer, at_once)
-    _write_all(communities, packer, urgency, evidence, waves, rows, kept, found)
+    largest = int(communities.select(pl.max("summed_degree").fill_null(0)).item()) or 1
+    below = _stored(communities, rows, kept, found, largest)
+    waiting = most_urgent_first(missing.iter_rows(named=True), elements, context_tokens)
+    _write_all(waiting, elements, packer, evidence, Waves(writer), rows, below, largest, at_once)
     return rows.frames()
 
 
@@ -154,52 +153,60 @@ def _shown_of(
 
 
 def _write_all(
-    communities: pl.DataFrame,
+    communities: Sequence[_Community],
+    elements: Elements,
     packer: Packer,
-    urgency: Urgency,
     evidence: Callable[[], EvidenceIndex],
     waves: Waves[_Packed],
     rows: ReportRows,
-    kept: Mapping[str, KeptReport],
-    found: Mapping[str, EarlierReport],
+    below: dict[str, WrittenReport],
+    largest: int,
+    at_once: int | None,
 ) -> None:
-    largest = int(communities.select(pl.max("summed_degree").fill_null(0)).item()) or 1
-    below = _stored(communities, rows, kept, found, largest)
-    children = _Children(below)
-    communities = communities.filter(~pl.col("community_id").is_in(list(below)))
-
-    waiting = _Waiting(Counter(communities["parent_id"].drop_nulls()))
-
-    def requests(batch: Iterable[_Packed]) -> list[tuple[_Packed, ReportRequest]]:
-        return [
-            (packed, _request(packed[1], evidence, below, packed[0]["summed_degree"] / largest))
-            for packed in batch
-        ]
+    """Write the reports of communities, those first that come first; ``below`` are all that there are."""
+    unwritten = Counter(community["parent_id"] for community in communities)
+    waiting: dict[str, _Community] = {}
 
     def packed_first(some: Sequence[_Community]) -> Iterator[_Packed]:
         """Those of some communities whose report depends on no other; the others wait."""
-        packer.count_rows_of(community["community_id"] for community in some)
+        elements.count_rows_of(community["community_id"] for community in some)
         for community in some:
             name = community["community_id"]
             if whole := packer.complete(name):
                 yield community, whole
-            elif not waiting.depends(community):
-                yield community, packer.pack(name, children)
+            elif unwritten[name]:
+                waiting[name] = community
+            else:
+                yield _packed(community, elements, packer, below)
+
+    def begin(batch: Iterable[_Packed]) -> None:
+        waves.begin(
+            [(one, _request(one[1], evidence, below, one[0]["summed_degree"] / largest)) for one in batch]
+        )
 
     def take(written: Iterable[tuple[_Packed, WrittenReport]]) -> None:
         for (community, context), report in written:
-            name = community["community_id"]
-            below[name] = report
-            if parent := waiting.written_below(community["parent_id"]):
-                waves.begin(requests([(parent, packer.pack(parent["community_id"], children))]))
+            below[community["community_id"]] = report
+            above = community["parent_id"]
+            unwritten[above] -= 1
+            if not unwritten[above] and (parent := waiting.pop(above, None)):
+                begin([_packed(parent, elements, packer, below)])
             rows.add(community, context, report)
             running.advance()
 
     with stage(_STAGE, len(communities)) as running, waves:
-        for some in doubling(urgency.ordered(communities.iter_rows(named=True)), waves.at_once):
-            waves.begin(requests(packed_first(some)))
-            take(waves.awaited())
+        for some in doubling(communities, at_once):
+            begin(packed_first(some))
+            take(waves.results(at_once))
         take(waves.results())
+
+
+def _packed(
+    community: _Community, elements: Elements, packer: Packer, below: Mapping[str, WrittenReport]
+) -> _Packed:
+    name = community["community_id"]
+    children = elements.communities[name].children
+    return community, packer.pack(name, {one: _child(below[one]) for one in children if one in below})
 
 
 def _stored(
@@ -220,53 +227,8 @@ def _stored(
     return below
 
 
-class _Children(Mapping[str, ChildReport]):
-    """Reports as they may stand in contexts above; each is made so when it is looked at."""
-
-    def __init__(self, reports: Mapping[str, WrittenReport]) -> None:
-        self._reports = reports
-        self._made: dict[str, ChildReport] = {}
-
-    def __getitem__(self, name: str) -> ChildReport:
-        if name not in self._made:
-            self._made[name] = _child(self._reports[name])
-        return self._made[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._reports
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._reports)
-
-    def __len__(self) -> int:
-        return len(self._reports)
-
-
 def _only(communities: pl.DataFrame, names: Iterable[str]) -> Iterator[_Community]:
     return communities.filter(pl.col("community_id").is_in(list(names))).iter_rows(named=True)
-
-
-class _Waiting:
-    """Communities whose context needs the reports of their sub-communities."""
-
-    def __init__(self, children: Mapping[str, int]) -> None:
-        self._missing = dict(children)
-        self._communities: dict[str, _Community] = {}
-
-    def depends(self, community: _Community) -> bool:
-        """Let a community wait for its sub-communities; return whether there is any to wait for."""
-        name = community["community_id"]
-        if not self._missing.get(name):
-            return False
-        self._communities[name] = community
-        return True
-
-    def written_below(self, name: str | None) -> _Community | None:
-        """Take note of a report below a community; return the community when that was the last it needs."""
-        if name is None or name not in self._missing:
-            return None
-        self._missing[name] -= 1
-        return None if self._missing[name] else self._communities.pop(name, None)
 
 
 def _request(
@@ -283,31 +245,29 @@ def _request(
         evidence=Deferred(_supporting, context, evidence, below),
         prominence=prominence,
         context_nodes=context.context_nodes,
-        context_evidence=Deferred(_about_context_nodes, context, evidence) if context.context_nodes else (),
+        context_evidence=(
+            Deferred(lambda: evidence().of_context_nodes(context)) if context.context_nodes else ()
+        ),
     )
 
 
 def _supporting(
     context: PackedContext, evidence: Callable[[], EvidenceIndex], below: Mapping[str, WrittenReport]
 ) -> tuple[SupportingSentence, ...]:
-    quoted = (quote for child in context.ids["report"] for quote in _quotes(below[child]))
+    children = [below[child] for child in context.ids["report"]]
+    quoted = (
+        quote
+        for child in children
+        for quotes in (child.quotes, *(finding.quotes for finding in child.findings))
+        for quote in quotes
+    )
     return evidence().of(context, quoted)
-
-
-def _about_context_nodes(
-    context: PackedContext, evidence: Callable[[], EvidenceIndex]
-) -> tuple[SupportingSentence, ...]:
-    return evidence().of_context_nodes(context)
 
 
 def _child(report: WrittenReport) -> ChildReport:
     title, summary = one_line(report.title), without_citations(report.summary)
     findings = [(one_line(one.summary), without_citations(one.explanation)) for one in report.findings]
     return ChildReport(title, summary, markdown(title, summary, findings))
-
-
-def _quotes(report: WrittenReport) -> list[Quote]:
-    return [*report.quotes, *(quote for finding in report.findings for quote in finding.quotes)]
 
 
 def _numbers(frame: pl.DataFrame, column: str) -> dict[str, int]:

@@ -122,9 +122,9 @@ def index_elements(
     titles: dict[str, str] = dict(entities.select("name", "title").iter_rows())
     names = entities["name"].to_list()
     place = {name: number for number, name in enumerate(names)}
-    ends = np.array(
-        [[place[source], place[target]] for source, target in _pairs(relationships)], dtype=np.int64
-    ).reshape(-1, 2)
+    pairs = relationships.select("source", "target").iter_rows()
+    ends = np.array([[place[source], place[target]] for source, target in pairs], dtype=np.int64)
+    ends = ends.reshape(-1, 2)
     return Elements(
         entities=Rows(
             entities["entity_id"].to_list(),
@@ -149,10 +149,6 @@ def index_elements(
         claims_of=_claims_of(claims, place),
         communities=_communities(entities, relationships, communities, members, ends),
     )
-
-
-def _pairs(relationships: pl.DataFrame) -> list[tuple[str, str]]:
-    return relationships.select("source", "target").rows()
 
 
 def _claim_texts(claims: pl.DataFrame, titles: dict[str, str]) -> list[str]:

@@ -79,17 +79,15 @@ class Fingerprints:
         """
         found: dict[str, str] = {}
         for name in communities.sort("level", descending=True)["community_id"]:
-            found[name] = self._of_community(name, found)
+            community = self._elements.communities[name]
+            told = [self._basis, *(f"{child} {found[child]}" for child in community.children)]
+            parts = [self._of_records(community.members, community.edges)]
+            for node in self._attached.get(name, ()):
+                told.append(f"{node.home} {node.similarity!r}")
+                parts.append(self._of_records(np.array([node.entity]), np.array(node.edges, dtype=np.int64)))
+            told_of = _digest("\n".join(told).encode("utf-8", "surrogatepass"))
+            found[name] = _digest(b"".join([told_of, *parts])).hex()
         return found
-
-    def _of_community(self, name: str, below: Mapping[str, str]) -> str:
-        community = self._elements.communities[name]
-        told = [self._basis, *(f"{child} {below[child]}" for child in community.children)]
-        parts = [self._of_records(community.members, community.edges)]
-        for node in self._attached.get(name, ()):
-            told.append(f"{node.home} {node.similarity!r}")
-            parts.append(self._of_records(np.array([node.entity]), np.array(node.edges, dtype=np.int64)))
-        return _digest(b"".join([_digest("\n".join(told).encode("utf-8", "surrogatepass")), *parts])).hex()
 
     def _of_records(self, entities: _Places, edges: _Places) -> bytes:
         """Hash of rows in their order, and of the documents that they are found in."""

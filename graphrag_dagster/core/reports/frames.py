@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from graphrag_dagster.core.language.tasks import Finding, RecordKind, WrittenReport
+from graphrag_dagster.core.language.tasks import RecordKind, WrittenReport
 from graphrag_dagster.core.reports.citations import (
     Reference,
     References,
@@ -129,11 +129,14 @@ class ReportRows:
             as_text: how it is kept, where that is known.
         """
         report_id = str(community["community_id"])
-        title, summary = one_line(written.title), self._resolved(report_id, context, written)
-        findings = [
-            (one_line(finding.summary), self._explained(report_id, position, context, finding))
-            for position, finding in enumerate(written.findings)
-        ]
+        title, resolve = one_line(written.title), self._references.resolve
+        summary, cited = resolve(written.summary, (), written.quotes, context)
+        self._cite(report_id, -1, cited)
+        findings = []
+        for position, one in enumerate(written.findings):
+            explanation, cited = resolve(one.explanation, one.citations, one.quotes, context)
+            self._cite(report_id, position, cited)
+            findings.append((one_line(one.summary), explanation))
         self._reports.append(
             _Report(
                 community,
@@ -178,7 +181,10 @@ class ReportRows:
         """Return what was collected."""
         # Counted now, since each count lets other threads in and waits for them: while many call a model,
         # that would keep the next requests from being made.
-        tokens = [self._tokens_of(report.content) for report in self._reports]
+        for report in self._reports:
+            if report.content not in self._tokens:
+                self._tokens[report.content] = self._count(report.content)
+        tokens = [self._tokens[report.content] for report in self._reports]
         return ReportFrames(
             COMMUNITY_REPORTS.frame_of(map(_report_row, self._reports, tokens)),
             self._findings.frame(),
@@ -187,22 +193,6 @@ class ReportRows:
             self._shown.frame(),
             self._written.frame(),
         )
-
-    def _tokens_of(self, content: str) -> int:
-        known = self._tokens.get(content)
-        return self._count(content) if known is None else known
-
-    def _resolved(self, report_id: str, context: PackedContext, written: WrittenReport) -> str:
-        summary, cited = self._references.resolve(written.summary, (), written.quotes, context)
-        self._cite(report_id, -1, cited)
-        return summary
-
-    def _explained(self, report_id: str, position: int, context: PackedContext, finding: Finding) -> str:
-        text, cited = self._references.resolve(
-            finding.explanation, finding.citations, finding.quotes, context
-        )
-        self._cite(report_id, position, cited)
-        return text
 
     def _cite(self, report_id: str, finding: int, found: Iterable[Reference]) -> None:
         self._cited.add((report_id, finding, position, *one) for position, one in enumerate(found))

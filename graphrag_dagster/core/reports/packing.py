@@ -12,7 +12,7 @@ are that sum and those of the numbers; for any other the text is counted whole. 
 *first* step that does not fit holds for every tokenizer that gives a longer context no fewer tokens.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,10 +85,6 @@ class Packer:
         """Return what :meth:`pack` does where all elements fit, else None."""
         packed = self._whole(self._elements.communities[community_id])
         return packed and self._followed(packed, community_id)
-
-    def count_rows_of(self, community_ids: Iterable[str]) -> None:
-        """Count the rows of some communities at once, before they are packed one by one."""
-        self._elements.count_rows_of(community_ids)
 
     def _followed(self, context: PackedContext, community_id: str) -> PackedContext:
         return self._context_nodes.behind(context, community_id) if self._context_nodes else context

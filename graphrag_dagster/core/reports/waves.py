@@ -1,18 +1,24 @@
 """Batches of reports that are written at the same time, later ones while earlier ones still are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+import numpy as np
 
 from graphrag_dagster.core.language.tasks import ReportRequest, ReportWriter, WrittenReport
+from graphrag_dagster.core.reports.elements import Elements
 from graphrag_dagster.errors import EngineError
 
 T = TypeVar("T")
 
 #: At once; those of a large graph are begun in a dozen batches, and its larger communities by themselves.
 _WAVES = 32
+_CHARACTERS_PER_TOKEN = 4
+#: Enough to keep an endpoint busy while the next are packed.
+_FIRST = 64
 
 
 class Waves(Generic[T]):
@@ -22,11 +28,9 @@ class Waves(Generic[T]):
 
     Args:
         writer: writes the reports; must allow several calls at once.
-        at_once: most requests that are under way while more are made; None for any number.
     """
 
-    def __init__(self, writer: ReportWriter, at_once: int | None = None) -> None:
-        self.at_once = at_once
+    def __init__(self, writer: ReportWriter) -> None:
         self._writer = writer
         self._threads = ThreadPoolExecutor(max_workers=_WAVES, thread_name_prefix="report-wave")
         self._came: SimpleQueue[tuple[T, WrittenReport] | BaseException] = SimpleQueue()
@@ -47,20 +51,15 @@ class Waves(Generic[T]):
         self._under_way += len(batch)
         self._threads.submit(self._write, batch)
 
-    def awaited(self) -> Iterator[tuple[T, WrittenReport]]:
-        """Yield as :meth:`results` does, until no more are under way than may be."""
-        return self._until(self.at_once) if self.at_once is not None else iter(())
+    def results(self, most: int | None = 0) -> Iterator[tuple[T, WrittenReport]]:
+        """Yield what was asked for and its report, as they come, until no more than ``most`` are under way.
 
-    def results(self) -> Iterator[tuple[T, WrittenReport]]:
-        """Yield what was asked for and its report, as they come, until nothing is under way.
+        None for any number.
 
         Raises:
             EngineError: the writer did not give one report per request.
         """
-        return self._until(0)
-
-    def _until(self, most: int) -> Iterator[tuple[T, WrittenReport]]:
-        while self._under_way > most:
+        while most is not None and self._under_way > most:
             came = self._came.get()
             if isinstance(came, BaseException):
                 raise came
@@ -82,3 +81,40 @@ class Waves(Generic[T]):
                 )
         except BaseException as error:
             self._came.put(error)
+
+
+def most_urgent_first(
+    communities: Iterable[dict[str, Any]], elements: Elements, limit: int
+) -> list[dict[str, Any]]:
+    """Return rows of ``graph.communities`` in the order in which their reports are best begun.
+
+    Those come first that a larger community is likely to wait for, then what is large and takes long, since
+    begun last it would keep all waiting. Sizes are told from the lengths of texts, before anything is packed.
+
+    Args:
+        communities: the rows.
+        elements: the indexed graph.
+        limit: most tokens of a context.
+    """
+    entities, edges = (
+        np.fromiter(map(len, rows.texts), np.int64, len(rows.texts))
+        for rows in (elements.entities, elements.relationships)
+    )
+    size = {
+        name: int(entities[one.members].sum() + edges[one.edges].sum())
+        for name, one in elements.communities.items()
+    }
+
+    def urgency(community: dict[str, Any]) -> tuple[bool, int, str]:
+        name = community["community_id"]
+        return size.get(community["parent_id"], 0) <= limit * _CHARACTERS_PER_TOKEN, -size[name], name
+
+    return sorted(communities, key=urgency)
+
+
+def doubling(items: Sequence[T], most: int | None = None) -> Iterator[Sequence[T]]:
+    """Yield batches of items, a small one first and each twice as long as the one before, up to ``most``."""
+    start, size = 0, min(_FIRST, most or _FIRST)
+    while start < len(items):
+        yield items[start : start + size]
+        start, size = start + size, min(2 * size, most or 2 * size)

@@ -186,18 +186,13 @@ def _scope(
     document: str | None,
 ) -> Scope:
     taken_apart = [parsed(name, kind_of(type_name)) for name, type_name in names]
-    return Scope(taken_apart, places, _positions(names, defined), document)
-
-
-def _positions(
-    names: Sequence[Name], defined: Mapping[tuple[str, str], Definition]
-) -> dict[Pair, Definition]:
     by_name: dict[str, list[int]] = defaultdict(list)
     for place, (name, _) in enumerate(names):
         by_name[name].append(place)
-    return {
+    positions: dict[Pair, Definition] = {
         (min(first, second), max(first, second)): how
         for (one, other), how in sorted(defined.items())
         for first in by_name.get(one, ())
         for second in by_name.get(other, ())
     }
+    return Scope(taken_apart, places, positions, document)

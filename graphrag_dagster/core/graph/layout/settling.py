@@ -20,7 +20,7 @@ pairs. Below the width of a cell points hardly repel each other.
 
 import numpy as np
 
-from graphrag_dagster.core.graph.layout.bodies import Bodies, Floats, Places, summed
+from graphrag_dagster.core.graph.layout.bodies import Bodies, Floats, summed
 
 #: Pull of the middle, beside that of the centres of a point's groups, which together are the rest to 1.
 _MIDDLE = 0.35
@@ -55,7 +55,9 @@ def settled(
     for done in np.linspace(float(warm), 1.0, steps):
         force = repulsion.of(places, bodies.mass) / np.pi - _MIDDLE * places
         for group, rate in zip(bodies.groups, rates, strict=False):
-            force += rate * (_centres(places, bodies.mass, group)[group] - places)
+            mass = np.bincount(group, bodies.mass)
+            centres = summed(group, bodies.mass[:, None] * places, len(mass)) / mass[:, None]
+            force += rate * (centres[group] - places)
         force += _EDGES * springs.of(places)
         if home is not None:
             force += home[:, None] * (start - places)
@@ -78,12 +80,6 @@ def pulls(levels: int) -> list[float]:
     return [outer] * (levels - 1) + [rest * _INNERMOST]
 
 
-def _centres(places: Floats, mass: Floats, group: Places) -> Floats:
-    whole = np.bincount(group, mass)
-    centres: Floats = summed(group, mass[:, None] * places, len(whole)) / whole[:, None]
-    return centres
-
-
 #: Length at which half of the pull is shared.
 _LONG = 10.0
 
@@ -98,7 +94,13 @@ class Springs:
         self._mass = np.zeros(int(first[-1]))
         for group in self._shared_by:
             self._mass += np.bincount(group, bodies.mass, len(self._mass))
-        self._edges, self._ends = self._leaving()
+        # The edges that leave groups, and the outermost group of each end that they leave.
+        ends = np.full((2, len(bodies.source)), -1, dtype=np.int64)
+        for group in reversed(self._shared_by):
+            leaves = group[bodies.source] != group[bodies.target]
+            ends[:, leaves] = group[bodies.source[leaves]], group[bodies.target[leaves]]
+        self._edges = np.flatnonzero(ends[0] >= 0)
+        self._ends = ends[0, self._edges], ends[1, self._edges]
 
     def of(self, places: Floats) -> Floats:
         """Return the pull on each point by its mass, shape [points, 2]."""
@@ -117,16 +119,6 @@ class Springs:
             for group in self._shared_by:
                 moved += whole[group]
         return moved
-
-    def _leaving(self) -> tuple[Places, tuple[Places, Places]]:
-        """Return the edges that leave groups, and the outermost group of each end that it leaves."""
-        source, target = self._bodies.source, self._bodies.target
-        ends = np.full((2, len(source)), -1, dtype=np.int64)
-        for group in reversed(self._shared_by):
-            leaves = group[source] != group[target]
-            ends[:, leaves] = group[source[leaves]], group[target[leaves]]
-        edges = np.flatnonzero(ends[0] >= 0)
-        return edges, (ends[0, edges], ends[1, edges])
 
 
 _FEWEST_CELLS, _MOST_CELLS = 32, 512
@@ -172,15 +164,10 @@ class Repulsion:
         spread = np.zeros(cells * cells)
         for corner, share in corners:
             spread += np.bincount(corner, mass * share, cells * cells)
-        potential = self._potential(spread.reshape(cells, cells))
+        waves = np.fft.rfft2(spread.reshape(cells, cells), (2 * cells, 2 * cells))
+        potential = np.fft.irfft2(waves * self._kernel, (2 * cells, 2 * cells))[:cells, :cells]
         force = np.empty_like(places)
         for axis in (0, 1):
             slope = (np.roll(potential, 1, axis) - np.roll(potential, -1, axis)).ravel()
             force[:, axis] = sum(slope[corner] * share for corner, share in corners)
         return force / (2 * width)
-
-    def _potential(self, spread: Floats) -> Floats:
-        cells, side = self._cells, 2 * self._cells
-        waves = np.fft.rfft2(spread, (side, side))
-        potential: Floats = np.fft.irfft2(waves * self._kernel, (side, side))
-        return potential[:cells, :cells]

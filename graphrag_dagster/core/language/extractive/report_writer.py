@@ -103,7 +103,7 @@ class ExtractiveReportWriter:
 def _report(request: ReportRequest) -> WrittenReport:
     subjects = Subjects(request)
     pool = candidates(request.evidence)
-    summary = central(pool, subjects.ranked, _summary_size(len(pool)))
+    summary = central(pool, subjects.ranked, 1 if len(pool) < 5 else 2 if len(pool) < 16 else 3)
     told = summary if len(pool) > len(summary) else []
     rest = [one for one in pool if one not in told]
     findings = _findings(request, subjects, covering(request, rest, _MOST * _PER_FINDING, told), rest)
@@ -119,10 +119,6 @@ def _report(request: ReportRequest) -> WrittenReport:
         engine="extractive",
         quotes=tuple(one.quote for one in summary),
     )
-
-
-def _summary_size(sentences: int) -> int:
-    return 1 if sentences < 5 else 2 if sentences < 16 else 3
 
 
 def _findings(

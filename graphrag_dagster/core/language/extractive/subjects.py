@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from graphrag_dagster.core.language.extractive.covering import Candidate
 from graphrag_dagster.core.language.extractive.names.wordlists import OFFICES
-from graphrag_dagster.core.language.tasks import ContextRelationship, ReportRequest
+from graphrag_dagster.core.language.tasks import ReportRequest
 from graphrag_dagster.core.text.phrases import shared_phrases
 from graphrag_dagster.core.text.similarity import words
 
@@ -31,22 +31,19 @@ class Subjects:
         """
         stated = [self._relationships[one] for one in sentence.relationships if one in self._relationships]
         stated.sort(key=lambda one: (-one.weight, -one.combined_degree, one.id))
-        pairs = [self._pair(one) for one in stated]
+        pairs = [
+            tuple(sorted((one.source, one.target), key=lambda end: (-self._degrees.get(end, 0), end)))
+            for one in stated
+        ]
         for pair in pairs:
-            if pair not in used and not self._same_name(pair):
+            first, second = (self.titles.get(end, "") for end in pair)
+            if pair not in used and not overlaps(first, [second]):
                 return pair
         named = [entity.id for entity in self.ranked if entity.id in sentence.entities]
         for one in named:
             if (one,) not in used:
                 return (one,)
         return pairs[0] if pairs else tuple(named[:1])
-
-    def _pair(self, one: ContextRelationship) -> tuple[int, int]:
-        first, second = sorted((one.source, one.target), key=lambda end: (-self._degrees.get(end, 0), end))
-        return first, second
-
-    def _same_name(self, pair: tuple[int, int]) -> bool:
-        return overlaps(self.titles.get(pair[0], ""), [self.titles.get(pair[1], "")])
 
 
 def title_of(request: ReportRequest, sentences: Sequence[str] = ()) -> str:

@@ -1,10 +1,9 @@
 """Which names are compared: those that share a block, each block bounded."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -39,57 +38,8 @@ class Candidates:
     left_out: int
 
 
-def _key(name: ParsedName) -> Iterator[str]:
-    yield name.key
-    yield "".join(name.words)
-
-
-def _word(name: ParsedName) -> Iterator[str]:
-    common = frozenset() if name.kind == "person" else KINDS_OF_THINGS
-    yield from (word for word in name.meaningful if word not in common and not word[:1].isdigit())
-    yield from name.nicknames
-
-
-def _letters(name: ParsedName) -> Iterator[str]:
-    if name.acronym:
-        yield name.acronym
-    elif 1 < len(name.words) <= _MOST_LETTERS:
-        found = (*initials(name.words), *initials(name.whole))
-        yield from (letters for letters in found if len(letters) > 1)
-
-
-def _nickname(name: ParsedName) -> Iterator[str]:
-    if name.given:
-        yield from (f"{group} {name.words[-1]}" for group in NICKNAMES.get(name.given[0], ()))
-        yield f"{name.given[0][0]}. {name.words[-1]}"
-
-
-def _beginning(name: ParsedName) -> Iterator[str]:
-    yield name.key[:_BEGINNING]
-
-
-def _sound(name: ParsedName) -> Iterator[str]:
-    yield " ".join(sorted(sound(word) or word for word in name.meaningful))
-
-
-def _country(name: ParsedName) -> Iterator[str]:
-    yield from countries(name)
-    if name.kind != "person":
-        yield " ".join(map(people_stem, name.words))
-
-
 #: What names share that are compared, the surest first.
-RULES: Final = MappingProxyType[str, Callable[[ParsedName], Iterator[str]]](
-    {
-        "key": _key,
-        "letters": _letters,
-        "nickname": _nickname,
-        "country": _country,
-        "sound": _sound,
-        "word": _word,
-        "beginning": _beginning,
-    }
-)
+RULES: Final = ("key", "letters", "nickname", "country", "sound", "word", "beginning")
 
 
 def candidates(scope: Scope) -> Candidates:
@@ -102,7 +52,7 @@ def candidates(scope: Scope) -> Candidates:
     text defines as one is compared in any case.
     """
     names, within_document = scope.names, scope.document is not None
-    in_order, values = _in_order(names), _values_of(names)
+    in_order, values = _in_order(names), [_values(name.name, name.kind) for name in names]
     joined = ["".join(name.words) for name in names]
     lettered = np.array([bool(name.acronym) for name in names], np.bool_)
     found = [np.array([one * len(names) + other for one, other in sorted(scope.definitions)], np.int64)]
@@ -131,7 +81,8 @@ def candidates(scope: Scope) -> Candidates:
 
 def left_out(scope: Scope) -> int:
     """Return how many pairs of large blocks :func:`candidates` leaves out, without looking for the others."""
-    in_order, values = _in_order(scope.names), _values_of(scope.names)
+    in_order = _in_order(scope.names)
+    values = [_values(name.name, name.kind) for name in scope.names]
     within_document = scope.document is not None
     return sum(
         _over(_blocks(values, in_order, at))
@@ -150,15 +101,35 @@ def forget_names() -> None:
         remembered.cache_clear()
 
 
-def _values_of(names: Sequence[ParsedName]) -> list[_Values]:
-    return [_values(name.name, name.kind) for name in names]
-
-
 # A name is in the scope of each of its documents, and in that of the corpus.
 @lru_cache(maxsize=20_000)
-def _values(name: str, kind: Kind) -> _Values:
-    found = parsed(name, kind)
-    return tuple(tuple(set(filter(str.strip, values_of(found)))) for values_of in RULES.values())
+def _values(text: str, kind: Kind) -> _Values:
+    """Return the values of a name by each rule, in the order of the rules."""
+    name = parsed(text, kind)
+    letters: Iterable[str] = ()
+    if name.acronym:
+        letters = (name.acronym,)
+    elif 1 < len(name.words) <= _MOST_LETTERS:
+        found = (*initials(name.words), *initials(name.whole))
+        letters = (some for some in found if len(some) > 1)
+    nicknames: Iterable[str] = ()
+    if name.given:
+        groups = NICKNAMES.get(name.given[0], ())
+        shorter = (*groups, f"{name.given[0][0]}.")
+        nicknames = (f"{one} {name.words[-1]}" for one in shorter)
+    stems = () if kind == "person" else (" ".join(map(people_stem, name.words)),)
+    common = frozenset() if kind == "person" else KINDS_OF_THINGS
+    words = (word for word in name.meaningful if word not in common and not word[:1].isdigit())
+    by_rule: tuple[Iterable[str], ...] = (
+        (name.key, "".join(name.words)),
+        letters,
+        nicknames,
+        (*countries(name), *stems),
+        (" ".join(sorted(sound(word) or word for word in name.meaningful)),),
+        (*words, *name.nicknames),
+        (name.key[:_BEGINNING],),
+    )
+    return tuple(tuple(set(filter(str.strip, values))) for values in by_rule)
 
 
 def _blocks(values: Sequence[_Values], in_order: Sequence[int], rule: int) -> list[list[int]]:

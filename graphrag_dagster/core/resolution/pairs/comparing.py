@@ -61,7 +61,9 @@ class Comparing:
             known, self._unchanged = earlier.candidates, _unchanged(earlier.aliases, names)
         inside = known.filter(pl.col("document_id").is_in(list(self._unchanged)))
         self._of_document = inside.partition_by("document_id", as_dict=True)
-        self._between = _between_documents(known)
+        # Rows that hold whatever else is in the corpus.
+        defined = pl.col("features").str.contains_any([f'"{name}"' for name in _DEFINED])
+        self._between = known.filter(pl.col("document_id").is_null() & ~defined)
         self._rows: list[Mapping[str, Any]] = []
         self._frames = [CANDIDATES.empty()]
         self.reused = 0
@@ -150,12 +152,6 @@ def _known(
     known = now.join(then, on=_ENDS).join(apart, on=_ENDS, how="anti")
     reused = set(known.select(_ENDS).iter_rows())
     return known, {pair: rule for pair, rule in pairs.items() if pair not in reused}
-
-
-def _between_documents(known: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that hold whatever else is in the corpus."""
-    defined = pl.col("features").str.contains_any([f'"{name}"' for name in _DEFINED])
-    return known.filter(pl.col("document_id").is_null() & ~defined)
 
 
 def _unchanged(aliases: pl.DataFrame, names: pl.DataFrame) -> frozenset[str]:
