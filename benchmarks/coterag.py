@@ -51,7 +51,7 @@ from graphrag_dagster.catalogue.registry import ways as known_ways
 from graphrag_dagster.catalogue.tasks import ANSWER_VALIDATOR, EVIDENCE_ANSWERER, EVIDENCE_ROUTER
 from graphrag_dagster.catalogue.ways import COTERAG
 from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, answered
-from graphrag_dagster.core.coterag.options import AnswerOptions, Profile, paper_thresholds
+from graphrag_dagster.core.coterag.options import Profile, paper_thresholds
 from graphrag_dagster.core.search.methods.coterag.answering import opened
 from graphrag_dagster.core.text.evidence import Words
 from graphrag_dagster.resources.corpora import CorpusStore
@@ -73,15 +73,8 @@ OURS = tuple(
 )
 
 
-class Everywhere(CoteragSettings):
-    """Communities leave nothing out."""
-
-    def answer_options(self) -> AnswerOptions:
-        return replace(super().answer_options(), everywhere=True)
-
-
 #: What communities alone are worth: all else is kept.
-EVERYWHERE = Way("coterag, everywhere", COTERAG, {"coterag": Everywhere()})
+EVERYWHERE = Way("coterag, everywhere", COTERAG, {"coterag": CoteragSettings(communities=0)})
 #: Share of gold characters from which all are there, but for blanks between text units.
 WHOLE = 0.98
 
@@ -196,7 +189,8 @@ def profiles(making: Making) -> None:
     for profile in PROFILES:
         limits = snapshot.thresholds if profile == "calibrated" else paper_thresholds(profile, {})
         index = replace(snapshot, thresholds=limits)
-        options = replace(corpus.index.searcher.settings.coterag.answer_options(), profile=profile)
+        own = corpus.index.searcher.settings.coterag
+        options = own.model_copy(update={"profile": profile, "order": own.ranked_by})
         for form, asked in literature().items():
             made = [answered(question, index, engines, options) for question in asked]
             rows.append([profile, form, *_gone(made)])

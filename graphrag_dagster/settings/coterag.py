@@ -9,9 +9,7 @@ from graphrag_dagster.core.coterag.indexing.descriptions import MOST_TOKENS
 from graphrag_dagster.core.coterag.indexing.triples import KEPT_COMPONENT
 from graphrag_dagster.core.coterag.options import (
     PAPER,
-    AnswerOptions,
     CoverageRule,
-    FallbackOptions,
     Matched,
     Order,
     Profile,
@@ -25,8 +23,6 @@ from graphrag_dagster.settings.section import EngineName, PositiveInt, Section, 
 
 Threshold = Annotated[float, Field(ge=0, lt=1)]
 Quantile = Annotated[float, Field(gt=0, lt=1)]
-_ANSWER = AnswerOptions()
-_FALLBACK = FallbackOptions()
 
 
 class CoteragThresholds(Section):
@@ -80,30 +76,26 @@ class CoteragQuantiles(Section):
 class CoteragFallback(Section):
     """When the preserved store is searched, each reason by a switch, and how far."""
 
-    search_more: bool = Field(_FALLBACK.search_more, description="the answer asks for more")
-    validator: bool = Field(_FALLBACK.validator, description="the validator finds the answer insufficient")
-    no_community: bool = Field(_FALLBACK.no_community, description="no community matches the question")
-    coverage: bool = Field(
-        _FALLBACK.coverage, description="a term of the question stands nowhere in the context"
-    )
+    search_more: bool = Field(True, description="the answer asks for more")
+    validator: bool = Field(True, description="the validator finds the answer insufficient")
+    no_community: bool = Field(True, description="no community matches the question")
+    coverage: bool = Field(False, description="a term of the question stands nowhere in the context")
     support: bool = Field(
-        _FALLBACK.support, description="too few statements of the answer are supported by what they cite"
+        False, description="too few statements of the answer are supported by what they cite"
     )
     support_below: Annotated[float, Field(gt=0, le=1)] = Field(
-        _FALLBACK.support_below, description="share of them that is too few"
+        0.5, description="share of them that is too few"
     )
     rounds: Annotated[int, Field(ge=0, le=10)] = Field(
-        _FALLBACK.rounds, description="most rounds for a question; 0: the store is never searched"
+        2, description="most rounds for a question; 0: the store is never searched"
     )
     entities: Annotated[PositiveInt, Field(le=10_000)] = Field(
-        _FALLBACK.entities, description="nearest entities of the store whose text units are compared at first"
+        10, description="nearest entities of the store whose text units are compared at first"
     )
     most_entities: Annotated[PositiveInt, Field(le=10_000)] = Field(
-        _FALLBACK.most_entities, description="as many in the last round"
+        20, description="as many in the last round"
     )
-    chunks: Annotated[PositiveInt, Field(le=1000)] = Field(
-        _FALLBACK.chunks, description="most text units that a round adds"
-    )
+    chunks: Annotated[PositiveInt, Field(le=1000)] = Field(5, description="most text units that a round adds")
 
     @model_validator(mode="after")
     def _grows(self) -> "CoteragFallback":
@@ -112,6 +104,12 @@ class CoteragFallback(Section):
                 f"most_entities ({self.most_entities}) may not be below entities ({self.entities})"
             )
         return self
+
+    def entities_of(self, round_: int) -> int:
+        """Return how many entities are taken in a round, 1…``rounds``; they grow evenly."""
+        if self.rounds < 2:
+            return self.entities
+        return self.entities + (self.most_entities - self.entities) * (round_ - 1) // (self.rounds - 1)
 
 
 class CoteragSettings(SwitchedSection):
@@ -160,15 +158,15 @@ class CoteragSettings(SwitchedSection):
         20, description="best linked entities whose exact names every summary holds"
     )
     coverage: CoverageRule = Field(
-        _ANSWER.coverage,
+        "class",
         description="communities that cover too few of the question's terms: ranked behind the others "
         "(class), dropped (strict), or as good as the others (all)",
     )
     coverage_unit: TermUnit = Field(
-        _ANSWER.unit, description="what is covered: single words, or phrases as a whole"
+        "words", description="what is covered: single words, or phrases as a whole"
     )
     term_weights: TermWeights = Field(
-        _ANSWER.weights, description="idf: terms that few communities speak of count more"
+        "none", description="idf: terms that few communities speak of count more"
     )
     order: Order | None = Field(
         None,
@@ -176,24 +174,22 @@ class CoteragSettings(SwitchedSection):
         "in the paper and by its profiles, or also the terms of the question that they hold, and the nearest "
         "member of a community; default: terms where the profile is calibrated",
     )
-    communities: Annotated[PositiveInt, Field(le=1000)] = Field(
-        _ANSWER.communities, description="most communities for a question"
+    communities: Annotated[int, Field(ge=0, le=1000)] = Field(
+        3, description="most communities for a question; 0: entities and paths are those of the whole graph"
     )
     entities: Annotated[PositiveInt, Field(le=10_000)] = Field(
-        _ANSWER.entities, description="most entities that paths start from"
+        10, description="most entities that paths start from"
     )
-    hops: Annotated[int, Field(ge=0, le=100)] = Field(_ANSWER.hops, description="longest path")
+    hops: Annotated[int, Field(ge=0, le=100)] = Field(5, description="longest path")
     relations: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
         default_factory=list, max_length=1000, description="relations that paths follow; []: all"
     )
-    triples: Annotated[int, Field(ge=0, le=10_000)] = Field(
-        _ANSWER.triples, description="most triples of the context"
-    )
+    triples: Annotated[int, Field(ge=0, le=10_000)] = Field(30, description="most triples of the context")
     chunks: Annotated[PositiveInt, Field(le=1000)] = Field(
-        _ANSWER.chunks, description="most text units of the context, distinct by text"
+        5, description="most text units of the context, distinct by text"
     )
     summaries: SummariesShown = Field(
-        _ANSWER.summaries, description="summaries of the matched communities that are in the context"
+        "all", description="summaries of the matched communities that are in the context"
     )
     fallback: CoteragFallback = Field(default_factory=CoteragFallback)
 
@@ -205,20 +201,12 @@ class CoteragSettings(SwitchedSection):
             raise ValueError(f"thresholds: {problem}")
         return self
 
-    def answer_options(self) -> AnswerOptions:
-        """Return how questions are answered."""
-        return AnswerOptions(
-            profile=self.profile,
-            coverage=self.coverage,
-            unit=self.coverage_unit,
-            weights=self.term_weights,
-            order=self.order or ("terms" if self.profile == "calibrated" else "similarity"),
-            communities=self.communities,
-            entities=self.entities,
-            hops=self.hops,
-            triples=self.triples,
-            chunks=self.chunks,
-            relations=tuple(self.relations),
-            summaries=self.summaries,
-            fallback=FallbackOptions(**self.fallback.model_dump()),
-        )
+    @property
+    def everywhere(self) -> bool:
+        """Whether entities and paths are those of the whole graph, whatever communities match."""
+        return not self.communities
+
+    @property
+    def ranked_by(self) -> Order:
+        """What communities of a class and text units are ranked by; see ``order``."""
+        return self.order or ("terms" if self.profile == "calibrated" else "similarity")

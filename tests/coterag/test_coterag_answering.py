@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, Supported, answered
-from graphrag_dagster.core.coterag.options import AnswerOptions, FallbackOptions
 from graphrag_dagster.core.evaluation.quality.quality_items import (
     contextual_precision,
     contextual_recall,
@@ -25,6 +24,7 @@ from graphrag_dagster.core.language.tasks import ContextUnit, Quote
 from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.settings.coterag import CoteragFallback, CoteragSettings
 from support.coterag_graphs import Finds, FirstAxis, Parts, Says, Specific, chain
 
 MORE = EvidenceAnswer("", "scripted", search_more=True)
@@ -56,7 +56,7 @@ def ask(parts: Parts = PARTS, question: str = QUESTION, **given: Any) -> Coterag
         given.pop("validator", Finds()),
         given.pop("support", None),
     )
-    return answered(question, parts.index(), engines, AnswerOptions(**given))
+    return answered(question, parts.index(), engines, CoteragSettings(**given))
 
 
 def shown(answer: CoteragAnswer) -> list[tuple[str, Any]]:
@@ -105,7 +105,7 @@ def test_who_always_asks_for_more_is_asked_at_most_once_more_than_there_are_roun
     many = {f"s{n}": (f"Text {n}.", 0.9) for n in range(40)}
     parts = replace(PARTS, chunks={**PARTS.chunks, **many}, chunks_of={**PARTS.chunks_of, "p": list(many)})
     answerer = Says([MORE])
-    answer = ask(parts, answerer=answerer, fallback=FallbackOptions(rounds=limit))
+    answer = ask(parts, answerer=answerer, fallback=CoteragFallback(rounds=limit))
     assert len(answerer.seen) == answer.trace.generations == limit + 1
     assert (answer.insufficient, answer.answer.text) == (True, "")
     units = [record for part, record in shown(answer) if part in {"chunk", "fallback"}]
@@ -190,21 +190,21 @@ def test_without_a_community_the_first_answer_sees_nothing_and_the_store_is_sear
     assert answerer.seen[0] == []
     assert [one.trigger for one in answer.trace.rounds] == ["no_community"]
     assert answer.answer.text == "Cold."
-    off = ask(replace(PARTS, summaries={"c1": ("Else.", 0.75)}), fallback=FallbackOptions(no_community=False))
+    off = ask(replace(PARTS, summaries={"c1": ("Else.", 0.75)}), fallback=CoteragFallback(no_community=False))
     assert (off.trace.rounds, off.trace.generations) == ((), 1)
 
 
 def test_each_trigger_has_its_switch() -> None:
-    assert ask(answerer=Says([MORE]), fallback=FallbackOptions(search_more=False)).trace.rounds == ()
+    assert ask(answerer=Says([MORE]), fallback=CoteragFallback(search_more=False)).trace.rounds == ()
     bad = {"validator": Finds(["insufficient", "ok"])}
     assert [one.trigger for one in ask(**bad).trace.rounds] == ["validator"]
-    off = ask(validator=Finds(["insufficient"]), fallback=FallbackOptions(validator=False))
+    off = ask(validator=Finds(["insufficient"]), fallback=CoteragFallback(validator=False))
     assert (off.trace.rounds, off.trace.verdict) == ((), None)
     wanting = {"question": "Which drug treats zebras?"}
     assert ask(**wanting).trace.rounds == ()
-    asked_for = ask(**wanting, fallback=FallbackOptions(coverage=True))
+    asked_for = ask(**wanting, fallback=CoteragFallback(coverage=True))
     assert [one.trigger for one in asked_for.trace.rounds] == ["coverage"] * 2
-    low = ask(support=lambda *_: Supported(0.2), fallback=FallbackOptions(support=True))
+    low = ask(support=lambda *_: Supported(0.2), fallback=CoteragFallback(support=True))
     assert [one.trigger for one in low.trace.rounds] == ["support"] * 2
     assert low.trace.support == 0.2
     assert ask(support=lambda *_: Supported(0.2)).trace.support is None
@@ -359,7 +359,7 @@ def test_every_answer_ends_and_shows_no_text_twice(
     )
     answerer = Says(replies)
     answer = ask(
-        parts, answerer=answerer, validator=Finds(["insufficient"]), fallback=FallbackOptions(rounds=rounds)
+        parts, answerer=answerer, validator=Finds(["insufficient"]), fallback=CoteragFallback(rounds=rounds)
     )
     assert answer.trace.generations == len(answerer.seen) <= rounds + 1
     texts = [row.unit.text for row in answer.context.rows if row.part in {"chunk", "fallback"}]

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.core.coterag.options import AnswerOptions, FallbackOptions
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.settings import CorpusSettings, parse_settings
 
@@ -31,22 +30,15 @@ def test_it_is_on_where_it_says_anything(section: dict[str, Any], on: bool) -> N
 
 
 def test_a_profile_of_the_paper_ranks_as_the_paper_does() -> None:
-    assert parsed(profile="calibrated").coterag.answer_options().order == "terms"
+    assert parsed(profile="calibrated").coterag.ranked_by == "terms"
     for profile in ("paper_raw", "paper_neo4j"):
-        assert parsed(profile=profile).coterag.answer_options().order == "similarity"
-        assert parsed(profile=profile, order="terms").coterag.answer_options().order == "terms"
+        assert parsed(profile=profile).coterag.ranked_by == "similarity"
+        assert parsed(profile=profile, order="terms").coterag.ranked_by == "terms"
 
 
-def test_without_a_word_it_is_as_the_paper_has_it() -> None:
-    assert parsed().coterag.answer_options() == AnswerOptions()
-    options = parsed(
-        coverage_unit="phrases",
-        term_weights="idf",
-        relations=["treats"],
-        fallback={"coverage": True, "rounds": 3},
-    ).coterag.answer_options()
-    assert (options.unit, options.weights, options.relations) == ("phrases", "idf", ("treats",))
-    assert options.fallback == FallbackOptions(coverage=True, rounds=3)
+def test_no_communities_are_the_whole_graph() -> None:
+    assert parsed(communities=0).coterag.everywhere
+    assert not parsed().coterag.everywhere
 
 
 @pytest.mark.parametrize(

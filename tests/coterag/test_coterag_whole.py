@@ -10,7 +10,6 @@ from graphrag_dagster.core.coterag.indexing.communities import leiden_communitie
 from graphrag_dagster.core.coterag.indexing.descriptions import descriptions
 from graphrag_dagster.core.coterag.indexing.summary_requests import summary_requests
 from graphrag_dagster.core.coterag.indexing.triples import entity_chunks, stores, triple_graph
-from graphrag_dagster.core.coterag.options import AnswerOptions
 from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
 from graphrag_dagster.core.coterag.vectors import Vectors
 from graphrag_dagster.core.language.embedded_rows import embed_rows
@@ -130,7 +129,7 @@ def ask(whole: CoteragSnapshot, question: str):
         ExtractiveEvidenceAnswerer(embedder),
         ExtractiveAnswerValidator(),
     )
-    return answered(question, whole, engines, AnswerOptions())
+    return answered(question, whole, engines, CoteragSettings())
 
 
 def test_a_question_finds_its_community_and_quotes_its_texts(whole: CoteragSnapshot) -> None:

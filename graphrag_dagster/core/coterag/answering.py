@@ -1,10 +1,12 @@
 """Answering a question: route, retrieval, answer, validation, and rounds over the preserved store."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from graphrag_dagster.core.coterag.context import Context, first_context
-from graphrag_dagster.core.coterag.options import AnswerOptions, Trigger
 from graphrag_dagster.core.coterag.retrieval import AskedVector, from_store, retrieved
 from graphrag_dagster.core.coterag.snapshot import LONGEST_NAME, CoteragSnapshot
 from graphrag_dagster.core.coterag.terms import QuestionTerms, coverage, folded_words, question_terms
@@ -20,8 +22,12 @@ from graphrag_dagster.core.language.coterag import (
     Validation,
 )
 from graphrag_dagster.core.language.tasks import Usage
-from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import QuestionError
+
+if TYPE_CHECKING:
+    from graphrag_dagster.core.coterag.options import Trigger
+    from graphrag_dagster.core.text.embedder import CorpusEmbedder
+    from graphrag_dagster.settings.coterag import CoteragSettings
 
 
 def route_cues(question: str, asked: AskedVector) -> RouteCues:
@@ -88,7 +94,7 @@ def answered(
     question: str,
     index: CoteragSnapshot,
     engines: CoteragEngines,
-    options: AnswerOptions,
+    options: CoteragSettings,
     *,
     sought: str | None = None,
 ) -> CoteragAnswer:
@@ -148,7 +154,7 @@ class _Loop:
         question: str,
         asked: AskedVector,
         engines: CoteragEngines,
-        options: AnswerOptions,
+        options: CoteragSettings,
         trace: Trace,
     ) -> None:
         self._question = question
@@ -156,7 +162,7 @@ class _Loop:
         self._engines = engines
         self._options = options
         self._trace = trace
-        self._terms: QuestionTerms = question_terms(question, options.unit)
+        self._terms: QuestionTerms = question_terms(question, options.coverage_unit)
         self._rounds: list[FallbackRound] = []
         self._answers: list[EvidenceAnswer] = []
         self._validations: list[Validation] = []
@@ -204,7 +210,7 @@ class _Loop:
         """Add what the store has; return whether that is anything."""
         switches, number = self._options.fallback, len(self._rounds) + 1
         most = switches.entities_of(number)
-        by = self._terms if self._options.order == "terms" else None
+        by = self._terms if self._options.ranked_by == "terms" else None
         entities, chunks = from_store(self._asked, most, switches.chunks, self._context.texts, by)
         self._rounds.append(FallbackRound(number, trigger, most, tuple(entities), tuple(chunks)))
         self._context = self._context.with_chunks(self._asked.index, chunks, "fallback")

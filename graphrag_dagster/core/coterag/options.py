@@ -1,7 +1,7 @@
-"""What may be chosen of CoTeRAG-S: thresholds, limits, and readings of what the paper leaves open."""
+"""What may be chosen of CoTeRAG-S, and the thresholds that the paper and measurements give."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -80,81 +80,6 @@ def paper_thresholds(profile: Profile, given: Mapping[str, float]) -> Thresholds
     if profile == "paper_neo4j":
         values |= {name: 2 * values[name] - 1 for name in INDEX_SCORES}
     return Thresholds(**values)
-
-
-@dataclass(frozen=True, slots=True)
-class FallbackOptions:
-    """When the preserved store is searched, and how far.
-
-    Attributes:
-        search_more: where the answer asks for more.
-        validator: where the validator finds the answer insufficient.
-        no_community: where no community matched; before the first round only.
-        coverage: where some term of the question stands nowhere in the context.
-        support: where too little of the answer is supported by what it cites.
-        support_below: share of the answer's statements that is too little.
-        rounds: most rounds.
-        entities: nearest entities of the store whose chunks are compared in the first round.
-        most_entities: those of the last round; they grow evenly.
-        chunks: most new chunks of a round.
-    """
-
-    search_more: bool = True
-    validator: bool = True
-    no_community: bool = True
-    coverage: bool = False
-    support: bool = False
-    support_below: float = 0.5
-    rounds: int = 2
-    entities: int = 10
-    most_entities: int = 20
-    chunks: int = 5
-
-    def entities_of(self, round_: int) -> int:
-        """Return how many entities are taken in a round, 1…``rounds``."""
-        if self.rounds < 2:
-            return self.entities
-        return self.entities + (self.most_entities - self.entities) * (round_ - 1) // (self.rounds - 1)
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerOptions:
-    """How questions are answered.
-
-    Attributes:
-        profile: where the thresholds come from; noted with every answer.
-        coverage: ``class`` ranks communities of low term coverage behind the others, ``strict`` drops them,
-            ``all`` ranks by similarity alone.
-        unit: what is covered: single words, or phrases, each only as a whole.
-        weights: whether terms that few communities speak of count more.
-        order: ``similarity`` ranks communities of a class and text units by cosine alone; ``terms`` adds the
-            share of the question's terms that they hold, rarer ones counting more, and to communities the
-            cosine of their nearest member.
-        everywhere: entities and paths are those of the whole graph, whatever communities match.
-        communities: most that are selected.
-        entities: most that a traversal starts from.
-        hops: most steps of a traversal.
-        triples: most of the context.
-        chunks: most of the context, distinct by text.
-        relations: those that a traversal follows; empty: all.
-        summaries: which of the selected communities' summaries are in the context.
-        fallback: when and how far the preserved store is searched.
-    """
-
-    profile: Profile = "calibrated"
-    coverage: CoverageRule = "class"
-    unit: TermUnit = "words"
-    weights: TermWeights = "none"
-    order: Order = "terms"
-    everywhere: bool = False
-    communities: int = 3
-    entities: int = 10
-    hops: int = 5
-    triples: int = 30
-    chunks: int = 5
-    relations: tuple[str, ...] = ()
-    summaries: SummariesShown = "all"
-    fallback: FallbackOptions = field(default_factory=FallbackOptions)
 
 
 #: By name, the set of rows whose cosines each threshold cuts.

@@ -1,20 +1,28 @@
 """What the main graph and the preserved store hold for a question."""
 
-from collections.abc import Collection, Sequence
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphrag_dagster.core.coterag.community_terms import coverages
-from graphrag_dagster.core.coterag.indexing.triples import Places
-from graphrag_dagster.core.coterag.options import AnswerOptions, Order
-from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
 from graphrag_dagster.core.coterag.terms import QuestionTerms, shares
 from graphrag_dagster.core.coterag.trace import ChunkMatch, EntityMatch, Retrieved
 from graphrag_dagster.core.coterag.traversal import Edge, Traversal, traversed
 from graphrag_dagster.core.coterag.vectors import UNLIKE, by_rank, matched
-from graphrag_dagster.core.ranks import Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from graphrag_dagster.core.coterag.indexing.triples import Places
+    from graphrag_dagster.core.coterag.options import Order
+    from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
+    from graphrag_dagster.core.ranks import Scores
+    from graphrag_dagster.settings.coterag import CoteragSettings
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,7 @@ class AskedVector:
     chunks: Scores
 
     @classmethod
-    def of(cls, index: CoteragSnapshot, vector: NDArray[np.floating]) -> "AskedVector":
+    def of(cls, index: CoteragSnapshot, vector: NDArray[np.floating]) -> AskedVector:
         """Compare a question's vector with all vectors of an index."""
         return cls(
             index,
@@ -65,7 +73,7 @@ class AskedVector:
         return [EntityMatch(vectors.ids[place], float(self.entities[place])) for place in among[best]]
 
 
-def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) -> Retrieved:
+def retrieved(asked: AskedVector, terms: QuestionTerms, options: CoteragSettings) -> Retrieved:
     """Return what the main graph holds: communities, entities, paths, text units."""
     index, thresholds = asked.index, asked.index.thresholds
     ids = index.summary_vectors.ids
@@ -75,11 +83,11 @@ def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) 
         else matched(
             ids,
             asked.communities,
-            coverages(terms, index.holders, ids, options.weights),
+            coverages(terms, index.holders, ids, options.term_weights),
             thresholds,
             rule=options.coverage,
             most=options.communities,
-            scores=_scores(asked, terms, options.order),
+            scores=_scores(asked, terms, options.ranked_by),
         )
     )
     selected = [one.community_id for one in communities if one.selected]
@@ -91,7 +99,7 @@ def retrieved(asked: AskedVector, terms: QuestionTerms, options: AnswerOptions) 
     ends = [end for one in paths.triples for end in (one.head, one.tail)]
     around = list(dict.fromkeys([*(one.entity_id for one in starts), *ends]))
     candidates = index.chunks_of(around)
-    by = terms if options.order == "terms" else None
+    by = terms if options.ranked_by == "terms" else None
     chunks = chunks_above(asked, candidates, thresholds.chunk, options.chunks, around=around, by=by)
     below = sum(asked.of_chunk(one) <= thresholds.chunk for one in candidates)
     return Retrieved(
@@ -166,7 +174,7 @@ def same_text(text: str) -> str:
 
 
 def _paths(
-    asked: AskedVector, selected: Sequence[str], starts: Sequence[EntityMatch], options: AnswerOptions
+    asked: AskedVector, selected: Sequence[str], starts: Sequence[EntityMatch], options: CoteragSettings
 ) -> Traversal:
     index, threshold = asked.index, asked.index.thresholds.traversal
     places, ids = index.descriptions.places, index.descriptions.ids

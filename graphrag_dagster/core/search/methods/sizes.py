@@ -73,7 +73,7 @@ def with_support_judged(size: WaySize, judge: JudgeName) -> WaySize:
 
 def looked_again(basis: Basis) -> WaySize:
     """The route, an answer, its validation, and both again after each round."""
-    options = basis.settings.coterag.answer_options()
+    options = basis.settings.coterag
     rounds = 0 if basis.way.name.endswith("-fallback") else options.fallback.rounds
     calls = Range(2.0, 3.0, 1.0 + 2.0 * (1 + rounds))
     texts = options.chunks + options.triples / 10 + options.communities * 3

@@ -1,32 +1,37 @@
 """Answers by CoTeRAG-S, and by what is left of it without one of its parts (spec_coterag §5–§7, §9)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from __future__ import annotations
+
 from dataclasses import replace
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from graphrag_dagster.catalogue.tasks import ANSWER_VALIDATOR, EVIDENCE_ANSWERER, EVIDENCE_ROUTER
 from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, Supported, answered
-from graphrag_dagster.core.coterag.context import Context, Part
-from graphrag_dagster.core.coterag.options import AnswerOptions
-from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
 from graphrag_dagster.core.coterag.stored import snapshot_of, stored_in
-from graphrag_dagster.core.coterag.trace import Trace
-from graphrag_dagster.core.language.coterag import EvidenceAnswer
 from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer, Quote
 from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.core.search.context.citing import cite
 from graphrag_dagster.core.search.context.context_units import Provenance, RecordKind, spans_of
-from graphrag_dagster.core.search.context.index import IndexSnapshot
 from graphrag_dagster.core.search.context.local_rows import words_stating
 from graphrag_dagster.core.search.finding import favouring_none, with_history
 from graphrag_dagster.core.search.methods.coterag.telling import sections_of, told
 from graphrag_dagster.core.search.methods.map_reduce import finished
 from graphrag_dagster.core.search.question import REFUSAL, Search
-from graphrag_dagster.core.text.citations import ContextKind
 from graphrag_dagster.core.text.spans import Span
 from graphrag_dagster.errors import QuestionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from graphrag_dagster.core.coterag.context import Context, Part
+    from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
+    from graphrag_dagster.core.coterag.trace import Trace
+    from graphrag_dagster.core.language.coterag import EvidenceAnswer
+    from graphrag_dagster.core.search.context.index import IndexSnapshot
+    from graphrag_dagster.core.text.citations import ContextKind
 
 #: Stands before the best that could be said.
 INSUFFICIENT = "The evidence that was found is not sufficient for an answer. What it says:"
@@ -39,38 +44,29 @@ def coterag(search: Search) -> Answer:
         QuestionError: the index was made without CoTeRAG-S, or with vectors of another embedder.
         GraphragError: vectors cannot be compared.
     """
-    return _answered(search, _options(search))
+    return _answered(search)
 
 
 def without_communities(search: Search) -> Answer:
     """Answer from entities and paths of the whole graph: no summaries or terms, nothing that stands apart."""
-    own = replace(
-        search.settings.coterag.answer_options(), everywhere=True, order="similarity", summaries="none"
-    )
-    return _answered(search, _without_fallback(own))
+    fallback = search.settings.coterag.fallback.model_copy(update={"rounds": 0})
+    return _answered(search, communities=0, order="similarity", summaries="none", fallback=fallback)
 
 
 def without_coverage(search: Search) -> Answer:
     """Answer from the communities that are most similar, whatever terms they cover."""
-    return _answered(search, replace(_options(search), coverage="all", order="similarity"))
+    return _answered(search, coverage="all", order="similarity")
 
 
 def without_traversal(search: Search) -> Answer:
     """Answer from the text units of the nearest entities alone, without going on from these."""
-    return _answered(search, replace(_options(search), hops=0))
+    return _answered(search, hops=0)
 
 
 def without_fallback(search: Search) -> Answer:
     """Answer without ever searching what stands apart."""
-    return _answered(search, _without_fallback(_options(search)))
-
-
-def _options(search: Search) -> AnswerOptions:
-    return search.settings.coterag.answer_options()
-
-
-def _without_fallback(options: AnswerOptions) -> AnswerOptions:
-    return replace(options, fallback=replace(options.fallback, rounds=0))
+    fallback = search.settings.coterag.fallback.model_copy(update={"rounds": 0})
+    return _answered(search, fallback=fallback)
 
 
 def opened(index: IndexSnapshot) -> CoteragSnapshot:
@@ -94,8 +90,10 @@ def opened(index: IndexSnapshot) -> CoteragSnapshot:
     )
 
 
-def _answered(search: Search, options: AnswerOptions) -> Answer:
+def _answered(search: Search, **changed: Any) -> Answer:
+    """Answer by the settings, save for what is changed."""
     index = search.index
+    options = search.settings.coterag.model_copy(update=changed)
     snapshot = index.once(opened)
     stored = stored_in(index)
     profile = stored.profile if stored else options.profile
@@ -103,7 +101,7 @@ def _answered(search: Search, options: AnswerOptions) -> Answer:
         search.question.text,
         snapshot,
         _engines(search),
-        replace(options, profile=profile),
+        options.model_copy(update={"profile": profile}),
         sought=with_history(search),
     )
     units, trace = CoteragUnits(index, made.context), made.trace
