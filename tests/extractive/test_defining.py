@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.extractive.descriptions import Defining
+from graphrag_dagster.core.language.extractive.descriptions import defines
 from graphrag_dagster.core.language.extractive.names.wordlists import OFFICES
 
 PIECES = [
@@ -52,7 +52,7 @@ def at_once(name: str) -> re.Pattern[str]:
     ],
 )
 def test_forms(text: str, says: bool) -> None:
-    assert Defining("Lady Ingrith").says(text) is says
+    assert defines("Lady Ingrith", text) is says
 
 
 @given(
@@ -61,4 +61,4 @@ def test_forms(text: str, says: bool) -> None:
     | st.lists(st.sampled_from(PIECES), max_size=12).map("".join),
 )
 def test_as_one_expression_would(name: str, text: str) -> None:
-    assert Defining(name).says(text) is (at_once(name).search(text) is not None)
+    assert defines(name, text) is (at_once(name).search(text) is not None)

@@ -67,7 +67,11 @@ def periods_of(documents: pl.DataFrame) -> pl.DataFrame:
 def _rows(told: _Told, month_first: bool) -> Iterator[dict[str, object]]:
     found: dict[object, tuple[str, Named]] = {}
     for found_in, text in _looked_at(told):
-        for named in _named(found_in, text, month_first):
+        periods = periods_in(text, month_first=month_first)
+        if found_in == "beginning":
+            # What stands further on is what the document speaks of.
+            periods = [named for named in periods if named.form not in _TOO_WIDE][:1]
+        for named in periods:
             found.setdefault(named.period, (found_in, named))
     ordered = sorted(found.values(), key=lambda one: one[1].period.years >= _MANY_YEARS)
     for position, (found_in, named) in enumerate(ordered[:_MOST_PERIODS]):
@@ -81,14 +85,6 @@ def _rows(told: _Told, month_first: bool) -> Iterator[dict[str, object]]:
             "words": named.words,
             "ambiguous": named.ambiguous,
         }
-
-
-def _named(found_in: str, text: str, month_first: bool) -> list[Named]:
-    found = periods_in(text, month_first=month_first)
-    if found_in == "beginning":
-        # What stands further on is what the document speaks of.
-        return [named for named in found if named.form not in _TOO_WIDE][:1]
-    return found
 
 
 def _looked_at(told: _Told) -> Iterator[tuple[str, str]]:

@@ -172,14 +172,11 @@ class _Gathering:
     def _source(self, path: str) -> Source:
         folders = PurePosixPath(path).parents if self._names else ()
         names = next((self._names[folder] for folder in folders if folder in self._names), {})
-        return Source(path, self._columns_for(path), self._limits, names)
-
-    def _columns_for(self, path: str) -> ColumnNames | None:
         pattern = first_match(path, tuple(self._columns))
         if pattern is None:
-            return None
+            return Source(path, None, self._limits, names)
         self._unused.pop(pattern, None)
-        return self._columns[pattern]
+        return Source(path, self._columns[pattern], self._limits, names)
 
     def _keep(self, path: str, contents: FileContents) -> _Outcome:
         notes = [*contents.notes, *contents.remarks]
@@ -208,7 +205,8 @@ class _Gathering:
 
     def _identified(self, document: FileDocument) -> tuple[str, Mapping[str, object] | None]:
         """The document's id, and the row of the one that it repeats, if any."""
-        document_id = _document_id(document)
+        of_row = () if document.row is None else (document.source_id or "", document.title or "")
+        document_id = stable_id(document.text, *of_row)
         known = self._known(document_id)
         if known is None or not _differs(document, known):
             return document_id, known
@@ -247,12 +245,6 @@ def _bytes_of(file: FoundFile, max_bytes: int) -> tuple[bytes | None, str]:
     if len(data) > max_bytes:
         return None, f"grew beyond files.max_bytes ({max_bytes:,}) while it was read"
     return data, ""
-
-
-def _document_id(document: FileDocument) -> str:
-    if document.row is None:
-        return stable_id(document.text)
-    return stable_id(document.text, document.source_id or "", document.title or "")
 
 
 def _all_told(document: FileDocument) -> tuple[object, ...]:

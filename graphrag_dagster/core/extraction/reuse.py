@@ -6,7 +6,7 @@ that remembers its replies.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import islice
 from typing import Final, Literal
@@ -56,7 +56,8 @@ def extract_new(
     known = _whole(earlier).join(text_chunks.select(_UNIT), on=_UNIT, how="semi")
     made = extract(text_chunks.join(known, on=_UNIT, how="anti"))
     places = text_chunks.select(_UNIT, pl.col("human_readable_id").alias("place"))
-    taken_over = _only(earlier, known)
+    parts = {name: part.join(known, on=_UNIT, how="semi") for name, part in vars(earlier).items()}
+    taken_over = ExtractionFrames(**parts)
     return Extracted(_joined(taken_over, made, places), taken_over.ledger)
 
 
@@ -69,33 +70,15 @@ def _whole(frames: ExtractionFrames) -> pl.DataFrame:
     return ledger.filter(*agreed).select(_UNIT)
 
 
-def _only(frames: ExtractionFrames, units: pl.DataFrame) -> ExtractionFrames:
-    def of_units(part: pl.DataFrame) -> pl.DataFrame:
-        return part.join(units, on=_UNIT, how="semi")
-
-    return _each(of_units, frames)
-
-
 def _joined(kept: ExtractionFrames, made: ExtractionFrames, places: pl.DataFrame) -> ExtractionFrames:
-    def both(old: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
-        rows = pl.concat([old.select(new.columns).cast(new.schema), new])
+    """Return the rows of both in the order of the corpus, with claims numbered anew."""
+    parts: dict[str, pl.DataFrame] = {}
+    for name, new in vars(made).items():
+        rows = pl.concat([vars(kept)[name].select(new.columns).cast(new.schema), new])
         order = ("place", "position") if "position" in new.columns else ("place",)
-        return rows.join(places, on=_UNIT).sort(order).select(new.columns)
-
-    frames = _each(both, kept, made)
-    numbered = frames.claims.with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("human_readable_id"))
-    return replace(frames, claims=numbered)
-
-
-def _each(change: Callable[..., pl.DataFrame], *frames: ExtractionFrames) -> ExtractionFrames:
-    return ExtractionFrames(
-        change(*(one.entities for one in frames)),
-        change(*(one.relationships for one in frames)),
-        change(*(one.claims for one in frames)),
-        change(*(one.ledger for one in frames)),
-        change(*(one.quarantine for one in frames)),
-        change(*(one.typings for one in frames)),
-    )
+        parts[name] = rows.join(places, on=_UNIT).sort(order).select(new.columns)
+    numbers = pl.int_range(pl.len(), dtype=pl.Int32).alias("human_readable_id")
+    return ExtractionFrames(**parts | {"claims": parts["claims"].with_columns(numbers)})
 
 
 _AT_ONCE: Final = 512

@@ -5,6 +5,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from io import BufferedReader
@@ -244,14 +245,9 @@ def hash_files(found: Sequence[FoundFile]) -> dict[str, str | None]:
 
     None for a file that must not or cannot be read.
     """
-    return {
-        file.path: None if file.problem else _hash_of(file) for file in found if file.problem != "ignored"
-    }
-
-
-def _hash_of(file: FoundFile) -> str | None:
-    try:
-        with opened(file.location) as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError:
-        return None
+    hashes: dict[str, str | None] = {file.path: None for file in found if file.problem != "ignored"}
+    for file in found:
+        if not file.problem:
+            with suppress(OSError), opened(file.location) as stream:
+                hashes[file.path] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return hashes

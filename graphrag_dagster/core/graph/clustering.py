@@ -94,11 +94,14 @@ def cluster(
     """
     options = options or LeidenOptions()
     graph = _graph(relationships, profile, stable_id(profile, options, code, version("graspologic-native")))
-    usable = previous is not None and _belongs_together(previous)
-    if previous is None or not usable:
-        return _cold(graph, options), Begun("cold", "first clustering" if previous is None else "torn tables")
+    if previous is None:
+        return _cold(graph, options), Begun("cold", "first clustering")
+    # A run may have been killed while it wrote the tables of one clustering.
+    if previous.state.item(0, "communities_hash") != _hash(previous.hierarchy):
+        return _cold(graph, options), Begun("cold", "torn tables")
     cold_edges = previous.cold_start_edges.filter(pl.col("relationship_id").is_in(graph.ids.implode()))
-    changed = _changed(int(previous.state.item(0, "cold_edges")), len(cold_edges), len(graph.ids))
+    ever = int(previous.state.item(0, "cold_edges")) + len(graph.ids) - len(cold_edges)
+    changed = (ever - len(cold_edges)) / ever if ever else 0.0
     why = _why_cold(graph, previous, start, drift, changed)
     if why is not None:
         return _cold(graph, options), Begun("cold", why)
@@ -134,11 +137,6 @@ def _why_cold(graph: _Graph, previous: Clustering, start: Start, drift: float, c
     if changed >= drift:
         return f"{changed:.1%} of the edges changed since the last cold start, at most {drift:.1%} may"
     return None
-
-
-def _changed(cold: int, left: int, now: int) -> float:
-    ever = cold + now - left
-    return (ever - left) / ever if ever else 0.0
 
 
 def _cold(graph: _Graph, options: LeidenOptions) -> Clustering:
@@ -200,11 +198,6 @@ def _modularity(graph: _Graph, memberships: pl.DataFrame, options: LeidenOptions
     cluster = np.zeros(len(graph.part.names), dtype=np.int64)
     cluster[roots["node"].to_numpy()] = roots["cluster"].rank("dense").to_numpy().astype(np.int64)
     return modularity(graph.part, cluster, options.resolution)
-
-
-def _belongs_together(previous: Clustering) -> bool:
-    """Return whether the tables are of one clustering: a run may have been killed between them."""
-    return bool(previous.state.item(0, "communities_hash") == _hash(previous.hierarchy))
 
 
 def _hash(hierarchy: Hierarchy) -> str:

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Final
 
 from graphrag_dagster.core.language.extractive.names.wordlists import FEMALE_NAMES, MALE_NAMES
-from graphrag_dagster.core.resolution.pairs.parsing import Kind, kind_of, parsed
+from graphrag_dagster.core.resolution.pairs.parsing import kind_of, parsed
 from graphrag_dagster.core.text.similarity import normalise
 
 #: A name and its type.
@@ -24,6 +24,8 @@ _FIRM: Final = 2
 #: A name is rare, and what documents have in common, where it stands in no larger share of them than this.
 _RARE: Final = 0.05
 _LEAST_RARE: Final = 3
+#: Kinds of things that a person is not.
+_SIDES: Final = {"person": "person", "place": "thing", "organisation": "thing"}
 #: What tells namesakes apart at the end of a name.
 TELL: Final = r"\s\([^()]*\)$"
 _QUALIFIED = re.compile(r"(?P<name>.*\S)\s*\((?P<by>[^()]*[^\W\d_][^()]*)\)\s*\Z", re.DOTALL)
@@ -141,7 +143,7 @@ def _by_kind(found: Sequence[Bearer], company: _Company) -> dict[str, list[Beare
         return dict(sorted(alike.items()))
     kinds: dict[str, list[Bearer]] = defaultdict(list)
     for one in found:
-        kinds[_side(kind_of(one.name[1]))].append(one)
+        kinds[_SIDES.get(kind_of(one.name[1]), "")].append(one)
     persons, things = kinds["person"], kinds["thing"]
     firm = all(any(one.count >= _FIRM for one in side) for side in (persons, things))
     firm = firm and all(map(_bears_a_given_name, persons))
@@ -156,10 +158,6 @@ def _by_kind(found: Sequence[Bearer], company: _Company) -> dict[str, list[Beare
 def _bears_a_given_name(one: Bearer) -> bool:
     given = parsed(one.name[0], "person").words[0]
     return given in MALE_NAMES or given in FEMALE_NAMES
-
-
-def _side(kind: Kind) -> str:
-    return {"person": "person", "place": "thing", "organisation": "thing"}.get(kind, "")
 
 
 def _commonest(found: Sequence[Bearer]) -> Name:

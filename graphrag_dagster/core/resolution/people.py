@@ -64,12 +64,12 @@ class Decisions:
             SettingsError: two names are said to be the same, perhaps by way of others, and different.
         """
         parents: dict[str, str] = {}
-        same = self._same(document)
+        same = self._said("same", document)
         for one in same:
             for name in one.keys[1:]:
                 _join(parents, one.keys[0], name)
         apart: set[tuple[str, str]] = set()
-        for one in self._different(document, between=between):
+        for one in self._said("different", document, between=between):
             for first, second in combinations(one.keys, 2):
                 roots = _root(parents, first), _root(parents, second)
                 if roots[0] == roots[1]:
@@ -83,7 +83,7 @@ class Decisions:
     def on(self, one: str, other: str, document: str | None) -> Word | None:
         """Return what was said of two names, in so many words; None where it follows from several words."""
         pair = {normalise(one), normalise(other)}
-        said = (*self._same(document), *self._different(document, between=document is None))
+        said = (*self._said("same", document), *self._said("different", document, between=document is None))
         return next((word for word in said if pair <= set(word.keys)), None)
 
     def unused(self, present: Mapping[str | None, Set[str]]) -> tuple[Word, ...]:
@@ -99,13 +99,13 @@ class Decisions:
             there = set(map(links.root, names))
             apart = [
                 one
-                for one in self._different(document, between=between)
+                for one in self._said("different", document, between=between)
                 if len(set(map(links.root, one.keys)) & there) > 1
             ]
             # A name that is gone and said to be different from others keeps those from it that are the same.
             needed = names | {key for one in apart for key in one.keys}
             times = Counter(map(links.root, needed))
-            same = [one for one in self._same(document) if times[links.root(one.keys[0])] > 1]
+            same = [one for one in self._said("same", document) if times[links.root(one.keys[0])] > 1]
             used |= {id(one) for one in apart} | _connecting(same, needed)
         return tuple(one for one in self.words if id(one) not in used)
 
@@ -120,16 +120,11 @@ class Decisions:
             found[one.document].append(one)
         return found
 
-    def _of(self, document: str | None) -> list[Word]:
-        """Return what is said of all documents, then what is said of one alone."""
+    def _said(self, verdict: str, document: str | None, *, between: bool = False) -> list[Word]:
+        """Return what is said of all documents, then what of one alone; ``between`` them, what of any."""
         own = () if document is None else self._by_document.get(document, ())
-        return [*self._by_document.get(None, ()), *own]
-
-    def _same(self, document: str | None) -> list[Word]:
-        return [one for one in self._of(document) if one.verdict == "same"]
-
-    def _different(self, document: str | None, *, between: bool) -> list[Word]:
-        return [one for one in (self.words if between else self._of(document)) if one.verdict == "different"]
+        words = self.words if between else (*self._by_document.get(None, ()), *own)
+        return [one for one in words if one.verdict == verdict]
 
 
 @dataclass(frozen=True)

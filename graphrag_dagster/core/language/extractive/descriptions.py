@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import sqrt
 from typing import Final
 
@@ -23,32 +22,23 @@ _BEFORE = re.compile(rf"\b(?:{'|'.join(sorted(OFFICES))})\s", re.IGNORECASE)
 _DIRECTLY_BEFORE = re.compile(rf"{_BEFORE.pattern}\Z", re.IGNORECASE)
 
 
-class Defining:
-    """What says of one name what it is; letters may be large or small.
+def defines(name: str, text: str) -> bool:
+    """Return whether a text says what a name is; letters may be large or small.
 
     One expression of all this would have to be made anew for each name, which takes far longer than to search
     with it: only the name itself is made, and only where a sentence has the words that go with one.
     """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def says(self, text: str) -> bool:
-        """Return whether the text says what the name is."""
-        after, before = _AFTER.search(text), _BEFORE.search(text)
-        if not (after or before):
-            return False
-        return any(
-            (after and _BOUNDARY.match(text, start) and _AFTER.match(text, end))
-            or (before and _BOUNDARY.match(text, end) and _DIRECTLY_BEFORE.search(text, 0, start))
-            for start, end in (found.span(1) for found in self._form.finditer(text))
-        )
-
-    @cached_property
-    def _form(self) -> re.Pattern[str]:
-        words = r"\s+".join(map(re.escape, self._name.split()))
-        # Looked ahead, so that one occurrence may begin inside another.
-        return re.compile(rf"(?=({words}))", re.IGNORECASE)
+    after, before = _AFTER.search(text), _BEFORE.search(text)
+    if not (after or before):
+        return False
+    words = r"\s+".join(map(re.escape, name.split()))
+    # Looked ahead, so that one occurrence may begin inside another.
+    written = re.compile(rf"(?=({words}))", re.IGNORECASE)
+    return any(
+        (after and _BOUNDARY.match(text, start) and _AFTER.match(text, end))
+        or (before and _BOUNDARY.match(text, end) and _DIRECTLY_BEFORE.search(text, 0, start))
+        for start, end in (found.span(1) for found in written.finditer(text))
+    )
 
 
 _RELEVANCE = 0.7
@@ -126,25 +116,20 @@ def _candidates(texts: Sequence[str], names: Sequence[str]) -> list[_Sentence]:
         key, tidy = " ".join(_TOKEN.findall(text.casefold())), " ".join(text.split())
         if key not in keyed or (_WHOLE.match(tidy) and not _WHOLE.match(keyed[key][1])):
             keyed[key] = (place, tidy)
-    keys = _evenly([key for key in keyed if key] or list(keyed), _MOST_CANDIDATES)
+    keys = [key for key in keyed if key] or list(keyed)
+    if len(keys) > _MOST_CANDIDATES:
+        keys = [keys[number * len(keys) // _MOST_CANDIDATES] for number in range(_MOST_CANDIDATES)]
     kept = _not_contained(keys)
     whole = [key for key in kept if _WHOLE.match(keyed[key][1])]
     (only,) = names if len(names) == 1 else ("",)
-    defining = Defining(only) if only else None
     found = []
     for key in whole or kept:
         tokens = key.split()
         terms = frozenset(tokens) - _STOP_WORDS - own
         place, text = keyed[key]
-        says = defining is not None and defining.says(text)
+        says = bool(only) and defines(only, text)
         found.append(_Sentence(place, text, len(text.split()), terms or frozenset(tokens), says))
     return found
-
-
-def _evenly(items: Sequence[str], most: int) -> list[str]:
-    if len(items) <= most:
-        return list(items)
-    return [items[number * len(items) // most] for number in range(most)]
 
 
 def _not_contained(keys: Sequence[str]) -> list[str]:
@@ -186,7 +171,10 @@ def _choose(sentences: Sequence[_Sentence], max_words: int) -> list[_Sentence]:
     chosen: list[_Sentence] = []
     room = max_words
     while nearest:
-        best = max(nearest, key=lambda place: _marginal(relevance[place], nearest[place], place))
+        best = max(
+            nearest,
+            key=lambda place: (_RELEVANCE * relevance[place] - (1 - _RELEVANCE) * nearest[place], -place),
+        )
         chosen.append(sentences[best])
         room -= sentences[best].words
         del nearest[best]
@@ -197,7 +185,3 @@ def _choose(sentences: Sequence[_Sentence], max_words: int) -> list[_Sentence]:
             else:
                 nearest[place] = max(nearest[place], like)
     return chosen
-
-
-def _marginal(relevance: float, nearest: float, place: int) -> tuple[float, int]:
-    return _RELEVANCE * relevance - (1 - _RELEVANCE) * nearest, -place

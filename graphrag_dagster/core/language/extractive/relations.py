@@ -117,8 +117,11 @@ def find_relations(
         sentence = reading.sentences[number]
         stated = {frozenset(one[:2]): one for one in reversed(list(grammar.relations(mentions)))}
         names = [mention for mention in mentions if mention.entity < found.names]
-        pairs = _together(names) | {_ordered(one[:2], mentions) for one in stated.values()}
-        for pair in sorted(pairs, key=lambda pair: _places(pair, mentions)):
+        first = {mention.entity: mention.first for mention in reversed(mentions)}
+        pairs = _together(names) | {
+            (one, other) if first[one] < first[other] else (other, one) for one, other, _ in stated.values()
+        }
+        for pair in sorted(pairs, key=lambda pair: (first[pair[0]], first[pair[1]])):
             verb = stated.get(frozenset(pair))
             source, target = (found.entities[end] for end in (verb[:2] if verb else pair))
             records.append(
@@ -135,25 +138,8 @@ def find_relations(
     return tuple(records)
 
 
-def _first_places(mentions: Sequence[Mention]) -> dict[int, int]:
-    places: dict[int, int] = {}
-    for mention in mentions:
-        places.setdefault(mention.entity, mention.first)
-    return places
-
-
-def _places(pair: _Pair, mentions: Sequence[Mention]) -> tuple[int, int]:
-    places = _first_places(mentions)
-    return places[pair[0]], places[pair[1]]
-
-
-def _ordered(pair: _Pair, mentions: Sequence[Mention]) -> _Pair:
-    first, second = _places(pair, mentions)
-    return pair if first < second else (pair[1], pair[0])
-
-
 def _together(mentions: Sequence[Mention]) -> set[_Pair]:
-    entities = list(_first_places(mentions))
+    entities = list(dict.fromkeys(mention.entity for mention in mentions))
     if len(entities) <= _ALL_PAIRS:
         return set(combinations(entities, 2))
     return {
