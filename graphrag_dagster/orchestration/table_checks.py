@@ -20,7 +20,7 @@ from graphrag_dagster.core.corpus.text_units import check_texts, check_units
 from graphrag_dagster.core.extraction.ledger import check_ledger, nothing_read, unreadable_units
 from graphrag_dagster.core.graph.levels import check_partition
 from graphrag_dagster.core.printable import printable
-from graphrag_dagster.core.reports.row_checks import check_context_rows
+from graphrag_dagster.core.reports.frames import check_context_rows
 from graphrag_dagster.core.resolution.applying import check_entities, check_names, check_people
 from graphrag_dagster.orchestration.partitions import CORPUS
 from graphrag_dagster.resources.integrity import violations

@@ -10,7 +10,7 @@ from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.core.language.tasks import Engine, Finding, Quote, ReportRequest, WrittenReport
 from graphrag_dagster.core.progress import listening
 from graphrag_dagster.core.reports.build import ReportFrames, build_reports
-from graphrag_dagster.core.reports.row_checks import check_context_rows
+from graphrag_dagster.core.reports.frames import check_context_rows
 from graphrag_dagster.core.text.citations import Citation
 from graphrag_dagster.errors import EngineError
 

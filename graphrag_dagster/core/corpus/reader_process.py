@@ -95,6 +95,7 @@ class ReaderProcess:
         """
         if self._pipe is not None:
             return
+        inherited = {name: value for name, value in os.environ.items() if name.startswith(_INHERITED)}
         here, there = socket.socketpair()
         with there:
             command = [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(there.fileno())]
@@ -105,7 +106,7 @@ class ReaderProcess:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
-                    env=_environment(),
+                    env=inherited | {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "0"},
                 )
             except OSError as error:
                 here.close()
@@ -120,17 +121,13 @@ class ReaderProcess:
         if self._pipe is None:
             raise _not_started()
         if not self._ready:
-            self._expect_ready(self._pipe)
+            with contextlib.suppress(OSError, EOFError):
+                self._ready = self._pipe.poll(_START_SECONDS) and self._pipe.recv() == _READY
+            if not self._ready:
+                self.close()
+                raise _not_started()
+            self._used = time.monotonic()
         return self._pipe
-
-    def _expect_ready(self, pipe: Connection) -> None:
-        ready = False
-        with contextlib.suppress(OSError, EOFError):
-            ready = pipe.poll(_START_SECONDS) and pipe.recv() == _READY
-        if not ready:
-            self.close()
-            raise _not_started()
-        self._ready, self._used = True, time.monotonic()
 
     def _ended(self) -> "_Ended":
         code = None
@@ -249,8 +246,3 @@ def _lower(kind: int, soft: int) -> None:
     _, hard = resource.getrlimit(kind)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(kind, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
-
-
-def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name.startswith(_INHERITED)}
-    return kept | {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "0"}

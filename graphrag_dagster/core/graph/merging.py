@@ -45,13 +45,14 @@ def merge_entities(
     """
     ends = pl.concat([relationship_groups["source"], relationship_groups["target"]])
     degrees = ends.alias("name").value_counts(name="degree")
+    ids = [stable_id("entity", name) for name in groups["name"].sort()]
     return (
         _described(groups, merged)
         .join(degrees, on="name", how="left")
         .sort("name")
         .with_row_index("human_readable_id")
         .select(
-            _ids(groups["name"].sort().to_list(), "entity").alias("entity_id"),
+            pl.Series("entity_id", ids, pl.String),
             pl.col("human_readable_id").cast(pl.Int32),
             *("name", "title", "names", "type", *_DESCRIPTION),
             *("text_unit_ids", "frequency", "instances"),
@@ -120,10 +121,6 @@ def merge_claims(groups: pl.DataFrame, merged: Sequence[MergedDescription]) -> p
         *_DESCRIPTION,
         *("text_unit_ids", "instances"),
     )
-
-
-def _ids(names: Sequence[str], kind: str) -> pl.Series:
-    return pl.Series([stable_id(kind, name) for name in names], dtype=pl.String)
 
 
 def _described(groups: pl.DataFrame, merged: Sequence[MergedDescription]) -> pl.DataFrame:

@@ -184,9 +184,10 @@ class References:
         written = set()
 
         def number_of(cited: Cited) -> int | None:
-            record = _record(cited, context)
-            found[_reference(cited, record)] = None
+            reference = _reference(cited, context)
+            found[reference] = None
             written.add((cited.kind, cited.number))
+            record = reference.record_id
             return self.numbers[cited.kind][record] if cited.kind and record else None
 
         stored = rewrite_citations(text, number_of)
@@ -206,13 +207,10 @@ class References:
         return Reference("text_unit", record, quote.unit_id, valid, span.start, span.end)
 
 
-def _record(cited: Cited, context: PackedContext) -> str | None:
-    ids = context.ids[cited.kind] if cited.kind else ()
-    return ids[cited.number - 1] if cited.number and cited.number <= len(ids) else None
-
-
-def _reference(cited: Cited, record: str | None) -> Reference:
+def _reference(cited: Cited, context: PackedContext) -> Reference:
     if cited.kind is None:
         # A context has no other rows; what a reply calls "sources" comes nearest to text units.
         return Reference("text_unit", None, f"{cited.label} {cited.written}".strip(), valid=False)
+    ids = context.ids[cited.kind]
+    record = ids[cited.number - 1] if cited.number and cited.number <= len(ids) else None
     return Reference(cited.kind, record, cited.written, record is not None)

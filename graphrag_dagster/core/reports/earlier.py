@@ -65,13 +65,10 @@ def earlier_reports(
     )
     for report_id, fingerprint, context, tokens, complete, text, *stored in rows.iter_rows():
         ids = shown.get(report_id, {})
-        packed = PackedContext(context, tokens, complete, (), (), (), ids | _rest(ids))
+        ids |= {kind: () for kind in _KINDS if kind not in ids}
+        packed = PackedContext(context, tokens, complete, (), (), (), ids)
         found[fingerprint] = EarlierReport(_shape().validate_json(text), packed, text, *stored)
     return found
-
-
-def _rest(ids: Mapping[RecordKind, tuple[str, ...]]) -> dict[RecordKind, tuple[str, ...]]:
-    return {kind: () for kind in _KINDS if kind not in ids}
 
 
 @cache

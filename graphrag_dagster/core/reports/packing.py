@@ -12,7 +12,8 @@ are that sum and those of the numbers; for any other the text is counted whole. 
 *first* step that does not fit holds for every tokenizer that gives a longer context no fewer tokens.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,6 @@ from graphrag_dagster.core.reports.context import ChildReport, PackedContext, Se
 from graphrag_dagster.core.reports.context_nodes import ContextNodes
 from graphrag_dagster.core.reports.draft import HEADERS, Draft, NumberTokens, Step
 from graphrag_dagster.core.reports.elements import Community, Elements, Rows
-from graphrag_dagster.core.reports.substitution import substitute
 
 _NO_REPORTS = Rows([], [], lambda _: [])
 
@@ -158,7 +158,7 @@ class Packer:
         rows = Rows(list(reports), [row(report.content) for report in reports.values()], self._count_rows)
         size = {child: self._tokens_of(self._elements.communities[child]) for child in reports}
         order = sorted(reports, key=lambda child: (-size[child], child))
-        return substitute(
+        return _fewest_reports(
             self._elements,
             community,
             [self._elements.communities[child] for child in order],
@@ -230,3 +230,71 @@ class Packer:
             "relationship": tuple(self._elements.relationships.ids[edge] for edge in edges),
         }
         return shortened(entities, relationships, ids, self._count, self._limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaving:
+    """Rows of one kind; ``rank`` r leaves with the report r (0…), rank m, the number of reports, never."""
+
+    kind: RecordKind
+    rows: Rows
+    places: NDArray[np.int64]
+    rank: NDArray[np.int64]
+
+    def kept_tokens(self, reports: int) -> NDArray[np.float64]:
+        """Return the tokens of the rows that are left after 0, 1, … ``reports`` reports."""
+        kept = np.zeros(reports + 1)
+        np.add.at(kept, self.rank, self.rows.tokens(self.places))
+        return kept[::-1].cumsum()[::-1]
+
+
+def _fewest_reports(
+    elements: Elements,
+    community: Community,
+    children: Sequence[Community],
+    reports: Rows,
+    order: NDArray[np.int64],
+    draft: Callable[[], Draft],
+    limit: int,
+) -> Draft | None:
+    """Return the draft with the fewest reports that fits, else as many reports as fit, else None.
+
+    Elements kept are the entities of the other children, their claims, and the edges with both ends there.
+    The sum of the rows alone, without headers, rules out what is too large without rendering it. ``children``
+    have a report and stand in the order in which these replace them; ``order`` are the places of the reports.
+    """
+    leaving = _leaving(elements, community, children)
+    kept = np.sum([rows.kept_tokens(len(order)) for rows in leaving], axis=0)
+    reported = np.cumsum(reports.tokens(order))
+    for number in range(1, len(order) + 1):
+        if kept[number] + reported[number - 1] <= limit:
+            made = draft()
+            made.take("report", order[:number])
+            for rows in leaving:
+                made.take(rows.kind, rows.places[rows.rank >= number])
+            if made.fits():
+                return made
+    made = draft()
+    made.grow([("report", place)] for place in order.tolist())
+    return made if made.places("report") else None
+
+
+def _leaving(elements: Elements, community: Community, children: Sequence[Community]) -> list[_Leaving]:
+    members, edges = community.members, community.edges
+    rank = np.full(len(members), len(children), dtype=np.int64)
+    for number, child in enumerate(children):
+        rank[np.searchsorted(members, child.members)] = number
+    ends = rank[np.searchsorted(members, elements.ends[edges])]
+    claims: dict[int, int] = {}
+    for entity, number in zip(members.tolist(), rank.tolist(), strict=True):
+        for claim in elements.claims_of.get(entity, ()):
+            claims[claim] = max(number, claims.get(claim, 0))
+    return [
+        _Leaving("entity", elements.entities, members, rank),
+        _Leaving("relationship", elements.relationships, edges, ends.min(axis=1)),
+        _Leaving("claim", elements.claims, _array(claims.keys()), _array(claims.values())),
+    ]
+
+
+def _array(values: Iterable[int]) -> NDArray[np.int64]:
+    return np.fromiter(values, dtype=np.int64)

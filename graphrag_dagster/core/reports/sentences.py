@@ -4,8 +4,6 @@ Text units overlap, so that one sentence of a document may stand in two units, o
 other. Sentences are therefore told apart by their place in the document.
 """
 
-from collections.abc import Iterator
-
 import polars as pl
 
 from graphrag_dagster.core.resolution.applying import Resolved
@@ -113,18 +111,14 @@ def _stated(units: pl.DataFrame, gleaned: pl.DataFrame, relationships: pl.DataFr
 
 def _inside(mentions: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     """Return each mention, ``first``…``last``, with every span of its unit around it, ``start``…``end``."""
+    blocks = mentions.with_columns(block=pl.col("unit") // _UNITS_AT_ONCE)
     found = [
         some.join(spans, on="unit").filter(
             (pl.col("start") <= pl.col("first")) & (pl.col("last") <= pl.col("end"))
         )
-        for some in _in_blocks(mentions)
+        for some in blocks.partition_by("block", include_key=False)
     ]
     return pl.concat(found) if found else mentions.join(spans, on="unit")
-
-
-def _in_blocks(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    block = rows.with_columns(block=pl.col("unit") // _UNITS_AT_ONCE)
-    yield from block.partition_by("block", include_key=False)
 
 
 def _by_rule(units: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFrame:

@@ -112,63 +112,47 @@ def resolve(
         _clustered(names, *compare(names), links.get(document, everywhere), {})
         for document, names in found.items()
     ]
-    documents = _Documents(found, said, titles or {})
-    if judge is None:
-        return documents.resolved(local, compare)
-    return documents.resolved(_ruled(local, judge, places_in_document, {}), compare, judge)
+    if judge is not None:
+        local = _ruled(local, judge, places_in_document, {})
+    return _between_documents(found, local, said, everywhere, titles or {}, compare, judge)
 
 
-@dataclass(frozen=True, slots=True)
-class _Documents:
-    """The names of all documents, and what is known of them."""
+def _between_documents(
+    documents: Mapping[str, Names],
+    local: Sequence[Compared],
+    said: Decisions,
+    everywhere: Links,
+    titles: Mapping[str, str],
+    compare: _Compare,
+    judge: Judge | None,
+) -> Resolution:
+    """Resolve the names between documents; ``local`` is what came of the names of each."""
+    corpus, heads = Corpus(everywhere, titles), dict[Spelling, Name]()
+    for document, one in zip(documents, local, strict=True):
+        added = corpus.add(document, one.names, one.titles)
+        heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
+    full, known_as, namesakes = corpus.names()
+    bearing = {name: number for number, names in enumerate(namesakes) for name in names}
 
-    names: Mapping[str, Names]
-    said: Decisions
-    titles: Mapping[str, str]
+    def known(document: str, name: Name) -> Name:
+        return known_as[document, heads[document, *name]]
 
-    def resolved(
-        self,
-        local: Sequence[Compared],
-        compare: _Compare,
-        judge: Judge | None = None,
-    ) -> Resolution:
-        """Resolve the names between documents.
+    def places(_: Names, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
+        return places_in_documents(documents, known, wanted)
 
-        Args:
-            local: what came of the names of each document.
-            compare: gives the pairs of the full names, and how many are left out.
-            judge: see :func:`resolve`.
-        """
-        corpus, heads = Corpus(self.said.links(), self.titles), dict[Spelling, Name]()
-        for document, one in zip(self.names, local, strict=True):
-            added = corpus.add(document, one.names, one.titles)
-            heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
-        full, known_as, namesakes = corpus.names()
-        bearing = {name: number for number, names in enumerate(namesakes) for name in names}
-
-        def known(document: str, name: Name) -> Name:
-            return known_as[document, heads[document, *name]]
-
-        def places(_: Names, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
-            return places_in_documents(self.names, known, wanted)
-
-        def resolution(whole: Compared) -> Resolution:
-            entity = dict(zip(full.names, whole.titles, strict=True))
-            scopes = (*local, whole)
-            return Resolution(
-                scopes,
-                tuple(one for scope in scopes for one in decisions_of(scope, self.said)),
-                heads,
-                {spelling: entity[known(spelling[0], spelling[1:])] for spelling in heads},
-                namesakes,
-                self.said.unused(_present(heads, full, self.said)),
-            )
-
-        whole = _clustered(full, *compare(full), self.said.links(between=True), bearing)
-        if judge is None:
-            return resolution(whole)
-        (ruled,) = _ruled([whole], judge, places, bearing)
-        return resolution(ruled)
+    whole = _clustered(full, *compare(full), said.links(between=True), bearing)
+    if judge is not None:
+        (whole,) = _ruled([whole], judge, places, bearing)
+    entity = dict(zip(full.names, whole.titles, strict=True))
+    scopes = (*local, whole)
+    return Resolution(
+        scopes,
+        tuple(one for scope in scopes for one in decisions_of(scope, said)),
+        heads,
+        {spelling: entity[known(spelling[0], spelling[1:])] for spelling in heads},
+        namesakes,
+        said.unused(_present(heads, full, said)),
+    )
 
 
 def _present(spellings: Iterable[Spelling], full: Names, said: Decisions) -> dict[str | None, set[str]]:

@@ -13,7 +13,6 @@ from graphrag_dagster.core.language.extractive.parsing.reading import Reading
 from graphrag_dagster.core.language.tasks import EntityInstance
 from graphrag_dagster.core.text.english_words import STOP_WORDS
 from graphrag_dagster.core.text.similarity import clean, normalise
-from graphrag_dagster.core.text.spans import Span
 
 _NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})
 _INSIDE = _NOUNS | {"JJ", "HYPH"}
@@ -138,17 +137,8 @@ def _instance(tokens: Tokens, reading: Reading, entity: Named, finite: set[int])
         key=lambda mention: (_worth(tokens, reading, mention, finite), -mention.first),
     )
     description = reading.sentences[tokens.sentences[best.first]].written
-    return EntityInstance(
-        entity.name,
-        entity.surface,
-        entity.type,
-        description,
-        spans=tuple(sorted(_span(tokens, reading, mention) for mention in entity.mentions)),
-    )
-
-
-def _span(tokens: Tokens, reading: Reading, mention: Candidate) -> Span:
-    return reading.span(tokens.begins[mention.first], tokens.ends[mention.last - 1])
+    spans = [reading.span(tokens.begins[one.first], tokens.ends[one.last - 1]) for one in entity.mentions]
+    return EntityInstance(entity.name, entity.surface, entity.type, description, spans=tuple(sorted(spans)))
 
 
 def _worth(tokens: Tokens, reading: Reading, mention: Candidate, finite: set[int]) -> int:
