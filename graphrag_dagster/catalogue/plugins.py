@@ -4,7 +4,7 @@ A plug-in that cannot be used is left out with one warning: it must not keep any
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -53,13 +53,27 @@ def plugins(kind: str, wanted: type, taken: frozenset[str]) -> tuple[Plugin, ...
         wanted: what an entry point has to name an instance of.
         taken: names that there are already; capitals make no other name.
     """
-    found = tuple(_found(all_points()[GROUPS[kind]], kind, wanted, {*map(str.casefold, taken)}))
-    for one in found:
-        if one.problem:
+    names, found = {*map(str.casefold, taken)}, []
+    for point in sorted(all_points()[GROUPS[kind]], key=lambda one: (one.name, _package(one))):
+        declares, problem = None, None
+        if point.name.casefold() in names:
+            problem = f"there is already {_article(kind)} {point.name}; give it another name"
+        else:
+            try:
+                declares = point.load()
+            # Whatever the code of another package raises when it is loaded, ours goes on.
+            except (Exception, SystemExit) as error:
+                problem = f"it cannot be loaded ({_told(error)})"
+            else:
+                problem = _misdeclared(declares, point.name, wanted)
+        if problem:
             logging.getLogger(__name__).warning(
-                "the %s %r of %s is left out: %s", kind, one.name, one.package, one.problem
+                "the %s %r of %s is left out: %s", kind, point.name, _package(point), problem
             )
-    return found
+        else:
+            names.add(point.name.casefold())
+        found.append(Plugin(kind, point.name, _package(point), None if problem else declares, problem))
+    return tuple(found)
 
 
 @cache
@@ -67,26 +81,6 @@ def all_points() -> Mapping[str, Sequence[EntryPoint]]:
     """Return the entry points of all packages by group of ours; files are read once for all groups."""
     points = entry_points()
     return {group: tuple(points.select(group=group)) for group in GROUPS.values()}
-
-
-def _found(points: Iterable[EntryPoint], kind: str, wanted: type, taken: set[str]) -> Iterator[Plugin]:
-    for point in sorted(points, key=lambda one: (one.name, _package(one))):
-        if point.name.casefold() in taken:
-            problem = f"there is already {_article(kind)} {point.name}; give it another name"
-            yield Plugin(kind, point.name, _package(point), problem=problem)
-            continue
-        try:
-            declares = point.load()
-        # Whatever the code of another package raises when it is loaded, ours goes on.
-        except (Exception, SystemExit) as error:
-            problem = f"it cannot be loaded ({_told(error)})"
-            yield Plugin(kind, point.name, _package(point), problem=problem)
-            continue
-        if wrong := _misdeclared(declares, point.name, wanted):
-            yield Plugin(kind, point.name, _package(point), problem=wrong)
-            continue
-        taken.add(point.name.casefold())
-        yield Plugin(kind, point.name, _package(point), declares)
 
 
 def _told(error: BaseException) -> str:

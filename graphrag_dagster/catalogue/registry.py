@@ -60,31 +60,31 @@ def named(known: Mapping[str, T], name: str, what: str) -> T:
 @cache
 def engines() -> Mapping[str, Engine]:
     """Return the engines by name, built-in ones first."""
-    return _with_plugins("engine", Engine, ENGINES)
+    return _with_plugins("engine", ENGINES)
 
 
 @cache
 def embedders() -> Mapping[str, EmbedderKind]:
     """Return the kinds of embedders by name, built-in ones first."""
-    return _with_plugins("embedder", EmbedderKind, EMBEDDERS)
+    return _with_plugins("embedder", EMBEDDERS)
 
 
 @cache
 def rerankers() -> Mapping[str, RerankerKind]:
     """Return the kinds of rerankers by name, built-in ones first."""
-    return _with_plugins("reranker", RerankerKind, RERANKERS)
+    return _with_plugins("reranker", RERANKERS)
 
 
 @cache
 def ways() -> Mapping[str, Way]:
     """Return the ways of answering by name, built-in ones first."""
-    return _with_plugins("method", Way, WAYS)
+    return _with_plugins("method", WAYS)
 
 
 @cache
 def formats() -> Mapping[str, Format]:
     """Return the file formats by name, built-in ones first."""
-    return _with_plugins("reader", Format, FORMATS)
+    return _with_plugins("reader", FORMATS)
 
 
 @cache
@@ -215,7 +215,7 @@ def loaded(target: Any) -> Any:
 
 def plugged_in(kind: str, name: str) -> Plugin | None:
     """Return what another package adds under a name; None of what is built in."""
-    return next((one for one in _added(kind) if one.name == name and one.declares is not None), None)
+    return next((one for one in added(kind) if one.name == name and one.declares is not None), None)
 
 
 @contextmanager
@@ -290,27 +290,16 @@ def quotes(engine: str) -> bool:
 
 def installed() -> tuple[Plugin, ...]:
     """Return all that other packages add, what is of no use included, by kind and name."""
-    return tuple(one for kind in _BUILT_IN for one in _added(kind))
-
-
-def _added(kind: str) -> tuple[Plugin, ...]:
-    wanted, built_in = _BUILT_IN[kind]
-    return added(kind, wanted, tuple(one.name for one in built_in))
+    return tuple(one for kind in _BUILT_IN for one in added(kind))
 
 
 @cache
-def added(kind: str, wanted: type, built_in: tuple[str, ...]) -> tuple[Plugin, ...]:
-    """Return what other packages add of a kind, what is of no use included.
-
-    Args:
-        kind: of plug-ins.
-        wanted: what one declares itself with.
-        built_in: names that there are without them.
-    """
-    return plugins(kind, wanted, frozenset(built_in))
+def added(kind: str) -> tuple[Plugin, ...]:
+    """Return what other packages add of a kind of plug-ins, what is of no use included."""
+    wanted, built_in = _BUILT_IN[kind]
+    return plugins(kind, wanted, frozenset(one.name for one in built_in))
 
 
-def _with_plugins(kind: str, wanted: type, built_in: tuple[N, ...]) -> Mapping[str, N]:
-    own = {one.name: one for one in built_in}
-    more = added(kind, wanted, tuple(own))
-    return {**own, **{one.name: one.declares for one in more if one.declares is not None}}
+def _with_plugins(kind: str, built_in: tuple[N, ...]) -> Mapping[str, N]:
+    more = {one.name: one.declares for one in added(kind) if one.declares is not None}
+    return {**{one.name: one for one in built_in}, **more}

@@ -52,10 +52,6 @@ class CheckedPlace:
         self.reader, self.settings, self.warehouse = reader, settings, warehouse
         self._read: dict[Table, pl.DataFrame] = {}
 
-    def has_rows(self, table: Table) -> bool:
-        """Whether there is a row of the corpus."""
-        return self.reader.counts([table])[table] > 0
-
     def read(self, table: Table) -> pl.DataFrame:
         """All rows of the corpus."""
         if table not in self._read:
@@ -115,7 +111,7 @@ class AssetCheck:
 
     def _problems(self, table: Table, place: CheckedPlace) -> Iterator[tuple[str, bool]]:
         where = "" if table == self.table else f"{table.full_name}: "
-        if place.has_rows(table):
+        if place.reader.counts([table])[table]:
             yield from ((f"{where}{one}", True) for one in violations(place.reader, table))
         for rule in RULES:
             if rule.table == table:

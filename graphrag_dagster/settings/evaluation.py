@@ -18,18 +18,6 @@ def _conditions() -> list[Method]:
     return [one.name for one in ways().values() if one.condition]
 
 
-def _criteria() -> list[Criterion]:
-    return ["comprehensiveness", "diversity", "empowerment", "directness"]
-
-
-def _families() -> list[Family]:
-    return ["deepeval"]
-
-
-def _embeddings() -> list[Embedding]:
-    return ["text", "spectral", "concat", "mean"]
-
-
 class TestsetSettings(Section):
     """Questions with reference answers, each from one sampled document; only a model can write them."""
 
@@ -102,7 +90,7 @@ class EvaluationSettings(Section):
         "nothing is judged",
     )
     criteria: list[Criterion] = Field(
-        default_factory=_criteria,
+        ["comprehensiveness", "diversity", "empowerment", "directness"],
         description="by what a judge compares answers",
     )
     replicates: Annotated[PositiveInt, Field(le=1000)] = Field(
@@ -127,7 +115,7 @@ class EvaluationSettings(Section):
         description="distances at which the claims of an answer are clustered",
     )
     metrics: list[Family] = Field(
-        default_factory=_families,
+        ["deepeval"],
         description="formulas of relevancy, faithfulness, recall and precision, measured where a model "
         "judges; empty: none",
     )
@@ -162,7 +150,7 @@ class ContextStudySettings(Section):
         description="shares of the edges that are kept, each with unreachable: drop and far",
     )
     embeddings: list[Embedding] = Field(
-        default_factory=_embeddings, description="values of context.embedding"
+        ["text", "spectral", "concat", "mean"], description="values of context.embedding"
     )
 
 

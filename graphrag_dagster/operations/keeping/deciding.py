@@ -1,6 +1,5 @@
 """What decided the tables of a stage, kept beside them: whether rows of before may be taken over."""
 
-from collections.abc import Mapping
 from importlib.metadata import version
 
 import polars as pl
@@ -26,7 +25,7 @@ def unlike(warehouse: Warehouse, corpus: str, table: Table, state: pl.DataFrame)
     before = warehouse.read_if_present(table, corpus)
     if before is None or before.is_empty():
         return "nothing finished was there"
-    old, new = _mapping(before), _mapping(state)
+    old, new = (dict(rows.select("part", "value").iter_rows()) for rows in (before, state))
     changed = sorted(part for part in old.keys() | new.keys() if old.get(part) != new.get(part))
     return f"changed: {', '.join(changed)}" if changed else ""
 
@@ -50,10 +49,6 @@ def replies_in(rows: pl.DataFrame) -> list[str]:
         rows: with ``replies``.
     """
     return rows["replies"].explode(empty_as_null=False).drop_nulls().unique(maintain_order=True).to_list()
-
-
-def _mapping(state: pl.DataFrame) -> Mapping[str, str]:
-    return dict(state.select("part", "value").iter_rows())
 
 
 def state_of_resolution(code: str, *, enabled: bool) -> pl.DataFrame:

@@ -27,14 +27,10 @@ def changed_files(store: CorpusStore, name: str, snapshot: Published | None) -> 
     if files is None:
         return FileChanges(unchanged=len(hashes))
     before = {file["path"]: file.get("sha256") for file in files}
-    if _refused_before(before, hashes):
+    # Whether a file that no reader took then, and that has a hash now, is taken now only reading tells.
+    if any(content and before.get(path, content) is None for path, content in hashes.items()):
         hashes = dict(store.read(name).files.select("path", "sha256").iter_rows())
     return compare_files(before, hashes)
-
-
-def _refused_before(before: Mapping[str, str | None], now: Mapping[str, str | None]) -> bool:
-    """Whether a file that no reader took then has a hash now: only reading tells whether it is taken now."""
-    return any(content and before.get(path, content) is None for path, content in now.items())
 
 
 def changed_settings(settings: CorpusSettings, snapshot: Published) -> list[Change]:

@@ -161,53 +161,45 @@ class _Instance:
         self.users = 0
 
     def attach(self, *, read_only: bool, prepare: Preparing) -> duckdb.DuckDBPyConnection:
-        if self._attached and not self.users and not self._serves(read_only=read_only):
+        # What is attached serves as long as it is the file of this name, and open for what is wanted.
+        serves = self._attached == identity(self.file) and (read_only or not self._read_only)
+        if self._attached and not self.users and not serves:
             self.detach()
         if not self._attached:
             # Asked before: another may take its place while it is opened.
             before = identity(self.file)
             self._connection.execute(_attaching(self.file, _ALIAS, read_only=read_only))
             self._attached, self._read_only = before or identity(self.file), read_only
-            self._prepare(prepare)
+            try:
+                with self._cursor() as connection:
+                    prepare(connection)
+            except BaseException:
+                self.detach()
+                raise
         elif self._read_only and not read_only:
             raise duckdb.ConnectionException(OPEN_OTHERWISE)
         connection = self._cursor()
         self.users += 1
         return connection
 
-    def _prepare(self, prepare: Preparing) -> None:
-        try:
-            with self._cursor() as connection:
-                prepare(connection)
-        except BaseException:
-            self.detach()
-            raise
-
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         connection = self._connection.cursor()
         connection.execute(f"use {_ALIAS}")
         return connection
 
-    def _serves(self, *, read_only: bool) -> bool:
-        """Whether what is attached is still the file of this name, and may be used as wanted."""
-        return self._attached == identity(self.file) and (read_only or not self._read_only)
-
     def leave(self, connection: duckdb.DuckDBPyConnection) -> None:
         connection.close()
         self.users -= 1
         if not self.users:
-            self._give_back()
+            # DuckDB keeps memory for what comes next: after large tables hundreds of MB, which this frees.
+            with suppress(duckdb.OutOfMemoryException):
+                self._connection.execute(f"set memory_limit = '{_SPARE}'")
+            self._connection.execute(f"set memory_limit = '{self._memory}'")
 
     def detach(self) -> None:
         if self._attached:
             self._attached = None
             self._connection.execute(f"detach {_ALIAS}")
-
-    def _give_back(self) -> None:
-        """Have the memory freed that DuckDB keeps for what comes next: of large tables, hundreds of MB."""
-        with suppress(duckdb.OutOfMemoryException):
-            self._connection.execute(f"set memory_limit = '{_SPARE}'")
-        self._connection.execute(f"set memory_limit = '{self._memory}'")
 
     def close(self) -> None:
         self._connection.close()
@@ -256,15 +248,12 @@ class _Kept:
                 # After some errors an instance is of no more use.
                 self._drop(kept)
             if not kept.users and self.lingering:
-                self._let_go_later()
+                self._stays_until = monotonic() + _LINGERS
+                # One alarm for many closings: to begin a thread takes longer than to open what lingers.
+                if self._alarm is None:
+                    self._set_alarm(_LINGERS)
             elif not kept.users:
                 self._detach(kept)
-
-    def _let_go_later(self) -> None:
-        self._stays_until = monotonic() + _LINGERS
-        # One alarm for many closings: to begin a thread takes longer than to open what lingers.
-        if self._alarm is None:
-            self._set_alarm(_LINGERS)
 
     def _set_alarm(self, seconds: float) -> None:
         self._alarm = Timer(seconds, self._ring)

@@ -59,9 +59,10 @@ def shrinkage(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
         return []
     if before is None:
         return []
-    left = _count(reader, tables.ENTITIES)
+    left = reader.counts([tables.ENTITIES])[tables.ENTITIES]
+    documents = reader.read_if_present(tables.DOCUMENTS)
     gone = max(
-        _share_gone(before.units, _documents_kept(reader)),
+        _share_gone(before.units, set() if documents is None else set(documents["document_id"])),
         _share_gone(before.rows, _files_kept(reader, before.hashes)),
     )
     lost = (before.entities - left) / before.entities if before.entities else 0.0
@@ -82,7 +83,7 @@ def _published(warehouse: Warehouse, corpus: str) -> _Published | None:
     with reading(warehouse, corpus) as (reader, _):
         files = reader.read_if_present(tables.IMPORTED_FILES)
         return _Published(
-            _count(reader, tables.ENTITIES),
+            reader.counts([tables.ENTITIES])[tables.ENTITIES] if reader.has(tables.ENTITIES) else 0,
             _counts(reader, tables.TEXT_CHUNKS, _UNITS),
             _counts(reader, tables.IMPORT_ACCOUNT, _ROWS),
             {} if files is None else dict(files.filter(status="read").select("path", "sha256").iter_rows()),
@@ -94,11 +95,6 @@ def _share_gone(weights: Mapping[str, int], kept: Set[str]) -> float:
     return sum(weight for one, weight in weights.items() if one not in kept) / total if total else 0.0
 
 
-def _documents_kept(reader: Reader) -> Set[str]:
-    documents = reader.read_if_present(tables.DOCUMENTS)
-    return set() if documents is None else set(documents["document_id"])
-
-
 def _files_kept(reader: Reader, before: Mapping[str, str]) -> Set[str]:
     """The files that are there as they were, or that cannot be read."""
     files = reader.read_if_present(tables.IMPORTED_FILES)
@@ -108,10 +104,3 @@ def _files_kept(reader: Reader, before: Mapping[str, str]) -> Set[str]:
 
 def _counts(reader: Reader, table: Table, query: str) -> Mapping[str, int]:
     return dict(reader.connection.execute(query, [reader.corpus]).fetchall()) if reader.has(table) else {}
-
-
-def _count(reader: Reader, table: Table) -> int:
-    if not reader.has(table):
-        return 0
-    query = f"select count(*) from {qualified(table)} where corpus = ?"
-    return sum(count for (count,) in reader.connection.execute(query, [reader.corpus]).fetchall())
