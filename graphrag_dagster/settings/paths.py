@@ -242,7 +242,8 @@ class PathSettings(SwitchedSection):
             known.add(one.name.casefold())
         if self.answering.casefold() not in known:
             raise ValueError(f"answering: there is no instance {self.answering!r}; there are {_NAMES}")
-        if needs_beforehand(self.recipe(self.answering).options):
+        own = self.answering.casefold() in {one.name.casefold() for one in self.custom}
+        if own and needs_beforehand(self.recipe(self.answering).options):
             raise ValueError(
                 f"answering: {self.answering!r} looks through a partition or vectors of the graph, which the "
                 "way of answering has not; name an instance with another extraction"

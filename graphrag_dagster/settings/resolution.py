@@ -78,6 +78,8 @@ class ResolutionSettings(Section):
 
     @model_validator(mode="after")
     def _no_contradiction(self) -> "ResolutionSettings":
+        if not (self.same or self.different):
+            return self
         said = self.decisions()
         try:
             said.links(between=True)
