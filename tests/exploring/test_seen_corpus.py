@@ -15,7 +15,6 @@ from graphrag_dagster.operations.asking.lineage import impact
 from graphrag_dagster.operations.exploring.explorer import Explorer
 from graphrag_dagster.operations.exploring.places import Place
 from graphrag_dagster.operations.exploring.table_pages import Order
-from graphrag_dagster.operations.keeping.publication import coarsest_communities
 from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table
 
@@ -40,12 +39,6 @@ def check_words(places: Iterable[Place]) -> None:
 def entity(title: str) -> str:
     found: str = rows(tables.ENTITIES).filter(title=title)["entity_id"][0]
     return found
-
-
-def test_the_map_of_a_run_is_the_one_the_explorer_begins_with(seen: Explorer) -> None:
-    cells = seen.communities().cells
-    assert cells
-    assert coarsest_communities(Warehouse(), "coast") == [(one.title, one.size, one.rating) for one in cells]
 
 
 def test_an_overview_counts_what_there_is(seen: Explorer) -> None:
