@@ -13,21 +13,11 @@ from graphrag_dagster.model_calls.memory.database import Database
 from graphrag_dagster.operations.keeping.residue import clear_older, erase, gone_documents
 from graphrag_dagster.operations.keeping.undone_names import said_names
 from graphrag_dagster.orchestration.io_manager import stored_at
-from graphrag_dagster.resources.published import Origin, Published, publish, published, reading, snapshots
-from graphrag_dagster.resources.warehouse import Warehouse, qualified
+from graphrag_dagster.resources.published import Origin, Published, publish, published, snapshots
+from graphrag_dagster.resources.warehouse import Warehouse
 from graphrag_dagster.tables import Table
 
 _CODE_VERSION = "dagster/code_version"
-#: What is told of the communities of C0, as many as the explorer's map begins with.
-_CELLS = f"""
-    select coalesce(r.title, 'Community ' || c.human_readable_id), c.size, r.rating
-    from {qualified(tables.COMMUNITIES)} as c
-    left join {qualified(tables.COMMUNITY_REPORTS)} as r
-        on r.report_id = c.community_id and r.corpus = c.corpus
-    where c.corpus = $corpus and c.parent_id is null
-    order by c.size desc, c.community_id
-    limit 400
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +74,6 @@ def publish_index(
         prepare(warehouse, corpus)
     gone = {**erased.metadata(), "snapshots_deleted": len(cleared)} if erased else {}
     return Publication(made, changed, len(snapshots(warehouse, corpus)), gone)
-
-
-def coarsest_communities(warehouse: Warehouse, corpus: str) -> list[tuple[str, int, float | None]]:
-    """Return title, size and rating of the published communities of C0, the largest first."""
-    with reading(warehouse, corpus) as (reader, _):
-        if not (reader.has(tables.COMMUNITIES) and reader.has(tables.COMMUNITY_REPORTS)):
-            return []
-        return reader.connection.execute(_CELLS, {"corpus": corpus}).fetchall()
 
 
 def _standing(warehouse: Warehouse, corpus: str) -> Published | None:
