@@ -64,7 +64,7 @@ _OF_A_LEVEL = re.compile(r"[Cc][0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DeclaredPart:
     """What the search methods of one system read of a snapshot, beside the graph.
 
     Attributes:
@@ -78,8 +78,8 @@ class Part:
 
 
 #: By the name under which a snapshot has it.
-PARTS: Mapping[str, Part] = MappingProxyType(
-    {"coterag": Part("coterag.thresholds", "graphrag_dagster.core.coterag.stored:CoteragTables")}
+PARTS: Mapping[str, DeclaredPart] = MappingProxyType(
+    {"coterag": DeclaredPart("coterag.thresholds", "graphrag_dagster.core.coterag.stored:CoteragTables")}
 )
 
 

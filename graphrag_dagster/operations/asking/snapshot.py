@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from graphrag_dagster.catalogue.ways import Part
+    from graphrag_dagster.catalogue.ways import DeclaredPart
     from graphrag_dagster.core.search.context.index import SnapshotPart
     from graphrag_dagster.core.search.kept import Shelf
-    from graphrag_dagster.resources.warehouse import Reader, Warehouse
+    from graphrag_dagster.resources.warehouse import Warehouse
     from graphrag_dagster.tables import Table
 
 
@@ -76,9 +76,11 @@ def _read_just(warehouse: Warehouse, wanted: Published) -> IndexSnapshot:
 
 def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published | None]:
     with reading(warehouse, corpus) as (reader, found):
+        # A part may read a table of the graph, too.
+        if_present = cache(reader.read_if_present)
 
         def rows(table: Table) -> pl.DataFrame:
-            made = reader.read_if_present(table)
+            made = if_present(table)
             return table.empty() if made is None else made
 
         records = reader.read_if_present(tables.CLAIMS)
@@ -103,8 +105,8 @@ def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published |
             report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),
             metadata=reader.read_if_present(tables.DOCUMENT_METADATA),
             periods=reader.read_if_present(tables.DOCUMENT_PERIODS),
-            parts={name: made for name, part in PARTS.items() if (made := _part(reader, part))},
-            triples=reader.read_if_present(tables.TRIPLES),
+            parts={name: made for name, part in PARTS.items() if (made := _part(if_present, part))},
+            triples=if_present(tables.TRIPLES),
             context_nodes=reader.read_if_present(tables.CONTEXT_NODES),
             context_vectors=reader.read_if_present(tables.CONTEXT_VECTORS),
             statements=reader.read_if_present(tables.IMPORTED_RELATIONS),
@@ -113,13 +115,13 @@ def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published |
     return told_in_words(index), found
 
 
-def _part(reader: Reader, part: Part) -> SnapshotPart | None:
-    """What the search methods of one system read; None where the index was made without it."""
-    made = reader.read_if_present(tables.table(part.table))
+def _part(if_present: Callable[[Table], pl.DataFrame | None], part: DeclaredPart) -> SnapshotPart | None:
+    """What the search methods of one system read; None where the index was made without any table of it."""
+    made = if_present(tables.table(part.table))
     if made is None or made.is_empty():
         return None
     kind = loaded(part.made)
-    frames = {name: reader.read_if_present(table) for name, table in kind.TABLES.items()}
+    frames = {name: if_present(table) for name, table in kind.TABLES.items()}
     return None if any(frame is None for frame in frames.values()) else kind(**frames)
 
 

@@ -93,15 +93,15 @@ def opened(index: IndexSnapshot) -> CoteragSnapshot:
 def _answered(search: Search, **changed: Any) -> Answer:
     """Answer by the settings, save for what is changed."""
     index = search.index
-    options = search.settings.coterag.model_copy(update=changed)
-    snapshot = index.once(opened)
-    stored = stored_in(index)
-    profile = stored.profile if stored else options.profile
+    snapshot, stored = index.once(opened), stored_in(index)
+    if stored:
+        # The thresholds in force are those that the index was made with.
+        changed["profile"] = stored.profile
     made = answered(
         search.question.text,
         snapshot,
         _engines(search),
-        options.model_copy(update={"profile": profile}),
+        search.settings.coterag.model_copy(update=changed),
         sought=with_history(search),
     )
     units, trace = CoteragUnits(index, made.context), made.trace
