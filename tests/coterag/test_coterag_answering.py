@@ -93,6 +93,14 @@ def test_summaries_may_be_left_out(shows: str, parts: list[str]) -> None:
     assert [part for part, _ in shown(ask(summaries=shows))][:-2] == parts
 
 
+def test_without_communities_paths_are_those_of_the_whole_graph() -> None:
+    matched, everywhere = ask(), ask(communities=0)
+    paths = [{record for part, record in shown(one) if part == "path"} for one in (matched, everywhere)]
+    assert ("x", "to", "y") in paths[1] - paths[0]
+    assert "summary" not in {part for part, _ in shown(everywhere)}
+    assert everywhere.trace.rounds == ()
+
+
 def test_no_path_leaves_its_community() -> None:
     parts = replace(PARTS, entities={**PARTS.entities, "c": 0.9})
     answer = ask(parts)

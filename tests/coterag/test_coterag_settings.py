@@ -36,9 +36,17 @@ def test_a_profile_of_the_paper_ranks_as_the_paper_does() -> None:
         assert parsed(profile=profile, order="terms").coterag.ranked_by == "terms"
 
 
-def test_no_communities_are_the_whole_graph() -> None:
-    assert parsed(communities=0).coterag.everywhere
-    assert not parsed().coterag.everywhere
+def test_without_a_word_it_is_as_the_paper_has_it() -> None:
+    own = parsed().coterag
+    assert (own.coverage, own.coverage_unit, own.term_weights, own.summaries) == (
+        "class",
+        "words",
+        "none",
+        "all",
+    )
+    assert (own.communities, own.entities, own.hops, own.triples, own.chunks) == (3, 10, 5, 30, 5)
+    assert (own.fallback.rounds, own.fallback.chunks) == (2, 5)
+    assert [own.fallback.entities_of(one) for one in (1, 2)] == [10, 20]
 
 
 @pytest.mark.parametrize(
