@@ -81,6 +81,7 @@ def counted() -> Iterator[Hops]:
         yield hops
     finally:
         sys.setprofile(None)
+        # The stubs of Python 3.11 do not know that None ends it.
         threading.setprofile(None)  # type: ignore[arg-type]
 
 

@@ -138,6 +138,7 @@ def _step(
             for one in stage.run(tables, run):
                 made.append(one)
             del tables
+    # Whatever it is, it is raised below, when what was made before it is written.
     except Exception as error:
         failure = error
     told = {one.table: one.told for one in made if isinstance(one, Made)}

@@ -242,6 +242,7 @@ class PathSettings(SwitchedSection):
             known.add(one.name.casefold())
         if self.answering.casefold() not in known:
             raise ValueError(f"answering: there is no instance {self.answering!r}; there are {_NAMES}")
+        # The paper's instances begin with PageRank, which needs nothing beforehand.
         own = self.answering.casefold() in {one.name.casefold() for one in self.custom}
         if own and needs_beforehand(self.recipe(self.answering).options):
             raise ValueError(

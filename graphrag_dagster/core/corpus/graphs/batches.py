@@ -60,7 +60,7 @@ def capped(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, str]]:
     cut: dict[int, str] = {}
     for name in _SHORT + _LONG:
         most = LONGEST_KEY if name in _SHORT else LONGEST_TEXT
-        if name not in frame.columns or (frame[name].str.len_bytes().max() or 0) <= most:  # type: ignore[operator]
+        if name not in frame.columns or not (frame[name].str.len_bytes() > most).any():
             continue
         places = (frame[name].str.len_chars() > most).fill_null(False).arg_true()
         shorter = [
@@ -71,7 +71,7 @@ def capped(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, str]]:
         reason = f"its {name.removesuffix('_key')} was cut after {most:,} characters"
         cut |= dict.fromkeys(frame["row"].gather(places), reason)
     for name in _LISTS:
-        if name in frame.columns and (frame[name].explode().str.len_bytes().max() or 0) > LONGEST_KEY:  # type: ignore[operator]
+        if name in frame.columns and (frame[name].explode().str.len_bytes() > LONGEST_KEY).any():
             shorter_keys = [[shortened(key) for key in some] for some in frame[name]]
             frame = frame.with_columns(pl.Series(name, shorter_keys, dtype=pl.List(pl.String)))
     return frame, cut

@@ -67,11 +67,11 @@ class Undeclared:
 
     directed: bool = True
 
-    def names(self, of: str) -> Sequence[str]:  # noqa: ARG002
+    def names(self, of: str) -> Sequence[str]:  # noqa: ARG002 - of neither is anything declared.
         """None that are not seen."""
         return ()
 
-    def defaults(self, of: str) -> Mapping[str, object]:  # noqa: ARG002
+    def defaults(self, of: str) -> Mapping[str, object]:  # noqa: ARG002 - of neither is anything declared.
         """Nothing."""
         return {}
 

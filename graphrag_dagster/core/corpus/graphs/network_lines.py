@@ -90,7 +90,11 @@ def _literal(text: str) -> dict[object, object] | None:
     return found if isinstance(found, dict) else None
 
 
-def _of_neighbours(lines: _Lines, account: Account, rows: Iterator[int]) -> Iterator[Element]:  # noqa: ARG001
+def _of_neighbours(
+    lines: _Lines,
+    account: Account,  # noqa: ARG001 - no line of this form is malformed.
+    rows: Iterator[int],
+) -> Iterator[Element]:
     for line in lines:
         if not line.startswith("#"):
             node, *ends = line.split()

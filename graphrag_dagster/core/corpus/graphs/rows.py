@@ -109,7 +109,7 @@ class Rows:
 
     def _cut(self, name: str, cells: Column) -> Column:
         if isinstance(cells, pl.Series):
-            if cells.dtype != pl.String or (cells.str.len_bytes().max() or 0) <= LONGEST_TEXT:  # type: ignore[operator]
+            if cells.dtype != pl.String or not (cells.str.len_bytes() > LONGEST_TEXT).any():
                 return cells
             cells = cells.to_list()
         long = [n for n, cell in enumerate(cells) if isinstance(cell, str) and len(cell) > LONGEST_TEXT]

@@ -1,5 +1,6 @@
 """Nodes and edges in XML of any size, element by element."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 from xml.parsers import expat
@@ -14,7 +15,7 @@ _PIECE, _MOST_CHARACTERS = 1 << 18, 1 << 25
 _MOST_LEVELS = 200
 
 
-class XmlReader:
+class XmlReader(ABC):
     """What the parser tells of; finished nodes and edges are taken away in batches.
 
     A reader of a format says what its elements mean by :meth:`begin` and :meth:`end`.
@@ -34,21 +35,21 @@ class XmlReader:
         self._text: list[str] | None = None
         self._length = 0
 
+    @abstractmethod
     def names(self, of: str) -> list[str]:
         """Return the attributes that nodes or edges may have."""
-        raise NotImplementedError
 
+    @abstractmethod
     def defaults(self, of: str) -> dict[str, object]:
         """Return what an attribute of nodes or edges is where nothing is told."""
-        raise NotImplementedError
 
+    @abstractmethod
     def begin(self, tag: str, told: Mapping[str, str]) -> None:
         """An element begins; it is the last of ``path``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self, tag: str) -> None:
         """An element ends; it is the last of ``path``."""
-        raise NotImplementedError
 
     def begin_text(self) -> None:
         """Take the text that follows."""
