@@ -210,9 +210,7 @@ class ContextBuilder:
         return replace(row, unit=unit)
 
     def _tokens(self, row: LocalRow) -> int:
-        return self._tokens_of(_after_number(row))
-
-    def _tokens_of(self, after: str) -> int:
+        after = _after_number(row)
         if after not in self._counted:
             self._counted[after] = self._count(f"\n{_NUMBER}{after}")
         return self._counted[after]
@@ -237,11 +235,10 @@ class ContextBuilder:
             lines = [f"-----{header}"]
             for row in sections.get(kind, ()):
                 unit = units.add(row.unit, row.record_id, row.provenance)
-                after = _after_number(row)
-                lines.append(f"{unit.id}{after}")
+                lines.append(f"{unit.id}{_after_number(row)}")
                 rows.append(unit)
                 # A token of digits has nothing else in it.
-                tokens.append(self._tokens_of(after) - longest + self._count(str(unit.id)))
+                tokens.append(self._tokens(row) - longest + self._count(str(unit.id)))
             if lines[1:]:
                 parts.append("\n".join(lines))
         return LocalContext(units, tuple(rows), "\n\n".join(parts), tuple(tokens))
