@@ -10,7 +10,6 @@ import numpy as np
 
 from graphrag_dagster.core.printable import counted
 from graphrag_dagster.core.ranks import Scores, comparable
-from graphrag_dagster.core.search.retrieval.lists import Places
 from graphrag_dagster.core.search.retrieval.ranking import first_places
 from graphrag_dagster.core.search.retrieval.words import sentence_starts
 from graphrag_dagster.core.text.answer_features import FEATURES, AskedWords, answer_features, asked_words
@@ -112,18 +111,15 @@ def reordered(
         raise EngineError(
             f"the reranker {reranker.name} gave no finite score for each of {counted(len(head), 'text unit')}"
         )
-    order = _fused(scores, reranker.counts(sought)).tolist()
+    rounded = comparable(scores)
+    better = np.searchsorted(np.sort(-rounded), -rounded, side="left")
+    fused = 1 / (_SMOOTHING + np.arange(len(head))) + reranker.counts(sought) / (_SMOOTHING + better)
+    order = first_places(fused).tolist()
     moved = tuple(
         Moved(head[before], before + 1, after) for after, before in enumerate(order, 1) if before + 1 != after
     )
     made = Reranked(sought.question, reranker.name, len(head), moved)
     return [*(head[place] for place in order), *found[first:]], made
-
-
-def _fused(scores: Scores, counts: float) -> Places:
-    rounded = comparable(scores)
-    better = np.searchsorted(np.sort(-rounded), -rounded, side="left")
-    return first_places(1 / (_SMOOTHING + np.arange(len(scores))) + counts / (_SMOOTHING + better))
 
 
 _WEIGHTS = np.array([UNIT_WEIGHTS[name] for name in FEATURES])
