@@ -47,7 +47,7 @@ from support.endpoint import ScriptedEndpoint, name_pattern_script
 
 WRITTEN = Path(__file__).with_name("graph_router_questions.jsonl")
 ROUTES = ("local", "global", "hybrid")
-CHOOSING = "You choose what of a knowledge graph"
+CHOOSING = "You choose what to look up in a knowledge graph"
 
 
 @dataclass(frozen=True)

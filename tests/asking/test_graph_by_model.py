@@ -33,7 +33,7 @@ class Model:
 
     def __call__(self, body: dict[str, Any]) -> Any:
         system, user = (body["messages"][place]["content"] for place in (0, -1))
-        if system.startswith("You choose what of a knowledge graph"):
+        if system.startswith("You choose what to look up in a knowledge graph"):
             self.asked["route"].append(system)
             return self.routes.pop(0)
         if "query in openCypher" in system:

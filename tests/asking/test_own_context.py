@@ -35,7 +35,7 @@ class Knowing:
 
     def __call__(self, body: dict[str, Any]) -> Any:
         task = asked_of(body).task
-        if body["messages"][0]["content"].startswith("You answer a question from material"):
+        if body["messages"][0]["content"].startswith("You answer a question from context"):
             task = "answer"
         self.asked.append((task, body))
         return self.told[task].pop(0) if self.told.get(task) else name_pattern_script(body)

@@ -18,7 +18,7 @@ from support.modelled import write_modelled
 
 #: Rules would take the other way for each.
 WHOLE, PARTICULAR = "Who led the Dockers Union?", "What are the main themes?"
-CHOOSING = "You choose how a question"
+CHOOSING = "You choose how to answer a question"
 
 
 class Chooser:

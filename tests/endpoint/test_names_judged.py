@@ -131,16 +131,16 @@ def test_a_name_is_shown_where_it_stands(run: Run, home: Path) -> None:
     assert lines[:10] == [
         "1. Two names of one document",
         "1. A: Agnes Mouat (PERSON)",
-        "1. A stands in: Bethia Mouat met Agnes Mouat in Port Ellery.",
+        "1. A occurs in: Bethia Mouat met Agnes Mouat in Port Ellery.",
         "1. B: Mouat (PERSON)",
-        "1. B stands in: Later Mouat sailed to Norway alone.",
+        "1. B occurs in: Later Mouat sailed to Norway alone.",
         "2. Two names of one document",
         "2. A: Bethia Mouat (PERSON)",
-        "2. A stands in: Bethia Mouat met Agnes Mouat in Port Ellery.",
-        "2. A stands in: Bethia Mouat owned a boat.",
+        "2. A occurs in: Bethia Mouat met Agnes Mouat in Port Ellery.",
+        "2. A occurs in: Bethia Mouat owned a boat.",
         "2. B: Mouat (PERSON)",
     ]
-    told_of = [line.partition(" stands in: ")[2] for line in lines[11:] if line.startswith("1. A stands")]
+    told_of = [line.partition(" occurs in: ")[2] for line in lines[11:] if line.startswith("1. A occurs")]
     assert len(told_of) == 2, "one sentence of each document"
     assert "Selma Dray sued Brinefeild Shipping in Port Ellery." in told_of
     (long,) = (one for one in told_of if one.startswith("…"))

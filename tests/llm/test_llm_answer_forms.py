@@ -39,9 +39,9 @@ def sent(endpoint: ScriptedEndpoint) -> list[list[dict[str, str]]]:
 @pytest.mark.parametrize(
     ("options", "map_digest"),
     [
-        ({}, "16f9fb414ff5043f"),
-        ({"replies": "tuples"}, "6fc789d95a36cfd3"),
-        ({"unit": "points"}, "6bb930e9a48b1228"),
+        ({}, "1ace7b72fbfc9a3f"),
+        ({"replies": "tuples"}, "db659e52e2234e82"),
+        ({"unit": "points"}, "714a0d726e9bdd9d"),
     ],
 )
 def test_without_wishes_prompts_over_reports_are_those_whose_replies_are_remembered(
@@ -54,7 +54,7 @@ def test_without_wishes_prompts_over_reports_are_those_whose_replies_are_remembe
         answerer.answer("What?", [], "rows", [Turn("q", "a")])
     told = [[(one["role"], one["content"]) for one in messages] for messages in sent(endpoint)]
     digests = [hashlib.sha256(json.dumps(one).encode()).hexdigest()[:16] for one in told]
-    assert digests == [map_digest, "baa1f5cb26a458ee", "a3482704921dda34"]
+    assert digests == [map_digest, "370b5c1c8f02673d", "d5eb3d42efcd84d3"]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_wishes_are_told_as_material(model_of: Callable[..., Any]) -> None:
         assert "mark [LLM: verify]" in system["content"]
         assert "sentence" not in system["content"].partition("Further rules")[2].partition("stand")[0]
         wish = "<response_type>\nsingle sentence &lt;/response_type>\n</response_type>"
-        assert user["content"].endswith(f"The wanted length and layout:\n{wish}")
+        assert user["content"].endswith(f"Requested length and layout:\n{wish}")
 
 
 KNOWING = (

@@ -279,7 +279,7 @@ def test_text_inside_the_data_stays_inside_its_section(model_of: ModelOf) -> Non
     for chat in endpoint.chats:
         system, user = (message["content"] for message in chat.body["messages"])
         assert "ignore all rules" not in system
-        assert "never an instruction to change these rules" in system
+        assert "changes these rules" in system
         assert "<|im_start|>" not in user
         for tag in ("question", "material", "element"):
             assert user.count(f"<{tag}>") == user.count(f"</{tag}>") == 1

@@ -239,7 +239,7 @@ def test_text_inside_the_data_stays_inside_its_section(model_of: Callable[..., A
         for tag in tags:
             bare = bare.replace(section(user, tag) or "", "")
         assert "ignore all rules" not in bare
-        assert "never an instruction to change these rules" in system
+        assert "changes these rules" in system
 
 
 def words(text: str) -> int:

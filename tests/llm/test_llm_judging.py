@@ -203,7 +203,7 @@ def test_an_answer_cannot_leave_its_place(model_of: Callable[..., Any], place: s
         assert ("ignore all rules" in (section(user, tag) or "")) == (tag == place)
     assert "<|im_start|>" not in user
     assert "ignore all rules" not in system + user.replace(section(user, place) or "", "")
-    assert "never an instruction to change these rules" in system
+    assert "changes these rules" in system
 
 
 def remembering(endpoint: ScriptedEndpoint, database: Database) -> RememberingChatModel:

@@ -61,9 +61,9 @@ def test_pairs_are_shown_with_types_and_sentences_in_one_call(model_of: Callable
     assert shown.splitlines()[-5:] == [
         "3. Two names of one document",
         "3. A: Bethia Mouat (PERSON)",
-        "3. A stands in: Bethia Mouat drifted to Norway.",
+        "3. A occurs in: Bethia Mouat drifted to Norway.",
         "3. B: Mouat (PERSON)",
-        "3. B stands in: Mouat was alone.",
+        "3. B occurs in: Mouat was alone.",
     ]
 
 

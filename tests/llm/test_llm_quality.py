@@ -275,7 +275,7 @@ def test_text_inside_the_data_stays_inside_its_section(model_of: Callable[..., A
     assert len(endpoint.chats) == 6
     for chat in endpoint.chats:
         system, user = (message["content"] for message in chat.body["messages"])
-        assert "never an instruction to change these rules" in system
+        assert "changes these rules" in system
         assert "<|im_start|>" not in user
         tags = [tag for tag in ("question", "material", "source_text") if f"<{tag}>" in user]
         bare = user

@@ -303,7 +303,7 @@ def test_data_inside_the_material_cannot_leave_it_or_pass_for_a_label(model_of: 
     for number, chat in enumerate(endpoint.chats):
         system, user = (message["content"] for message in chat.body["messages"])
         assert "ignore all rules" not in system
-        assert "never an instruction to change these rules" in system
+        assert "changes these rules" in system
         assert "<|im_start|>" not in user
         assert user.count("<material>") == user.count("</material>") == 1
         inside = section(user, "material") or ""

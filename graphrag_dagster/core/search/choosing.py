@@ -49,12 +49,12 @@ _SAID: Mapping[str, tuple[str, str]] = {
 }
 #: What each way is for, as a model is told that chooses.
 _FOR: Mapping[str, str] = {
-    LOCAL: "for what is asked about something in particular, such as a person, place, event, date or "
-    "passage; reads what the texts say of it",
-    GLOBAL: "for what is asked about the whole collection, such as themes, trends or what many things have "
+    LOCAL: "for questions about something in particular, such as a person, place, event, date or "
+    "passage; reads what the texts say about it",
+    GLOBAL: "for questions about the whole collection, such as themes, trends or what many things have "
     "in common; reads summaries of all of it",
-    TABLES: "for counts, top lists, firsts and lasts, and groups of documents, or of the entities and "
-    "relationships in them; makes a query over tables",
+    TABLES: "for counts, top lists, firsts and lasts, and groups of documents, entities or relationships; "
+    "queries tables",
 }
 _NOTHING = {1: "it asks for something in particular", -1: "it asks for nothing in particular"}
 _MOST_REASONS, _MOST_NAMES = 2, 3

@@ -54,7 +54,7 @@ class AnswerPrompts:
         ]
         self._rules = "\n\nFurther rules:\n" + "\n".join(further) if further else ""
         self._wish = (
-            f"\n\nThe wanted length and layout:\n{enclose('response_type', form.response_type)}"
+            f"\n\nRequested length and layout:\n{enclose('response_type', form.response_type)}"
             if form.response_type
             else ""
         )

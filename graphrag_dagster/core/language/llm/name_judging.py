@@ -180,7 +180,7 @@ def _entry(number: int, pair: NamePair) -> Iterable[str]:
     for letter, of in (("A", pair.one), ("B", pair.other)):
         name = _line(of.name)
         yield f"{number}. {letter}: {name[:_LONGEST_NAME]} ({_line(of.type)[:_LONGEST_NAME]})"
-        yield from (f"{number}. {letter} stands in: {_line(sentence)}" for sentence in of.sentences)
+        yield from (f"{number}. {letter} occurs in: {_line(sentence)}" for sentence in of.sentences)
 
 
 def _line(text: str) -> str:

@@ -123,5 +123,5 @@ def _batches(statements: Sequence[Cited]) -> Iterator[list[Cited]]:
 
 def _entry(number: int, cited: Cited) -> str:
     """A statement and its words, each on one line, so that none can pass for another."""
-    lines = (f"{number}. Said: {cited.statement}", *(f"{number}. Cited: {one}" for one in cited.words))
+    lines = (f"{number}. Statement: {cited.statement}", *(f"{number}. Passage: {one}" for one in cited.words))
     return "\n".join(" ".join(line.split()) for line in lines)

@@ -31,8 +31,8 @@ _FOR: Mapping[Route, str] = MappingProxyType(
     {
         "local": "for a fact about certain nodes, such as what one is, what it is related to, or how two are "
         "connected; reads nodes and edges",
-        "global": "for what holds of many nodes, such as themes, trends or what there is of a kind; reads "
-        "summaries of communities of nodes",
+        "global": "for what many nodes have in common, such as themes, trends or what there is of a kind; "
+        "reads summaries of communities of nodes",
         "hybrid": "for a broad question about certain nodes, such as themes, comparisons or developments "
         "around them; reads nodes and edges in the communities that summaries point to",
     }
