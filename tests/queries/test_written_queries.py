@@ -104,7 +104,7 @@ def test_a_model_may_say_that_the_tables_do_not_hold_it(ask: Ask, writer: QueryW
     writer.will("", reading="")
     answer = ask("What is the capital of the moon?")
     assert answer.refused
-    assert answer.problems == ("the model says that the tables do not hold what is asked",)
+    assert answer.problems == ("the model says that the tables do not contain what is asked",)
 
 
 def test_a_reply_that_is_no_query_is_asked_for_again(ask: Ask, writer: QueryWriter) -> None:

@@ -146,9 +146,11 @@ def read_labels(text: str, count: int, words: Mapping[str, str]) -> tuple[dict[i
         said.setdefault(number, set()).add(label or _NO_LABEL)
     found = {number: labels.pop() for number, labels in said.items() if len(labels) == 1}
     if not found:
-        raise NotUsable('it gives no name one "label"')
+        raise NotUsable('it does not give any name exactly one "label"')
     if missing := [str(one) for one in range(1, count + 1) if one not in found]:
-        raise Incomplete(f'it gives not one "label" for number {", ".join(missing[:10])} of {count}', found)
+        raise Incomplete(
+            f'it does not give exactly one "label" for number {", ".join(missing[:10])} of {count}', found
+        )
     return found, repaired
 
 

@@ -263,7 +263,7 @@ def _rated(text: str, ids: Sequence[int]) -> tuple[dict[int, list[Any]], bool]:
             given.setdefault(int(number), []).append(rating)
     rated = {one for one, ratings in given.items() if any(read_rating(each) is not None for each in ratings)}
     if not rated:
-        raise NotUsable(f'it gives no report a "rating" from 0 to {HIGHEST_RATING} under its "id"')
+        raise NotUsable(f'it gives no "rating" from 0 to {HIGHEST_RATING} for the "id" of any report')
     if missing := [str(one) for one in ids if one not in rated]:
         named = ", ".join(missing[:10])
         raise Incomplete(f'it gives no "rating" from 0 to {HIGHEST_RATING} for number {named}', given)

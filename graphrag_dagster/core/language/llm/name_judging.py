@@ -155,9 +155,11 @@ def read_verdicts(
             said.setdefault(number, {}).setdefault(word, reason)
     found = {number: next(iter(of.items())) for number, of in said.items() if len(of) == 1}
     if not found:
-        raise NotUsable('it gives no pair one "verdict" that is same, different or unsure')
+        raise NotUsable('it does not give any pair exactly one "verdict": same, different or unsure')
     if missing := [str(one) for one in range(1, count + 1) if one not in found]:
-        raise Incomplete(f'it gives not one "verdict" for number {", ".join(missing[:10])} of {count}', found)
+        raise Incomplete(
+            f'it does not give exactly one "verdict" for number {", ".join(missing[:10])} of {count}', found
+        )
     return found, repaired
 
 

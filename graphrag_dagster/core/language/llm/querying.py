@@ -28,7 +28,7 @@ Language: TypeAlias = Literal["sql", "cypher"]
 
 _LONGEST_ERROR = 600
 _NAMES = {"text": ("sql", "cypher", "query"), "reading": ("reading", "meaning")}
-_NONE = "the model says that the {what} not hold what is asked"
+_NONE = "the model says that the {what} not contain what is asked"
 _HOLDING = {"sql": "tables do", "cypher": "graph does"}
 
 

@@ -133,7 +133,7 @@ def _read_verdict(
     if meaning is None:
         first = {meaning: word for word, meaning in reversed(list(meanings.items()))}
         asked = '", "'.join(reversed(list(first.values())))
-        raise NotUsable(f'the verdict {reply.verdict[:40]!r} is none of those asked for: "{asked}"')
+        raise NotUsable(f'the verdict {reply.verdict[:40]!r} is not one of those allowed: "{asked}"')
     if meaning == "none":
         return Verdict("", reason or reply.verdict.lower()), repaired
     if meaning == "same" or reply.sentence == sentence:

@@ -101,7 +101,7 @@ class LlmTestsetWriter(Asker):
         listed, repaired = read_typed(f'{{"items": {text}}}' if bare else text, _Listed)
         found = tuple(map(_draft, listed.items))
         if not any(one.question and one.reference for one in found):
-            raise NotUsable('it holds no "question" with a "reference" that answers it')
+            raise NotUsable('it contains no "question" with a "reference" that answers it')
         self._example.refuse_copies(tuple(one.question for one in found), shown)
         return found, repaired
 

@@ -32,7 +32,7 @@ class WorkedExample:
         shown = _folded(text)
         for one in said:
             if (folded := _folded(one)) in self.sentences and folded not in shown:
-                raise NotUsable(f"{one!r} is copied from the example; speak of what is given instead")
+                raise NotUsable(f"{one!r} is copied from the example; use what you are given instead")
 
 
 def _folded(text: str) -> str:
