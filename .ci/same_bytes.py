@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import EXTRACTION_STATE, RESOLUTION_STATE
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import EXTRACTION_STATE, RESOLUTION_STATE
 from support.tables_of import contents
 
 ROOT = Path(__file__).parent.parent

@@ -57,11 +57,11 @@ def make(home: Path, entities: int) -> None:
     os.environ["GRAPHRAG_DAGSTER_HOME"] = str(home)
     from random_graph import random_graph
 
-    from graphrag_dagster import tables
-    from graphrag_dagster.core.corpus.dating import periods_of
-    from graphrag_dagster.core.language.embedders import StaticEmbedder
-    from graphrag_dagster.resources.published import publish
-    from graphrag_dagster.resources.warehouse import Warehouse
+    from graphrag_dagster.kernel import tables
+    from graphrag_dagster.kernel.documents.dating import periods_of
+    from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+    from graphrag_dagster.kernel.storage.published import publish
+    from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
     folder = home / "corpora" / "random"
     folder.mkdir(parents=True, exist_ok=True)

@@ -22,13 +22,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from graphrag_dagster.core.graph.context.adjacency import Adjacency
-from graphrag_dagster.core.graph.context.betweenness import betweenness
-from graphrag_dagster.core.graph.context.distances import distances
-from graphrag_dagster.core.graph.context.partition import Candidates, select
-from graphrag_dagster.core.graph.context.similarity import alignment
-from graphrag_dagster.core.graph.context.units import Units, blocks
-from graphrag_dagster.settings.context import ContextSettings
+from graphrag_dagster.systems.context_leiden.index.adjacency import Adjacency
+from graphrag_dagster.systems.context_leiden.index.betweenness import betweenness
+from graphrag_dagster.systems.context_leiden.index.distances import distances
+from graphrag_dagster.systems.context_leiden.index.partition import Candidates, select
+from graphrag_dagster.systems.context_leiden.index.similarity import alignment
+from graphrag_dagster.systems.context_leiden.index.units import Units, blocks
+from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 
 SIZES = (10_000, 100_000, 1_000_000)
 MEMBERS, DEGREE, WIDTH, PIVOTS, TILE = 50, 10, 128, 512, 2048

@@ -32,11 +32,11 @@ import polars as pl
 from context_graphs import GRAPHS, Graph, load
 from measuring import table
 
-from graphrag_dagster.core.graph.context.build import build_context
-from graphrag_dagster.core.graph.context.metrics.measuring import measure_context
-from graphrag_dagster.core.graph.context.vectors.making import node_vectors
-from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
-from graphrag_dagster.settings.context import ContextSettings
+from graphrag_dagster.systems.context_leiden.index.build import build_context
+from graphrag_dagster.systems.context_leiden.index.metrics.measuring import measure_context
+from graphrag_dagster.systems.context_leiden.index.vectors.making import node_vectors
+from graphrag_dagster.systems.context_leiden.index.vectors.node_vectors import NodeVectors
+from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 
 HEADER = (
     "graph",

@@ -14,14 +14,15 @@ from pathlib import Path
 
 from homes import BIN, environment
 
-from graphrag_dagster import tables
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import CONTEXT_VECTORS
 
 _VECTORS = (
     tables.TEXT_UNIT_EMBEDDINGS,
     tables.ENTITY_EMBEDDINGS,
     tables.REPORT_EMBEDDINGS,
-    tables.CONTEXT_VECTORS,
+    CONTEXT_VECTORS,
 )
 _SINGLE = 4
 

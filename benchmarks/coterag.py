@@ -37,8 +37,8 @@ from measuring import (
     BASIC,
     DATA,
     Corpus,
+    SearchMethod,
     Stretch,
-    Way,
     extraction,
     interval,
     session_of,
@@ -47,15 +47,14 @@ from measuring import (
     within,
 )
 
-from graphrag_dagster.catalogue.registry import ways as known_ways
-from graphrag_dagster.catalogue.tasks import ANSWER_VALIDATOR, EVIDENCE_ANSWERER, EVIDENCE_ROUTER
-from graphrag_dagster.catalogue.ways import COTERAG
-from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, answered
-from graphrag_dagster.core.coterag.options import Profile, paper_thresholds
-from graphrag_dagster.core.search.methods.coterag.answering import opened
-from graphrag_dagster.core.text.evidence import Words
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.settings.coterag import CoteragSettings
+from graphrag_dagster.kernel.catalogue.registry import methods as known_methods
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.text.evidence import Words
+from graphrag_dagster.systems.coterag.options import Profile, paper_thresholds
+from graphrag_dagster.systems.coterag.search.answering import CoteragAnswer, CoteragEngines, answered
+from graphrag_dagster.systems.coterag.search.method import opened
+from graphrag_dagster.systems.coterag.settings import CoteragSettings
+from graphrag_dagster.systems.coterag.tasks import ANSWER_VALIDATOR, EVIDENCE_ANSWERER, EVIDENCE_ROUTER
 
 NAME = "covid"
 SMALL = "text_units: {strategy: characters}\n"
@@ -67,14 +66,16 @@ ASKED = 200
 #: Of each half the place of its first question in the order of ``articles.py``.
 HALVES = {"report": 0, "tune": QUESTIONS}
 PROFILES: tuple[Profile, ...] = ("calibrated", "paper_raw", "paper_neo4j")
-OTHERS = (*BASIC, Way("local", "local", {}))
+OTHERS = (*BASIC, SearchMethod("local", "local", {}))
 OURS = tuple(
-    Way(one.name, one.name, {}) for one in known_ways().values() if COTERAG in {one.name, one.without}
+    SearchMethod(one.name, one.name, {})
+    for one in known_methods().values()
+    if "coterag" in {one.name, one.without}
 )
 
 
 #: What communities alone are worth: all else is kept.
-EVERYWHERE = Way("coterag, everywhere", COTERAG, {"coterag": CoteragSettings(communities=0)})
+EVERYWHERE = SearchMethod("coterag, everywhere", "coterag", {"coterag": CoteragSettings(communities=0)})
 #: Share of gold characters from which all are there, but for blanks between text units.
 WHOLE = 0.98
 
@@ -123,7 +124,7 @@ def questions(half: str) -> list[tuple[str, list[Stretch]]]:
     return asked[HALVES[half] : HALVES[half] + ASKED]
 
 
-def held(corpus: Corpus, question: str, gold: Sequence[Stretch], way: Way) -> Held:
+def held(corpus: Corpus, question: str, gold: Sequence[Stretch], way: SearchMethod) -> Held:
     """What the text units of a way of answering hold."""
     if way in OTHERS:
         units = corpus.units(corpus.unit_ids(corpus.context(question, way)))
@@ -139,7 +140,7 @@ def _held(gold: Sequence[Stretch], few: Sequence[Stretch], many: Sequence[Stretc
     return Held(share_covered(gold, few[:UNITS]), share_covered(gold, within(many, BUDGET)))
 
 
-def _ours(corpus: Corpus, question: str, way: Way, **options: Any) -> tuple[list[Stretch], bool]:
+def _ours(corpus: Corpus, question: str, way: SearchMethod, **options: Any) -> tuple[list[Stretch], bool]:
     answer = corpus.ask(question, way, **options).answer
     found, alone = (answer.section(title) for title in ("Text units", "Found by that alone"))
     if found is None and alone is None:
@@ -168,7 +169,7 @@ def recall(making: Making, half: str, names: Sequence[str]) -> None:
             table(header, (_row(corpus, way, asked) for way in chosen))
 
 
-def _row(corpus: Corpus, way: Way, asked: Sequence[tuple[str, Sequence[Stretch]]]) -> list[str]:
+def _row(corpus: Corpus, way: SearchMethod, asked: Sequence[tuple[str, Sequence[Stretch]]]) -> list[str]:
     found = [held(corpus, question, gold, way) for question, gold in asked]
     shares = [[one.units for one in found], [one.budget for one in found]]
     cells = [interval(each) for share in shares for each in (share, [float(one >= WHOLE) for one in share])]
@@ -240,7 +241,7 @@ def _indexed(called: str, settings: str) -> list[str]:
     return [called, f"{float(steps[0].split()[1]):.1f}", f"{own:.1f}", f"{peak / 1e6:,.0f}"]
 
 
-def _timed(corpus: Corpus, way: Way, asked: Sequence[str]) -> list[str]:
+def _timed(corpus: Corpus, way: SearchMethod, asked: Sequence[str]) -> list[str]:
     spent = []
     for question in asked:
         begin = perf_counter()

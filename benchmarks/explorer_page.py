@@ -19,7 +19,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.browsing import launched_browser, served_home
 from support.published_graphs import MadeGraph, community_id, publish_graph
 

@@ -8,7 +8,8 @@ leaves out), the sentences of the text units that are found first by words, by w
 ``local`` are a choice, in which those that lie in the words that answer the question are right. The weights
 are those that make the right ones likeliest (a conditional logit, with a penalty on large weights); a
 question about the podcasts counts as three. Prints, for both halves of each set, the share of questions of
-which a right sentence is among the first 1, 3, 5 and 12; --write writes ``core/text/answer_weights.py``.
+which a right sentence is among the first 1, 3, 5 and 12; --write writes
+``kernel/retrieval/reranking/answer_weights.py``.
 """
 
 import argparse
@@ -25,16 +26,16 @@ from meetings import CORPORA, meetings
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.extractive.answering.focused import answers_by_itself, sentences_of
-from graphrag_dagster.core.language.extractive.answering.wanted import wanted
-from graphrag_dagster.core.search.context.context_units import SourceUnits
-from graphrag_dagster.core.search.question import retriever_of
-from graphrag_dagster.core.search.reranking.reordering import unit_features
-from graphrag_dagster.core.text import answer_weights
-from graphrag_dagster.core.text.answer_features import FEATURES, asked_words
-from graphrag_dagster.core.text.lines import turns
-from graphrag_dagster.core.text.relevance import ANSWER_FEATURES, sentence_features
+from graphrag_dagster.engines.extractive.answering.focused import answers_by_itself, sentences_of
+from graphrag_dagster.engines.extractive.answering.wanted import wanted
+from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.questions.context.context_units import SourceUnits
+from graphrag_dagster.kernel.questions.question import retriever_of
+from graphrag_dagster.kernel.retrieval.reranking import answer_weights
+from graphrag_dagster.kernel.retrieval.reranking.answer_features import FEATURES, asked_words
+from graphrag_dagster.kernel.retrieval.reranking.reordering import unit_features
+from graphrag_dagster.kernel.text.lines import turns
+from graphrag_dagster.kernel.text.relevance import ANSWER_FEATURES, sentence_features
 
 FIRST, TUNED, PENALTY, OF_PODCAST = 60, 400, 2e-3, 3
 SHOWN = (1, 3, 5, 12)

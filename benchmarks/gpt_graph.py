@@ -9,15 +9,15 @@ from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster.core.graph.leiden import Hierarchy, hierarchical_communities
-from graphrag_dagster.core.graph.levels import check_partition, coverage, levels
-from graphrag_dagster.core.graph.merging import merge_entities, merge_relationships
-from graphrag_dagster.core.language.tasks import MergedDescription
-from graphrag_dagster.core.reports.context import ChildReport, PackedContext
-from graphrag_dagster.core.reports.elements import index_elements
-from graphrag_dagster.core.reports.packing import Packer
-from graphrag_dagster.core.text.tokens import TokenCounter, get_tokenizer
-from graphrag_dagster.tables import CLAIMS
+from graphrag_dagster.kernel.graph.leiden import Hierarchy, hierarchical_communities
+from graphrag_dagster.kernel.graph.levels import check_partition, coverage, levels
+from graphrag_dagster.kernel.tables import CLAIMS
+from graphrag_dagster.kernel.tasks.ports import MergedDescription
+from graphrag_dagster.kernel.text.tokens import TokenCounter, get_tokenizer
+from graphrag_dagster.systems.graphrag.index.merging import merge_entities, merge_relationships
+from graphrag_dagster.systems.graphrag.reports.context import ChildReport, PackedContext
+from graphrag_dagster.systems.graphrag.reports.elements import index_elements
+from graphrag_dagster.systems.graphrag.reports.packing import Packer
 
 FOLDER = Path(__file__).parents[1] / "../shared/data/msft_graphrag/verbs_data"
 BUDGETS = (8000, 2000, 500)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from graphrag_dagster import Index
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.text.evidence import Row
+from graphrag_dagster.kernel.text.evidence import Row
 
 
 def questions(file: Path, count: int, seed: int) -> list[tuple[str, list[str]]]:

@@ -17,9 +17,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from graphrag_dagster import export, tables
-from graphrag_dagster.resources.published import publish
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster import export
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.published import publish
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 CORPUS = "large"
 FORMS = ("parquet", "neo4j", "graphml", "rdf")

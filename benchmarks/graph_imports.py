@@ -19,13 +19,13 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from graph_readers import make
 
-from graphrag_dagster.core.corpus.graphs.files import graph_files
-from graphrag_dagster.core.corpus.graphs.reading import read_file
-from graphrag_dagster.core.files.discovery import discover
-from graphrag_dagster.operations.importing.taking_in import take_in
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import IMPORT_ACCOUNT
+from graphrag_dagster.apps.interchange.importing.taking_in import take_in
+from graphrag_dagster.apps.interchange.readers.files import graph_files
+from graphrag_dagster.apps.interchange.readers.reading import read_file
+from graphrag_dagster.kernel.documents.files.discovery import discover
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import IMPORT_ACCOUNT
 
 
 def read(home: Path) -> dict[str, object]:

@@ -32,16 +32,18 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from graphrag_dagster import Index
-from graphrag_dagster.catalogue.tasks import GRAPH_ROUTER, Task
-from graphrag_dagster.core.language.answering import Router
-from graphrag_dagster.core.search.finding import linked
-from graphrag_dagster.core.search.methods.graph.answering import by_rule, chosen_for, entities_of
-from graphrag_dagster.core.search.question import Question, Search
-from graphrag_dagster.core.search.searcher import way_of
-from graphrag_dagster.model_calls.memory.replies import User
-from graphrag_dagster.resources.language import Language
-from graphrag_dagster.resources.reply_memory import ReplyMemory
-from graphrag_dagster.settings import parse_settings
+from graphrag_dagster.apps.cypher.graph_search.answering import by_rule, chosen_for
+from graphrag_dagster.apps.cypher.tasks import GRAPH_ROUTER
+from graphrag_dagster.kernel.catalogue.tasks import Task
+from graphrag_dagster.kernel.models.cache.replies import User
+from graphrag_dagster.kernel.questions.question import Question, Search
+from graphrag_dagster.kernel.questions.searcher import way_of
+from graphrag_dagster.kernel.retrieval.finding import linked
+from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.tasks.answering import Router
+from graphrag_dagster.kernel.tasks.resource import Language
+from graphrag_dagster.systems.graphrag.search.graph_facts.facts import entities_of
 from support.conversations import section
 from support.endpoint import ScriptedEndpoint, name_pattern_script
 

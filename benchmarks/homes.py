@@ -17,7 +17,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import duckdb
 
-from graphrag_dagster import tables as declared
+from graphrag_dagster.kernel import tables as declared
+from graphrag_dagster.kernel.catalogue.registry import all_tables
 from support.serve import ServedEndpoint
 
 BIN = Path(sys.executable).parent
@@ -26,7 +27,7 @@ CITATION = re.compile(r" ?\[Data: [^\]]*\]")
 #: Tables of the index, without the accounts.
 INDEXED = tuple(
     table
-    for table in declared.ALL_TABLES
+    for table in all_tables()
     if table not in declared.ACCOUNTS and table.group not in {"questions", "answers", "evaluation", "studies"}
 )
 EXTRACTION = ("extract_graph", "glean_check", "glean_continue")

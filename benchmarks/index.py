@@ -53,8 +53,8 @@ if __name__ == "__main__":
 
 FORGET = """
 if __name__ == "__main__":
-    from graphrag_dagster.operations.keeping.extractions import begin_replacing
-    from graphrag_dagster.resources.warehouse import Warehouse
+    from graphrag_dagster.systems.graphrag.index.earlier_extraction import begin_replacing
+    from graphrag_dagster.kernel.storage.warehouse import Warehouse
     begin_replacing(Warehouse(), "measured")
 """
 

@@ -28,10 +28,10 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.core.graph.clustering import cluster
-from graphrag_dagster.core.graph.layout.arranging import arrange
-from graphrag_dagster.core.graph.layout.bodies import bodies_of, moved_apart
-from graphrag_dagster.core.graph.layout.cold import from_nothing
+from graphrag_dagster.systems.graphrag.communities.clustering import cluster
+from graphrag_dagster.systems.graphrag.layout.arranging import arrange
+from graphrag_dagster.systems.graphrag.layout.bodies import bodies_of, moved_apart
+from graphrag_dagster.systems.graphrag.layout.cold import from_nothing
 
 DEGREE = 6
 #: Percent of the diameter.

@@ -15,25 +15,27 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphrag_dagster import Index
-from graphrag_dagster.catalogue.engines import LEXICAL
-from graphrag_dagster.catalogue.registry import rerankers
-from graphrag_dagster.catalogue.tasks import ANSWERER, EXPLORER, Task
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.evaluation.inference.bootstrap import mean_interval
-from graphrag_dagster.core.language.tasks import ContextUnit
-from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.context.chunks import row
-from graphrag_dagster.core.search.filters import ALL, Filters
-from graphrag_dagster.core.search.question import Question
-from graphrag_dagster.core.search.searcher import Searcher
-from graphrag_dagster.core.text.evidence import Words
-from graphrag_dagster.engines.session import Session
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.model_calls.memory.replies import User
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.language import Language
-from graphrag_dagster.resources.reply_memory import ReplyMemory
-from graphrag_dagster.settings import CorpusSettings, SearchSettings
+from graphrag_dagster.kernel.catalogue.engines import LEXICAL
+from graphrag_dagster.kernel.catalogue.registry import rerankers
+from graphrag_dagster.kernel.catalogue.tasks import Task
+from graphrag_dagster.kernel.common.bootstrap import mean_interval
+from graphrag_dagster.kernel.models.cache.replies import User
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.context.chunks import row
+from graphrag_dagster.kernel.questions.filters import ALL, Filters
+from graphrag_dagster.kernel.questions.question import Question
+from graphrag_dagster.kernel.questions.searcher import Searcher
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.settings.search import SearchSettings
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.tasks.ports import ContextUnit
+from graphrag_dagster.kernel.tasks.resource import Language
+from graphrag_dagster.kernel.tasks.session import Session
+from graphrag_dagster.kernel.text.evidence import Words
+from graphrag_dagster.systems.graphrag.tasks import ANSWERER, EXPLORER
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 #: Statements of an answer that are read as what it says first.
@@ -53,7 +55,7 @@ class Stretch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Way:
+class SearchMethod:
     """A way of answering as it is measured: name in tables, method, options that are not the default."""
 
     name: str
@@ -62,7 +64,7 @@ class Way:
 
 
 BASIC = tuple(
-    Way(f"basic, {name}", "basic", {"retrieval": mode})
+    SearchMethod(f"basic, {name}", "basic", {"retrieval": mode})
     for name, mode in (("words", "lexical"), ("vectors", "vector"), ("hybrid", "hybrid"))
 )
 
@@ -132,7 +134,7 @@ class Corpus:
                 f"{name}: {len(changed)} documents are not read as they were written: {changed[:3]}"
             )
 
-    def ask(self, question: str, way: Way, filters: Filters = ALL, **options: Any) -> Asked:
+    def ask(self, question: str, way: SearchMethod, filters: Filters = ALL, **options: Any) -> Asked:
         """Ask, and keep what the answerer is shown; what cannot be answered for want of room is a refusal."""
         engines = _Watched(self._session)
         try:
@@ -143,7 +145,9 @@ class Corpus:
             answer = Answer(question, way.method, None, "", "extractive", refused=True)
         return Asked(answer, engines.shown)
 
-    def context(self, question: str, way: Way, filters: Filters = ALL, **options: Any) -> Sequence[Shown]:
+    def context(
+        self, question: str, way: SearchMethod, filters: Filters = ALL, **options: Any
+    ) -> Sequence[Shown]:
         """Return what an answerer would be shown, without having it answer."""
         engines = _Watched(self._session, only_watch=True)
         try:
@@ -155,7 +159,7 @@ class Corpus:
             print(f"{way.name}: {question!r}: {error}")
         return engines.shown
 
-    def _searcher(self, way: Way, options: Mapping[str, Any]) -> Searcher:
+    def _searcher(self, way: SearchMethod, options: Mapping[str, Any]) -> Searcher:
         own = self.index.searcher
         first = {name: value for name, value in self._search.items() if name == "rerank_first"}
         changed = {**first, **way.options, **options}
@@ -391,7 +395,7 @@ class Coverage:
 def coverage(
     corpus: Corpus,
     question: str,
-    way: Way,
+    way: SearchMethod,
     gold: Sequence[Stretch],
     budgets: Sequence[int],
     filters: Filters = ALL,

@@ -13,19 +13,16 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.core.language.extractive.paths.selector import (
-    ExtractivePathAnswerer,
-    ExtractivePathSelector,
-)
-from graphrag_dagster.core.paths.composing import Workshop
-from graphrag_dagster.core.paths.found import PathQuery
-from graphrag_dagster.core.paths.instances import LEX, Recipe, instance
-from graphrag_dagster.core.paths.metrics.answers import NormalisedLabels
-from graphrag_dagster.core.paths.metrics.scoring import question_scores
-from graphrag_dagster.core.paths.options import PathOptions, Switches
-from graphrag_dagster.core.paths.questions import GoldQuestion, questions_in
-from graphrag_dagster.core.paths.running import run_batch
-from graphrag_dagster.core.paths.store import PathStore, store_of
+from graphrag_dagster.kernel.graph.arrays import PathStore, store_of
+from graphrag_dagster.systems.lego.extractive.selector import ExtractivePathAnswerer, ExtractivePathSelector
+from graphrag_dagster.systems.lego.instances.composing import Workshop
+from graphrag_dagster.systems.lego.instances.declared import LEX, Recipe, instance
+from graphrag_dagster.systems.lego.instances.found import PathQuery
+from graphrag_dagster.systems.lego.instances.options import PathOptions, Switches
+from graphrag_dagster.systems.lego.instances.running import run_batch
+from graphrag_dagster.systems.lego.studies.metrics.answers import NormalisedLabels
+from graphrag_dagster.systems.lego.studies.metrics.scoring import question_scores
+from graphrag_dagster.systems.lego.studies.question_files import GoldQuestion, questions_in
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "metaqa"
 #: Questions that one task of a process answers, at most.

@@ -26,13 +26,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from graphrag_dagster.core.language.neural.labels import SCIENTIFIC
-from graphrag_dagster.core.language.neural.linearised import MARKERS
-from graphrag_dagster.core.language.neural.models import (
-    GlinerEntityModel,
-    RebelRelationModel,
-    Writing,
-)
+from graphrag_dagster.engines.neural.labels import SCIENTIFIC
+from graphrag_dagster.engines.neural.linearised import MARKERS
+from graphrag_dagster.engines.neural.models import GlinerEntityModel, RebelRelationModel, Writing
 
 WORDS = [f"word{n}" for n in range(5_000)]
 LAYERS = {"gliner small": 6, "gliner medium": 12}

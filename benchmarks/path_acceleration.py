@@ -28,22 +28,22 @@ from measuring import table
 from metaqa_runs import asked, made_store
 from path_graphs import made_power_law
 
-from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.paths.found import PathQuery
-from graphrag_dagster.core.paths.metrics.answers import Answers, NormalisedLabels, harmonic
-from graphrag_dagster.core.paths.metrics.subgraphs import subgraph_scores
-from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.scoring.making import scorer_of
-from graphrag_dagster.core.paths.store import PathStore
-from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.paths.subgraphs.adjacency import adjacency_of
-from graphrag_dagster.core.paths.subgraphs.making import extractor_of
-from graphrag_dagster.core.paths.subgraphs.nearest import label_vectors, triple_vectors
-from graphrag_dagster.core.paths.subgraphs.partition import CommunityTexts, partition_of
-from graphrag_dagster.core.paths.subgraphs.ppr import PageRanks
-from graphrag_dagster.core.paths.subgraphs.ranked import largest
-from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel.graph.arrays import PathStore
+from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
+from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.systems.lego.instances.found import PathQuery
+from graphrag_dagster.systems.lego.instances.options import PathOptions
+from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
+from graphrag_dagster.systems.lego.scoring.making import scorer_of
+from graphrag_dagster.systems.lego.studies.metrics.answers import Answers, NormalisedLabels, harmonic
+from graphrag_dagster.systems.lego.studies.metrics.subgraphs import subgraph_scores
+from graphrag_dagster.systems.lego.subgraphs.adjacency import adjacency_of
+from graphrag_dagster.systems.lego.subgraphs.making import extractor_of
+from graphrag_dagster.systems.lego.subgraphs.nearest import label_vectors, triple_vectors
+from graphrag_dagster.systems.lego.subgraphs.partition import CommunityTexts, partition_of
+from graphrag_dagster.systems.lego.subgraphs.ppr import PageRanks
+from graphrag_dagster.systems.lego.subgraphs.ranked import largest
 
 BASE = PathOptions(direction="both", max_ent=2000)
 #: Nodes of the highest degree whose labels stand for the report of a community.

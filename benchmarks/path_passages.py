@@ -23,16 +23,17 @@ import numpy as np
 from measuring import session_of
 
 import retrieval
-from graphrag_dagster import Index, tables
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.finding import linked, with_history
-from graphrag_dagster.core.search.methods.graph.answering import entities_of
-from graphrag_dagster.core.search.methods.paths.answering import Orders, joined, ordered, units_stating
-from graphrag_dagster.core.search.methods.paths.walking import walked
-from graphrag_dagster.core.search.question import Question, Search
-from graphrag_dagster.core.search.searcher import way_of
-from graphrag_dagster.core.text.similarity import normalise
-from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster import Index
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.question import Question, Search
+from graphrag_dagster.kernel.questions.searcher import way_of
+from graphrag_dagster.kernel.retrieval.finding import linked, with_history
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.text.similarity import normalise
+from graphrag_dagster.systems.graphrag.search.graph_facts.facts import entities_of
+from graphrag_dagster.systems.lego.search.answering import Orders, joined, ordered, units_stating
+from graphrag_dagster.systems.lego.search.walking import walked
 
 OPENIE = "openie_musique_train_results_ner_gpt-3.5-turbo-1106_1890.json"
 MUSIQUE = retrieval.SECTIONS["musique"]

@@ -21,16 +21,16 @@ from typing import Any
 import numpy as np
 from path_graphs import made_power_law
 
-from graphrag_dagster.core.paths.found import PathQuery
-from graphrag_dagster.core.paths.instances import instance
-from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.retrieval.making import retriever_of
-from graphrag_dagster.core.paths.scoring.making import scorer_of
-from graphrag_dagster.core.paths.store import PathStore
-from graphrag_dagster.core.paths.subgraphs.adjacency import adjacency_of
-from graphrag_dagster.core.paths.subgraphs.making import extractor_of
-from graphrag_dagster.core.paths.subgraphs.ppr import PageRanks
-from graphrag_dagster.core.paths.subgraphs.walk_products import WalkProducts
+from graphrag_dagster.kernel.graph.arrays import PathStore
+from graphrag_dagster.systems.lego.instances.declared import instance
+from graphrag_dagster.systems.lego.instances.found import PathQuery
+from graphrag_dagster.systems.lego.instances.options import PathOptions
+from graphrag_dagster.systems.lego.retrieval.making import retriever_of
+from graphrag_dagster.systems.lego.scoring.making import scorer_of
+from graphrag_dagster.systems.lego.subgraphs.adjacency import adjacency_of
+from graphrag_dagster.systems.lego.subgraphs.making import extractor_of
+from graphrag_dagster.systems.lego.subgraphs.ppr import PageRanks
+from graphrag_dagster.systems.lego.subgraphs.walk_products import WalkProducts
 
 #: Seeds of one vector each, drawn once; the second time a system is asked is what counts.
 SEEDS = 3

@@ -24,8 +24,8 @@ from measuring import (
     BASIC,
     Asked,
     Corpus,
+    SearchMethod,
     Stretch,
-    Way,
     add_reranker,
     cited,
     holds_any,
@@ -34,7 +34,7 @@ from measuring import (
     table,
 )
 
-from graphrag_dagster.catalogue.registry import ways
+from graphrag_dagster.kernel.catalogue.registry import methods
 
 HALVES = ("tune", "report")
 KINDS = {"people": "people", "episode": "episode", "fact": "no name", "theme": "themes"}
@@ -44,9 +44,9 @@ def gold(question: PodcastQuestion) -> list[Stretch]:
     return [Stretch(one.file, one.start, one.end) for one in question.gold]
 
 
-def every_way() -> list[Way]:
+def every_way() -> list[SearchMethod]:
     """All that the catalogue declares, with the modes of basic in its place."""
-    declared = [Way(name, name, {}) for name in ways()]
+    declared = [SearchMethod(name, name, {}) for name in methods()]
     return list(chain.from_iterable(BASIC if way.name == "basic" else [way] for way in declared))
 
 

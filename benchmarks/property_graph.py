@@ -20,13 +20,13 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from graphrag_dagster.core.cypher.asking import asked_of
-from graphrag_dagster.core.search.context.queries import QueryError
-from graphrag_dagster.operations.asking.snapshot import open_snapshot
-from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
-from graphrag_dagster.resources.property_graph import graph_of
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.graphs import CypherSettings
+from graphrag_dagster.apps.cypher.asking import asked_of
+from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
+from graphrag_dagster.apps.cypher.settings import CypherSettings
+from graphrag_dagster.apps.cypher.storage import graph_of
+from graphrag_dagster.kernel.questions.asking.snapshot import open_snapshot
+from graphrag_dagster.kernel.questions.context.queries import QueryError
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.triple_graphs import publish_triples
 
 _LABELS = ("knows", "owns", "$", "->", "導演")

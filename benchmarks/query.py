@@ -26,32 +26,34 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.settings import CorpusSettings, LocalShares
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.settings.search import LocalShares
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from random_graph import random_graph
 
-from graphrag_dagster import Index, tables
-from graphrag_dagster.catalogue.ways import WAYS, at_level
+from graphrag_dagster import Index
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.search.context.answer import Source
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.methods.global_search import chunks_of
-from graphrag_dagster.core.search.methods.local import ENTITIES, Ranked, local_context
-from graphrag_dagster.core.search.question import Basis
-from graphrag_dagster.core.search.retrieval.retriever import Retriever
-from graphrag_dagster.core.text.evidence import Words
-from graphrag_dagster.core.text.tokens import get_tokenizer
-from graphrag_dagster.resources.published import publish
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import at_level, declared_methods
+from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.questions.context.answer import Source
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.question import Basis
+from graphrag_dagster.kernel.retrieval.retriever import Retriever
+from graphrag_dagster.kernel.storage.published import publish
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.text.evidence import Words
+from graphrag_dagster.kernel.text.tokens import get_tokenizer
+from graphrag_dagster.systems.graphrag.search.global_search import chunks_of
+from graphrag_dagster.systems.graphrag.search.local import ENTITIES, Ranked, local_context
 from support.serve import ServedEndpoint
 
 PODCAST = ROOT.parent / "shared" / "data" / "podcast"
 COMMAND = str(Path(sys.executable).parent / "graphrag-dagster")
-CONDITIONS = [one.name for one in WAYS if one.condition]
+CONDITIONS = [one.name for one in declared_methods() if one.condition]
 PAPER = {
     "C0": (34, 26_657),
     "C1": (367, 225_756),

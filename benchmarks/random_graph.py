@@ -3,8 +3,8 @@
 import random
 from itertools import accumulate
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
 
 
 def random_graph(entities: int, seed: int = 7) -> IndexSnapshot:

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster.core.accounting.reply_sizes import names_and_pairs
-from graphrag_dagster.core.language.chat.replies import NotUsable, read_typed, visible
-from graphrag_dagster.core.language.llm.extraction.raw_records import read_tuple_records
-from graphrag_dagster.core.language.llm.extraction.tuples import parse_tuples
-from graphrag_dagster.core.language.llm.report_writer import ReportReply
-from graphrag_dagster.core.language.tasks import Quarantined
-from graphrag_dagster.core.text.text_places import TextPlaces
-from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.engines.extractive.text_places import TextPlaces
+from graphrag_dagster.kernel.models.accounting.reply_sizes import names_and_pairs
+from graphrag_dagster.kernel.models.chat.replies import NotUsable, read_typed, visible
+from graphrag_dagster.kernel.tasks.ports import Quarantined
+from graphrag_dagster.kernel.text.tokens import get_tokenizer
+from graphrag_dagster.systems.graphrag.llm.extraction.raw_records import read_tuple_records
+from graphrag_dagster.systems.graphrag.llm.extraction.tuples import parse_tuples
+from graphrag_dagster.systems.graphrag.llm.report_writer import ReportReply
 
 FILES = ("mock_cache.json", "llm_cache_shua-chen.json")
 DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "nano_graphrag_carol"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from graphrag_dagster.core.graph.network import connected_components
-from graphrag_dagster.core.resolution.scopes import Mention
+from graphrag_dagster.kernel.graph.network import connected_components
+from graphrag_dagster.systems.graphrag.resolution.scopes import Mention
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "redocred" / "dev_revised.json"
 SEED = 20

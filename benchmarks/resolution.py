@@ -22,10 +22,10 @@ from rapidfuzz import process
 from rapidfuzz.fuzz import WRatio
 from redocred import Document, across, documents, halves, mentions, sentences, within
 
-from graphrag_dagster.core.graph.network import connected_components
-from graphrag_dagster.core.resolution.pairs.comparing import Comparing
-from graphrag_dagster.core.resolution.resolving import Spelling, resolve
-from graphrag_dagster.core.text.similarity import normalise
+from graphrag_dagster.kernel.graph.network import connected_components
+from graphrag_dagster.kernel.text.similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.pairs.comparing import Comparing
+from graphrag_dagster.systems.graphrag.resolution.resolving import Spelling, resolve
 
 Clusters = dict[Spelling, object]
 ALIKE = 80

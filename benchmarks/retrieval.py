@@ -141,10 +141,10 @@ class Measured:
     """The retriever of an index, and which passage each unit is."""
 
     def __init__(self, name: str, *, titled: bool) -> None:
-        from graphrag_dagster import tables
-        from graphrag_dagster.core.search.question import given_titles
-        from graphrag_dagster.core.search.retrieval.retriever import Retriever
-        from graphrag_dagster.resources.warehouse import Warehouse
+        from graphrag_dagster.kernel import tables
+        from graphrag_dagster.kernel.questions.question import given_titles
+        from graphrag_dagster.kernel.retrieval.retriever import Retriever
+        from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
         warehouse = Warehouse()
         documents, units, entities, relationships, unit_vectors, entity_vectors = (
@@ -190,8 +190,8 @@ def reranked_ways(
     ways: dict[str, Retrieve], asked: list[Question], retriever: Any, search: dict[str, Any]
 ) -> dict[str, Retrieve]:
     """The ways by a reranker; what it may look at is retrieved first."""
-    from graphrag_dagster.core.search.reranking.reordering import Sought, reordered
-    from graphrag_dagster.settings import CorpusSettings
+    from graphrag_dagster.kernel.retrieval.reranking.reordering import Sought, reordered
+    from graphrag_dagster.kernel.settings.corpus import CorpusSettings
 
     reranker = session_of("measured", with_search(CorpusSettings(), search)).reranker()
     first = search["rerank_first"]
@@ -205,7 +205,7 @@ def reranked_ways(
 
 
 def measure(name: str, home: Path, search: dict[str, Any], *, titled: bool, resolved: bool) -> None:
-    from graphrag_dagster.core.language.embedders import StaticEmbedder
+    from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
 
     index(name, home, titled=titled, resolved=resolved)
     asked, measured = questions(name), Measured(name, titled=titled)

@@ -5,7 +5,7 @@
 Questions with the way that suits them: ``routing_questions.yaml`` over the sample corpus and the podcasts,
 the paper's questions about the podcasts (global), questions about committee meetings (qmsum: local) and about
 articles (covidqa: local). Half of each, drawn by the hash of the question, fits the weights; the other half
-is reported. ``--fit`` prints weights for ``graphrag_dagster/core/search/choosing.py``.
+is reported. ``--fit`` prints weights for ``graphrag_dagster/systems/graphrag/search/router.py``.
 
 Indexes are made without a model in ``FOLDER/<corpus>`` (default: a folder that is deleted) unless they are
 there.
@@ -123,10 +123,10 @@ def indexed(corpus: str, home: Path) -> None:
 def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
     """The cues of every question, a row each."""
     from graphrag_dagster import Index
-    from graphrag_dagster.core.search.choosing import cues_of
-    from graphrag_dagster.core.search.finding import linked
-    from graphrag_dagster.core.search.question import Question, Search
-    from graphrag_dagster.core.search.searcher import way_of
+    from graphrag_dagster.kernel.questions.question import Question, Search
+    from graphrag_dagster.kernel.questions.searcher import way_of
+    from graphrag_dagster.kernel.retrieval.finding import linked
+    from graphrag_dagster.systems.graphrag.search.router import cues_of
 
     rows: dict[Labelled, list[float]] = {}
     for corpus in dict.fromkeys(one.corpus for one in questions):
@@ -166,7 +166,7 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--homes", type=Path)
     options = parser.parse_args()
-    from graphrag_dagster.core.search.choosing import BIAS, WEIGHTS
+    from graphrag_dagster.systems.graphrag.search.router import BIAS, WEIGHTS
 
     questions = labelled()
     with tempfile.TemporaryDirectory() as folder:
@@ -179,7 +179,7 @@ def main() -> None:
     if options.fit:
         weights = np.array([1 / max(size[group], 1) for group in groups])
         bias, *found = fitted(cues[half], local[half], weights[half]).round(2).tolist()
-        from graphrag_dagster.core.search.choosing import cues as named_cues
+        from graphrag_dagster.systems.graphrag.search.router import cues as named_cues
 
         known = dict(zip(named_cues("", [], [], float), found, strict=True))
         print(f"BIAS = {bias}\nWEIGHTS = {known}")

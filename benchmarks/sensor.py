@@ -28,8 +28,8 @@ from servers import MODULE, started
 from graphrag_dagster.automation import corpora_sensor
 from graphrag_dagster.automation.schedules import scheduled
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 FILES = 5
 JSON = {"Content-Type": "application/json"}

@@ -18,8 +18,8 @@ from pathlib import Path
 import spacy
 import yaml
 
-from graphrag_dagster.core.files.decoding import decode
-from graphrag_dagster.core.text.sentences import sentence_spans
+from graphrag_dagster.kernel.documents.files.decoding import decode
+from graphrag_dagster.kernel.text.sentences import sentence_spans
 
 PASSAGES = Path(__file__).parent / "sentences.yaml"
 JOINED = {"without spaces": "", "lines": "\n"}

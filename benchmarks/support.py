@@ -39,13 +39,13 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from graphrag_dagster.catalogue.engines import VERDICTS
-from graphrag_dagster.core.language.answering import Cited, SupportOf
-from graphrag_dagster.core.language.embedders import shared_static
-from graphrag_dagster.core.ranks import cosines
-from graphrag_dagster.core.search.support.by_words import JudgeByWords, differences
-from graphrag_dagster.core.search.support.comparing import MEASURES, Comparison
-from graphrag_dagster.core.text.similarity import rouge_l, stems, words
+from graphrag_dagster.kernel.catalogue.engines import VERDICTS
+from graphrag_dagster.kernel.common.stable_scores import cosines
+from graphrag_dagster.kernel.models.local.embedders import shared_static
+from graphrag_dagster.kernel.questions.support.by_words import JudgeByWords, differences
+from graphrag_dagster.kernel.questions.support.comparing import MEASURES, Comparison
+from graphrag_dagster.kernel.tasks.answering import Cited, SupportOf
+from graphrag_dagster.kernel.text.similarity import rouge_l, stems, words
 from tests.support.altered import altered, sentences_of, told_otherwise
 
 ROOT = Path(__file__).parent.parent

@@ -21,8 +21,9 @@ from articles import articles
 from homes import BIN, environment
 from measuring import interval, table
 
-from graphrag_dagster import tables
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.apps.evaluation.tables.evaluation import QUALITY_SCORES
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.serve import ServedEndpoint
 
 NAME = "articles"
@@ -73,7 +74,7 @@ def measured(home: Path) -> Mapping[tuple[str, str], list[float]]:
     warehouse = Warehouse(path=str(home / "warehouse" / "{corpus}.duckdb"))
     methods = warehouse.read(tables.ANSWERS, NAME).select("answer_id", "method", "refused")
     print(methods.group_by("method").agg(questions=pl.len(), refused=pl.col("refused").sum()).sort("method"))
-    scores = warehouse.read(tables.QUALITY_SCORES, NAME).filter(family="deepeval").drop_nulls("value")
+    scores = warehouse.read(QUALITY_SCORES, NAME).filter(family="deepeval").drop_nulls("value")
     found = scores.join(methods, on="answer_id").group_by("metric", "method").agg("value")
     return {(metric, method): values for metric, method, values in found.iter_rows()}
 

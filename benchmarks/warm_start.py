@@ -20,9 +20,9 @@ from typing import get_args
 import polars as pl
 from leiden import planted
 
-from graphrag_dagster.core.graph.clustering import Clustering, Start, cluster
-from graphrag_dagster.core.graph.hierarchy import matched
-from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.graph.hierarchy import matched
+from graphrag_dagster.systems.graphrag.communities.clustering import Clustering, Start, cluster
 
 TRIPLES = (
     Path(__file__).parents[1]

@@ -10,19 +10,21 @@ from api_types import api_types
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from graphrag_dagster.core.changes import flattened
+from graphrag_dagster.apps.cypher.tables import GRAPH_TABLES, GraphTable
 from graphrag_dagster.dbt_like_sql.loader import MANIFEST, load_models
 from graphrag_dagster.dbt_like_sql.manifest import Manifest
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.common.changes import flattened
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.settings.documents import TableColumns
+from graphrag_dagster.kernel.settings.profiles import NEED_A_MODEL, profiles
+from graphrag_dagster.kernel.settings.section import Choice
+from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.service.explorer import PAGE
-from graphrag_dagster.settings import CorpusSettings, TableColumns
-from graphrag_dagster.settings.profiles import NEED_A_MODEL, PROFILES
-from graphrag_dagster.settings.section import Choice
-from graphrag_dagster.tables import ALL_TABLES, Table
-from graphrag_dagster.tables.property_graph import GRAPH_TABLES, GraphTable
 
 DOCS = Path(__file__).parent
 _PROPERTY_GRAPH = (
-    "Made of the published snapshot for [queries in Cypher](cypher.md), from `tables/property_graph.py`: nodes and "
+    "Made of the published snapshot for [queries in Cypher](cypher.md), from `apps/cypher/tables.py`: nodes and "
     "relations, with their properties."
 )
 
@@ -31,12 +33,12 @@ def data_dictionary() -> str:
     """Every table with its columns, key and meaning."""
     parts = [
         "# Data dictionary",
-        "Made from `graphrag_dagster/tables/` by `make docs`. Each corpus has a DuckDB file of its own; asset "
+        "Made from `graphrag_dagster/kernel/tables/` by `make docs`. Each corpus has a DuckDB file of its own; asset "
         "`schema/table` is the table `schema.table`. Every table begins with the column `corpus`.",
     ]
-    for group in dict.fromkeys(table.group for table in ALL_TABLES):
+    for group in dict.fromkeys(table.group for table in all_tables()):
         parts.append(f"## {group}")
-        parts += [_table(table) for table in ALL_TABLES if table.group == group]
+        parts += [_table(table) for table in all_tables() if table.group == group]
     parts += ["## property graph", _PROPERTY_GRAPH, *map(_graph_table, GRAPH_TABLES)]
     return "\n\n".join(parts) + "\n"
 
@@ -74,7 +76,7 @@ def settings_reference() -> str:
     lines = [
         "# Settings",
         "",
-        "Made from `graphrag_dagster/settings/` by `make docs`.",
+        "Made from `graphrag_dagster/kernel/settings/` by `make docs`.",
         "",
         "`corpus.yaml` lies in the corpus folder; every key is optional, unknown keys are refused. What belongs to "
         "the machine comes from environment variables:",
@@ -106,7 +108,7 @@ def settings_reference() -> str:
     ]
     for name, field in TableColumns.model_fields.items():
         lines.append(f"| `{name}` | {_type(field.annotation)} | {field.description} |")
-    for profile, values in PROFILES.items():
+    for profile, values in profiles().items():
         lines += list(_profile(profile, values))
     return "\n".join(lines) + "\n"
 

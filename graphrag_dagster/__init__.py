@@ -9,19 +9,19 @@ __all__ = ["Filters", "GraphRagComponent", "Index", "__version__", "export", "wr
 def __getattr__(name: str) -> Any:
     # Importing the package stays light: the core must not pull in what opening an index needs.
     if name == "Index":
-        from graphrag_dagster.operations.asking.index import Index
+        from graphrag_dagster.index import Index
 
         return Index
     if name == "export":
-        from graphrag_dagster.operations.exporting.exporting import export
+        from graphrag_dagster.apps.interchange.exporting.exporting import export
 
         return export
     if name == "write_back":
-        from graphrag_dagster.operations.writing_back.writing import write_back
+        from graphrag_dagster.apps.interchange.writing_back.writing import write_back
 
         return write_back
     if name == "Filters":
-        from graphrag_dagster.core.search.filters import Filters
+        from graphrag_dagster.kernel.questions.filters import Filters
 
         return Filters
     if name == "GraphRagComponent":

@@ -24,8 +24,8 @@ from dagster import (
 )
 from pydantic import BaseModel, Field
 
-from graphrag_dagster.orchestration.executors import DEFAULT, ExecutorName, executor_named
-from graphrag_dagster.resources.home import Places
+from graphrag_dagster.kernel.pipeline.orchestration.executors import DEFAULT, ExecutorName, executor_named
+from graphrag_dagster.kernel.storage.home import Places
 
 
 class ScaffoldParams(BaseModel):

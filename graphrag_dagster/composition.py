@@ -1,5 +1,6 @@
 """The pipeline as definitions: assets, checks, jobs, automation and the resources that they use."""
 
+import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -16,17 +17,16 @@ from dagster import (
 from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.assets.jobs import jobs
 from graphrag_dagster.automation import SCHEDULES, SENSORS
-from graphrag_dagster.core.progress import Listener, listening
-from graphrag_dagster.operations.asking.question_list import ListFilters
-from graphrag_dagster.operations.evaluating.questions import EvaluationScope
-from graphrag_dagster.orchestration.io_manager import WarehouseIOManager
-from graphrag_dagster.orchestration.resource_keys import IO_MANAGER, resource_key
-from graphrag_dagster.resources.clustering import ClusteringStart
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.home import Places
-from graphrag_dagster.resources.language import Language
-from graphrag_dagster.resources.reply_memory import ReplyMemory
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.catalogue.registry import loaded, systems
+from graphrag_dagster.kernel.common.progress import Listener, listening
+from graphrag_dagster.kernel.common.resource import Resource
+from graphrag_dagster.kernel.pipeline.orchestration.io_manager import WarehouseIOManager
+from graphrag_dagster.kernel.pipeline.orchestration.resource_keys import IO_MANAGER, resource_key
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.home import Places
+from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tasks.resource import Language
 
 
 def compose(
@@ -55,9 +55,11 @@ def compose(
         resource_key("corpora"): corpora,
         resource_key("warehouse"): warehouse,
         resource_key("memory"): memory,
-        resource_key("clustering"): ClusteringStartResource.configure_at_launch(),
-        resource_key("scope"): EvaluationScopeResource.configure_at_launch(),
-        resource_key("filters"): ListFiltersResource.configure_at_launch(),
+        **{
+            resource_key(key): _configurable(loaded(kind)).configure_at_launch()
+            for system in systems().values()
+            for key, kind in system.resources.items()
+        },
         resource_key("language"): LanguageResource.configure_at_launch(
             max_tokens=max_tokens, max_usd=max_usd, memory=memory, corpora=corpora
         ),
@@ -94,16 +96,10 @@ class ReplyMemoryResource(ConfigurableResource[None], ReplyMemory):
     """Where replies of models are remembered, and what every run used of them."""
 
 
-class ClusteringStartResource(ConfigurableResource[None], ClusteringStart):
-    """Has the communities of one run found from nothing, whatever the corpus's settings say."""
-
-
-class EvaluationScopeResource(ConfigurableResource[None], EvaluationScope):
-    """Limits an evaluation to a sample of its questions; the same questions whenever the size is the same."""
-
-
-class ListFiltersResource(ConfigurableResource[None], ListFilters):
-    """Restricts the answers of a run to some documents."""
+def _configurable(kind: type[Resource]) -> type[ConfigurableResource[None]]:
+    """Return a resource of a system as one that run config sets."""
+    bases, own = (ConfigurableResource[None], kind), {"__doc__": kind.__doc__, "__module__": kind.__module__}
+    return types.new_class(f"{kind.__name__}Resource", bases, exec_body=lambda space: space.update(own))
 
 
 class LanguageResource(ConfigurableResource[None], Language):

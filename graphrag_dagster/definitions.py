@@ -3,6 +3,6 @@
 from dagster import Definitions
 
 from graphrag_dagster.composition import compose
-from graphrag_dagster.orchestration.executors import chosen_executor
+from graphrag_dagster.kernel.pipeline.orchestration.executors import chosen_executor
 
 defs = Definitions.merge(compose(), Definitions(executor=chosen_executor()))

@@ -168,7 +168,7 @@ def coast(indexed_home: Path, home: Path) -> Path:
 def modelled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home whose corpus ``coast`` was indexed by a model; not to be changed."""
     from graphrag_dagster.cli.output.running import run_job
-    from graphrag_dagster.model_calls.memory.database import database_at
+    from graphrag_dagster.kernel.models.cache.database import database_at
 
     def fill(folder: Path) -> None:
         with ScriptedEndpoint() as endpoint:
@@ -227,7 +227,7 @@ def films_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Homes whose corpus ``coast`` holds a secret document, indexed, answered and evaluated; not to be changed."""
     from graphrag_dagster.cli.output.running import run_job
-    from graphrag_dagster.model_calls.memory.database import database_at
+    from graphrag_dagster.kernel.models.cache.database import database_at
     from support.gone import write_evaluated
 
     def home_of(engine: str) -> Path:

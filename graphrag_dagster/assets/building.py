@@ -1,4 +1,4 @@
-"""How a stage becomes assets: one step, whose body does everything in order."""
+"""How a step of the pipeline becomes assets: one op, whose body does everything in order."""
 
 import inspect
 import warnings
@@ -32,28 +32,30 @@ from dagster import (
     multi_asset,
 )
 
-from graphrag_dagster.catalogue.registry import stages
 from graphrag_dagster.dbt_like_sql.loader import SqlModel, our_models
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.operations.keeping.publication import code_of_tables
-from graphrag_dagster.orchestration.conditions import FRESH, OUTDATED
-from graphrag_dagster.orchestration.hooks import HOOKS
-from graphrag_dagster.orchestration.io_manager import data_version, stored_at
-from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.orchestration.resource_keys import IO_MANAGER, resource_key
-from graphrag_dagster.orchestration.retrying import retry_of
-from graphrag_dagster.orchestration.table_checks import AssetCheck, CheckedPlace
-from graphrag_dagster.orchestration.versions import code_version
-from graphrag_dagster.pipeline.shown import FilePath, Markdown, Url, rows_of
-from graphrag_dagster.pipeline.stage import Artifact, Made, Stage, StageRun, Stored
-from graphrag_dagster.pipeline.stages import STAGES
-from graphrag_dagster.resources.warehouse import Written
-from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.tables import VECTOR, Table
+from graphrag_dagster.kernel.catalogue.registry import stages, systems
+from graphrag_dagster.kernel.pipeline.checks import CheckedPlace
+from graphrag_dagster.kernel.pipeline.display import FilePath, Markdown, Url, rows_of
+from graphrag_dagster.kernel.pipeline.orchestration.conditions import FRESH, OUTDATED
+from graphrag_dagster.kernel.pipeline.orchestration.hooks import HOOKS
+from graphrag_dagster.kernel.pipeline.orchestration.io_manager import data_version, stored_at
+from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.pipeline.orchestration.resource_keys import IO_MANAGER, resource_key
+from graphrag_dagster.kernel.pipeline.orchestration.retrying import retry_of
+from graphrag_dagster.kernel.pipeline.orchestration.table_checks import AssetCheck
+from graphrag_dagster.kernel.pipeline.orchestration.versions import code_version
+from graphrag_dagster.kernel.pipeline.step import Artifact, Made, Step, StepRun, Stored
+from graphrag_dagster.kernel.pipeline.steps import STEPS
+from graphrag_dagster.kernel.pipeline.updates.publication import code_of_tables
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.storage.warehouse import Written
+from graphrag_dagster.kernel.tables import VECTOR, Table
 
-_RESOURCES = ("warehouse", "corpora", "language", "memory", "clustering", "scope", "filters")
+_RESOURCES = ("warehouse", "corpora", "language", "memory")
+_OF_SYSTEMS = tuple(key for system in systems().values() for key in system.resources)
 _QUERIES: Mapping[Table, SqlModel] = {model.table: model for model in our_models()}
-_ASSETS = frozenset(table for stage in STAGES for table in stage.assets)
+_ASSETS = frozenset(table for one in STEPS for table in one.assets)
 _SAMPLE_ROWS = 5
 _Rows = pl.DataFrame | Written
 
@@ -68,17 +70,17 @@ def _accepted() -> Iterator[None]:
 
 
 @_accepted()
-def assets_of(stage: Stage, group: str, *, automatic: bool) -> AssetsDefinition:
-    """Return the assets of a stage, all made by one step for one corpus.
+def assets_of(step: Step, group: str, *, automatic: bool) -> AssetsDefinition:
+    """Return the assets of a step, all made for one corpus.
 
     Args:
-        stage: what is made.
+        step: what is made.
         group: that they are shown in.
         automatic: whether automation makes them again when they are outdated.
     """
     condition = OUTDATED if automatic else None
     shared: dict[str, Any] = {"group_name": group, "automation_condition": condition}
-    code = {"dagster/code_references": CodeReferencesMetadataValue(code_references=[*_code(stage)])}
+    code = {"dagster/code_references": CodeReferencesMetadataValue(code_references=[*_code(step)])}
     specs = [
         AssetSpec(
             table.asset_key,
@@ -89,53 +91,53 @@ def assets_of(stage: Stage, group: str, *, automatic: bool) -> AssetsDefinition:
             code_version=code_version(table.group),
             **shared,
         ).with_io_manager_key(IO_MANAGER)
-        for table, made_of in stage.assets.items()
+        for table, made_of in step.assets.items()
     ]
-    if stage.artifact:
+    if step.artifact:
         specs.append(
             AssetSpec(
-                stage.artifact.split("/"),
-                deps=_keys(stage.made_of),
-                description=inspect.getdoc(stage.run),
+                step.artifact.split("/"),
+                deps=_keys(step.made_of),
+                description=inspect.getdoc(step.run),
                 metadata=code,
-                kinds={"html"} if stage.artifact.endswith("report") else {"duckdb"},
-                code_version=code_version(stage.artifact.split("/")[0]),
+                kinds={"html"} if step.artifact.endswith("report") else {"duckdb"},
+                code_version=code_version(step.artifact.split("/")[0]),
                 freshness_policy=FRESH if automatic else None,
                 **shared,
             )
         )
     # The first asset answers for the tables beside.
-    checks = [AssetCheck(table, stage.beside if not n else ()) for n, table in enumerate(stage.assets)]
+    checks = [AssetCheck(table, step.beside if not n else ()) for n, table in enumerate(step.assets)]
 
     # A backfill policy would say that a run is of one corpus, but tag its runs with a range of partitions.
     @multi_asset(
-        name=stage.name,
+        name=step.name,
         specs=specs,
         check_specs=[check.spec() for check in checks],
         partitions_def=CORPUS,
-        pool="llm" if stage.asks_models else None,
+        pool="llm" if step.asks_models else None,
         hooks=HOOKS,
-        required_resource_keys={resource_key(name) for name in _RESOURCES},
-        description=inspect.getdoc(stage.run),
+        required_resource_keys={resource_key(name) for name in (*_RESOURCES, *_OF_SYSTEMS)},
+        description=inspect.getdoc(step.run),
     )
-    def step(context: AssetExecutionContext) -> Iterator[MaterializeResult[None] | AssetCheckResult]:
-        yield from _step(stage, checks, context)
+    def made(context: AssetExecutionContext) -> Iterator[MaterializeResult[None] | AssetCheckResult]:
+        yield from _step(step, checks, context)
 
-    return step
+    return made
 
 
 def _step(
-    stage: Stage, checks: Sequence[AssetCheck], context: AssetExecutionContext
+    step: Step, checks: Sequence[AssetCheck], context: AssetExecutionContext
 ) -> Iterator[MaterializeResult[None] | AssetCheckResult]:
     """Read, make, write in one transaction, tell, check: all that a step does."""
     begin, run = monotonic(), _run_of(context)
     made: list[Made | Stored | Artifact] = []
     failure: Exception | None = None
     try:
-        if _is_wanted(stage, run.settings, context):
-            tables = _read(stage, run)
-            made += [Made(table, tables[table]) for table in stage.makes if table in tables]
-            for one in stage.run(tables, run):
+        if _is_wanted(step, run.settings, context):
+            tables = _read(step, run)
+            made += [Made(table, tables[table]) for table in step.makes if table in tables]
+            for one in step.run(tables, run):
                 made.append(one)
             del tables
     # Whatever it is, it is raised below, when what was made before it is written.
@@ -143,14 +145,14 @@ def _step(
         failure = error
     told = {one.table: one.told for one in made if isinstance(one, Made)}
     given = {one.table: one.rows for one in made if not isinstance(one, Artifact)}
-    content = _written(stage, run, given, whole=failure is None)
+    content = _written(step, run, given, whole=failure is None)
     beside = {**stored_at(run.warehouse.file(run.corpus)), "seconds": round(monotonic() - begin, 3)}
-    for table in (table for table in stage.assets if table in content):
+    for table in (table for table in step.assets if table in content):
         rows = content[table]
         shown = {**_described(rows), **told.get(table, {}), **_query_told(table), **beside}
         yield _result(table.asset_key, shown, _version(table, rows))
     for artifact in (one for one in made if isinstance(one, Artifact)):
-        yield _result(stage.artifact.split("/"), {**beside, **artifact.told}, artifact.version)
+        yield _result(step.artifact.split("/"), {**beside, **artifact.told}, artifact.version)
     if failure:
         if isinstance(failure, EndpointError) and (retry := retry_of(failure)):
             # What is on its way is paid for, and would be asked for again.
@@ -164,17 +166,17 @@ def _step(
 
 
 def _written(
-    stage: Stage, run: StageRun, content: Mapping[Table, _Rows], *, whole: bool
+    step: Step, run: StepRun, content: Mapping[Table, _Rows], *, whole: bool
 ) -> Mapping[Table, _Rows]:
-    """Write what a stage has made, all of it or nothing, and return it with what its queries give.
+    """Write what a step has made, all of it or nothing, and return it with what its queries give.
 
     Where it has made all that it could, a table that it has not made is empty.
     """
     everything = dict(content)
     if whole:
-        everything |= {one: _no_rows(one) for one in stage.makes if not (one in content or one.sql)}
+        everything |= {one: _no_rows(one) for one in step.makes if not (one in content or one.sql)}
     frames = {table: rows for table, rows in everything.items() if isinstance(rows, pl.DataFrame)}
-    left = set(stage.makes) - set(everything) if whole else set()
+    left = set(step.makes) - set(everything) if whole else set()
     queries = {one.table: one.query for one in our_models() if one.table in left}
     if content or queries or not _are_empty(run, frames):
         everything |= run.warehouse.write_all(run.corpus, frames, queries)
@@ -190,36 +192,37 @@ def _version(table: Table, rows: _Rows) -> str:
     return rows.version if isinstance(rows, Written) else data_version(table, rows).value
 
 
-def _run_of(context: AssetExecutionContext) -> StageRun:
+def _run_of(context: AssetExecutionContext) -> StepRun:
     given = {name: getattr(context.resources, resource_key(name)) for name in _RESOURCES}
     corpus = context.partition_key
-    return StageRun(
+    return StepRun(
         corpus=corpus,
         run_id=context.run_id,
         settings=given["corpora"].settings(corpus),
         code_of_tables=partial(
             code_of_tables, context.instance, context.run_id, given["warehouse"], corpus, _ASSETS
         ),
+        resources={key: getattr(context.resources, resource_key(key)) for key in _OF_SYSTEMS},
         **given,
     )
 
 
-def _read(stage: Stage, run: StageRun) -> Mapping[Table, pl.DataFrame]:
-    """What the stage reads; of such a corpus some may not be made, and be there or not."""
-    made = [table for table in stage.reads if run.settings.makes(table.group)]
-    tables = {table: _no_rows(table) for table in stage.reads if table not in made}
+def _read(step: Step, run: StepRun) -> Mapping[Table, pl.DataFrame]:
+    """What the step reads; of such a corpus some may not be made, and be there or not."""
+    made = [table for table in step.reads if run.settings.makes(table.group)]
+    tables = {table: _no_rows(table) for table in step.reads if table not in made}
     if not made:
         return tables
     with run.warehouse.reading(run.corpus) as reader:
         for table in made:
-            own = table in stage.makes
+            own = table in step.makes
             tables[table] = reader.answer(table, _QUERIES[table].query) if own else reader.read(table)
     return tables
 
 
-def _is_wanted(stage: Stage, settings: CorpusSettings, context: AssetExecutionContext) -> bool:
+def _is_wanted(step: Step, settings: CorpusSettings, context: AssetExecutionContext) -> bool:
     """Whether any of its tables is made of such a corpus; what is not made is empty, and can be read so."""
-    unmade = [part for part in stage.parts if not settings.makes(part)]
+    unmade = [part for part in step.parts if not settings.makes(part)]
     for part in map(stages().__getitem__, unmade):
         why = (
             f"{part.switch}.enabled is off"
@@ -227,10 +230,10 @@ def _is_wanted(stage: Stage, settings: CorpusSettings, context: AssetExecutionCo
             else f"not for corpora of kind {settings.kind}"
         )
         context.log.info(f"{part.name}: {why}: nothing is made")
-    return not unmade or len(unmade) < len(stage.parts)
+    return not unmade or len(unmade) < len(step.parts)
 
 
-def _are_empty(run: StageRun, tables: Iterable[Table]) -> bool:
+def _are_empty(run: StepRun, tables: Iterable[Table]) -> bool:
     """Whether all these tables are there, without a row."""
     if not run.warehouse.file(run.corpus).is_file():
         return False
@@ -305,9 +308,9 @@ def _declared(table: Table) -> dict[str, Any]:
     }
 
 
-def _code(stage: Stage) -> Iterator[LocalFileCodeReference]:
+def _code(step: Step) -> Iterator[LocalFileCodeReference]:
     """Where the code is. Dagster's own way to it reads every file."""
-    for model in (_QUERIES[table] for table in stage.makes if table.sql):
+    for model in (_QUERIES[table] for table in step.makes if table.sql):
         yield LocalFileCodeReference(file_path=str(model.file), label=model.file.name)
-    code = stage.run.__code__
+    code = step.run.__code__
     yield LocalFileCodeReference(file_path=code.co_filename, line_number=code.co_firstlineno)

@@ -5,40 +5,18 @@ from typing import Any
 
 from dagster import AssetSelection, ExecutorDefinition, define_asset_job
 
-from graphrag_dagster.catalogue.registry import requested_with
-from graphrag_dagster.orchestration.conditions import WITH_ALL_BELOW
-from graphrag_dagster.pipeline.stage import Stage
-from graphrag_dagster.pipeline.stages import INDEX_STAGES, RESULTS, STAGES
+from graphrag_dagster.kernel.catalogue.registry import requested_with, stages, systems
+from graphrag_dagster.kernel.pipeline.orchestration.conditions import WITH_ALL_BELOW
+from graphrag_dagster.kernel.pipeline.step import Step
+from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, RESULTS, STEPS
 
 #: The job that automation requests.
 INDEX = "index"
-#: Further jobs, by the stage of the catalogue that each makes with all that it reads.
-_REQUESTED = {
-    "answer": ("answers", "Answer the corpus's questions in the chosen ways; what is still good is kept"),
-    "evaluate": (
-        "evaluation",
-        "Whether the graph helps on this corpus: questions, answers in the chosen ways, judgements, claims, "
-        "statistics, report",
-    ),
-    "paths": (
-        "paths",
-        "Paths of the graph that answer the corpus's questions with gold answers, measured",
-    ),
-}
-#: And by the stages of the pipeline that each makes.
-_STUDIES = {
-    "study_extraction": (("extraction_study",), "Entity records by chunk size and number of gleanings"),
-    "study_context": (("context_study",), "What context nodes are worth beside random ones"),
-    "study_windows": (
-        ("questions", "window_study"),
-        "Plain retrieval with context windows of different sizes, compared",
-    ),
-}
 
 
 def of_the_index() -> AssetSelection:
     """What is made of a corpus without being asked for by itself."""
-    return _made_by(INDEX_STAGES)
+    return _made_by(INDEX_STEPS)
 
 
 def jobs(executor: ExecutorDefinition | None = None) -> Sequence[Any]:
@@ -69,23 +47,26 @@ def jobs(executor: ExecutorDefinition | None = None) -> Sequence[Any]:
             **WITH_ALL_BELOW,
         ),
     ]
-    for name, (part, description) in _REQUESTED.items():
-        wanted = set(requested_with(part))
-        stages = [stage for stage in STAGES if not wanted.isdisjoint(_parts(stage))]
-        made.append(job(name, _made_by(stages) | results, description))
-    for name, (names, description) in _STUDIES.items():
-        made.append(job(name, _made_by(one for one in STAGES if one.name in names) | results, description))
+    for one in (one for system in systems().values() for one in system.jobs):
+        whole = [name for name in one.makes if name in stages()]
+        wanted = {name for part in whole for name in requested_with(part)}
+        chosen = [
+            step
+            for step in STEPS
+            if (step.requested and not wanted.isdisjoint(_parts(step))) or step.name in {*one.makes} - wanted
+        ]
+        made.append(job(one.name, _made_by(chosen) | results, one.description))
     return made
 
 
-def _parts(stage: Stage) -> Sequence[str]:
-    """The stages of the catalogue whose tables, or page, a stage makes."""
-    return stage.parts if stage.assets else [stage.artifact.split("/")[0]]
+def _parts(step: Step) -> Sequence[str]:
+    """The stages of the catalogue whose tables, or page, a step makes."""
+    return step.parts if step.assets else [step.artifact.split("/")[0]]
 
 
-def _made_by(stages: Iterable[Stage]) -> AssetSelection:
+def _made_by(steps: Iterable[Step]) -> AssetSelection:
     # By their keys: a project may have other assets, also in groups of the same names.
-    chosen = list(stages)
-    keys = [table.asset_key for stage in chosen for table in stage.assets]
-    keys += [stage.artifact.split("/") for stage in chosen if stage.artifact]
+    chosen = list(steps)
+    keys = [table.asset_key for step in chosen for table in step.assets]
+    keys += [step.artifact.split("/") for step in chosen if step.artifact]
     return AssetSelection.assets(*keys)

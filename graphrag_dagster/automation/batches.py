@@ -10,9 +10,9 @@ from dagster import (
 )
 
 from graphrag_dagster.assets.jobs import INDEX
-from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.resources.reply_memory import ReplyMemory
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
 
 
 @sensor(
@@ -26,8 +26,8 @@ def finished_batches(
 ) -> SensorResult:
     """Request a run for every corpus that waits for no batch any more."""
     # Needed each time that this looks for batches, and not by a run.
-    from graphrag_dagster.model_calls.batches.batch_refresh import finished
-    from graphrag_dagster.resources.corpora import models_of
+    from graphrag_dagster.kernel.models.batches.batch_refresh import finished
+    from graphrag_dagster.kernel.storage.corpora import models_of
 
     corpora, problems = finished(graphrag_memory.database(), models_of)
     for problem in problems:

@@ -17,15 +17,15 @@ from dagster import (
 
 from graphrag_dagster.assets.jobs import INDEX
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.operations.keeping.watching import (
+from graphrag_dagster.kernel.pipeline.orchestration.hooks import PARTITION_TAG
+from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.pipeline.updates.watching import (
     changed_since_published,
     cheap_fingerprint,
     content_fingerprint,
 )
-from graphrag_dagster.orchestration.hooks import PARTITION_TAG
-from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 #: Ticks for which a folder has to be gone before its partition goes too.
 GONE_TICKS = 3

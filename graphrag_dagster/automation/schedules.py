@@ -20,13 +20,13 @@ from dagster import (
 )
 
 from graphrag_dagster.assets.jobs import INDEX
-from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.operations.keeping.watching import changed_since_published
-from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.schedule import ScheduleSettings
+from graphrag_dagster.kernel.documents.files.discovery import SETTINGS_FILE
+from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.pipeline.updates.watching import changed_since_published
+from graphrag_dagster.kernel.settings.schedule import ScheduleSettings
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 #: A corpus without a schedule.
 _NEVER = 0.0

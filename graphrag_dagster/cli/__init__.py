@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.cli.stopping import STOPPED, Stop
-from graphrag_dagster.orchestration.leftovers import begin_late, share
+from graphrag_dagster.kernel.pipeline.orchestration.leftovers import begin_late, share
 
 if TYPE_CHECKING:
     import typer
@@ -55,8 +55,8 @@ def _told(error: BaseException) -> int:
     import typer
 
     from graphrag_dagster.cli.output.console import print_error
-    from graphrag_dagster.core.system_errors import told_of
     from graphrag_dagster.errors import GraphragError
+    from graphrag_dagster.kernel.common.system_errors import told_of
 
     match error:
         case GraphragError():

@@ -153,7 +153,7 @@ def index(
     Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
     limit of tokens or money; 5 waits for a batch.
     """
-    from graphrag_dagster.core.corpus.reader_process import begin_reader_process
+    from graphrag_dagster.kernel.documents.reader_process import begin_reader_process
 
     # Its start takes as long as what is loaded here.
     begin_reader_process()
@@ -227,7 +227,7 @@ def ask(
 ) -> None:
     """Answer a question with numbered sources: file, characters and the words there."""
     from graphrag_dagster.cli.commands.asking import ask_corpus, filters_of
-    from graphrag_dagster.core.search.question import Question
+    from graphrag_dagster.kernel.questions.question import Question
 
     filters = filters_of(document, folder, date_from, date_to, date, where, soft)
     asked = Question(question, method, level, filters, (), response_type, general_knowledge)
@@ -250,7 +250,7 @@ def trace(
 ) -> None:
     """Answer a question, and show the tree from each sentence down to the words it rests on."""
     from graphrag_dagster.cli.commands.asking import ask_corpus, filters_of
-    from graphrag_dagster.core.search.question import Question
+    from graphrag_dagster.kernel.questions.question import Question
 
     filters = filters_of(document, folder, date_from, date_to, date, where, soft)
     ask_corpus(name, Question(question, method, level, filters), as_json=False, tree=True)
@@ -396,7 +396,7 @@ def sql(
 ) -> None:
     """Query a corpus's tables, read-only, without access to files, extensions or the network."""
     from graphrag_dagster.cli.commands.querying import run_sql
-    from graphrag_dagster.operations.querying.guarded_process import QueryLimits
+    from graphrag_dagster.kernel.storage.queries.guarded_process import QueryLimits
 
     limits = QueryLimits(seconds, memory_mb)
     run_sql(name, query, csv=csv, formula_safe=formula_safe, as_json=as_json, limits=limits)

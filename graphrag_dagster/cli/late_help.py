@@ -4,7 +4,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from graphrag_dagster.catalogue.registry import ways
+from graphrag_dagster.kernel.catalogue.registry import methods
 
 
 class Asking(TyperCommand):
@@ -24,14 +24,14 @@ class Asking(TyperCommand):
 
 
 def _methods() -> str:
-    known = list(ways().values())
-    methods = ", ".join(one.name for one in known if one.suits_a_chat)
+    known = list(methods().values())
+    for_people = ", ".join(one.name for one in known if one.suits_a_chat)
     of_a_level = [one.name for one in known if one.condition and one.level is not None]
     others = [one.name for one in known if one.condition and one.level is None]
     conditions = ", ".join([f"{of_a_level[0]} to {of_a_level[-1]}", *others])
     ablated = ", ".join(one.name for one in known if one.without)
-    return f"{methods}, or a condition: {conditions}; for comparisons {ablated}"
+    return f"{for_people}, or a condition: {conditions}; for comparisons {ablated}"
 
 
 def _levelled() -> str:
-    return " and ".join(one.name for one in ways().values() if one.levelled)
+    return " and ".join(one.name for one in methods().values() if one.levelled)

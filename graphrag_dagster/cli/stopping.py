@@ -15,7 +15,7 @@ _STOPPING = (signal.SIGINT, signal.SIGTERM)
 _WAKING: signal.Signals | None = getattr(signal, "SIGURG", None)
 _SIGNALLED = 128
 #: What it holds is not yet written where a process ends without its interpreter.
-_MEMORY = "graphrag_dagster.model_calls.memory.database"
+_MEMORY = "graphrag_dagster.kernel.models.cache.database"
 #: Exit codes of commands that took a signal themselves.
 STOPPED = {_SIGNALLED + number: number for number in _STOPPING}
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import duckdb
 
-from graphrag_dagster import tables
 from graphrag_dagster.dbt_like_sql.manifest import Lineage, Manifest
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.duckdb_files.duckdb_messages import line_of
-from graphrag_dagster.resources.duckdb_files.frames import first_row
-from graphrag_dagster.resources.warehouse import qualified
-from graphrag_dagster.tables import VECTOR, Table
+from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
+from graphrag_dagster.kernel.storage.duckdb_files.duckdb_messages import line_of
+from graphrag_dagster.kernel.storage.duckdb_files.frames import first_row
+from graphrag_dagster.kernel.storage.warehouse import qualified
+from graphrag_dagster.kernel.tables import VECTOR, Table
 
 MODELS = Path(__file__).parent / "models"
 #: Written by ``make docs``.
@@ -80,7 +80,7 @@ def load_models(folder: Path = MODELS, manifest: Manifest | None = None) -> list
     """
     known = manifest or Manifest()
     models = [_load(file, known) for file in sorted(folder.rglob("*.sql"))]
-    declared = {table.full_name for table in tables.ALL_TABLES if table.sql}
+    declared = {table.full_name for table in all_tables() if table.sql}
     if missing := sorted(declared - {model.table.full_name for model in models}):
         raise ModelError(
             f"{folder}: no model makes {', '.join(missing)}, declared in graphrag_dagster/tables as SQL"
@@ -99,7 +99,7 @@ def _load(file: Path, manifest: Manifest) -> SqlModel:
     text = file.read_text(encoding="utf-8")
     full_name = f"{file.parent.name}.{file.stem}"
     try:
-        target = tables.table(full_name)
+        target = declared_table(full_name)
     except WarehouseError as error:
         raise ModelError(f"{file}: {error}") from error
     if not target.sql:
@@ -107,12 +107,12 @@ def _load(file: Path, manifest: Manifest) -> SqlModel:
     refs: dict[str, Table] = {}
 
     def ref(name: str) -> str:
-        refs[name] = tables.table(name)
+        refs[name] = declared_table(name)
         return qualified(refs[name])
 
     for found in _REF.finditer(text):
         try:
-            tables.table(found["name"])
+            declared_table(found["name"])
         except WarehouseError as error:
             raise ModelError(f"{file}:{_line(text, found.start())}: {error}") from error
     query = _rendered(file, text, ref)
@@ -146,7 +146,7 @@ def _ordered(models: Iterable[SqlModel]) -> list[SqlModel]:
     return ordered
 
 
-def empty_database(declared: Iterable[Table] = tables.ALL_TABLES) -> duckdb.DuckDBPyConnection:
+def empty_database(declared: Iterable[Table] = all_tables()) -> duckdb.DuckDBPyConnection:
     """An in-memory database with every declared table, empty."""
     connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
     for table in declared:

@@ -1,1 +1,1 @@
-"""Who does the language tasks of a corpus."""
+"""Language technology without a chat model."""

@@ -9,9 +9,9 @@ from typing import Any, TypeVar, cast
 
 from starlette.requests import Request
 
-from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.service.guarding.errors import ClientGone, Refusal
 from graphrag_dagster.service.guarding.limits import Places
 from graphrag_dagster.service.guarding.settings import ServiceSettings

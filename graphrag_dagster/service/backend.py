@@ -8,10 +8,10 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.search.question import Question
+from graphrag_dagster.apps.explorer.explorer import Explorer
+from graphrag_dagster.apps.explorer.snapshots.open_snapshots import KeptSnapshots
 from graphrag_dagster.errors import GraphragError, QuestionError
-from graphrag_dagster.operations.exploring.explorer import Explorer
-from graphrag_dagster.operations.exploring.kept import KeptSnapshots
+from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.service.asking import AskDesk, Asking
 from graphrag_dagster.service.guarding.errors import Refusal
 from graphrag_dagster.service.guarding.settings import ServiceSettings

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from starlette.responses import StreamingResponse
 
-from graphrag_dagster.core.search.context.answer import Answer
+from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.service.asking import Asking
 from graphrag_dagster.service.guarding.errors import Refusal, error_body, refusal_of
 from graphrag_dagster.service.models import AnswerBody

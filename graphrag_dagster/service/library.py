@@ -9,17 +9,17 @@ import numpy as np
 from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.cypher.asking import GraphAnswer
-from graphrag_dagster.core.cypher.port import Ran
-from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.question import Question
+from graphrag_dagster.apps.cypher.asking import GraphAnswer
+from graphrag_dagster.apps.cypher.port import Ran
+from graphrag_dagster.apps.explorer.explorer import Explorer
+from graphrag_dagster.apps.explorer.snapshots.open_snapshots import KeptSnapshots
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.operations.exploring.explorer import Explorer
-from graphrag_dagster.operations.exploring.kept import KeptSnapshots
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.question import Question
 
 
 class OpenIndex(Protocol):
-    """One published snapshot of a corpus; see :class:`graphrag_dagster.operations.asking.index.Index`."""
+    """One published snapshot of a corpus; see ``Index``."""
 
     @property
     def version(self) -> str:
@@ -77,7 +77,7 @@ class Library(Protocol):
 
 def real_library() -> Library:
     """The corpora of this machine."""
-    from graphrag_dagster.operations.asking.index import Index
+    from graphrag_dagster.index import Index
 
     return Index
 

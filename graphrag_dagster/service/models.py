@@ -4,24 +4,31 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from graphrag_dagster.catalogue.registry import ways
-from graphrag_dagster.catalogue.ways import listed
-from graphrag_dagster.core.cypher.guard import LONGEST_QUERY
-from graphrag_dagster.core.cypher.port import Ran
-from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
-from graphrag_dagster.core.language.tasks import Engine, Usage
-from graphrag_dagster.core.language.tasks import Turn as EarlierTurn
-from graphrag_dagster.core.search.context.answer import Answer, Call, ContextUse, Section, Source, Statement
-from graphrag_dagster.core.search.context.queries import Query
-from graphrag_dagster.core.search.filters import ALL, Filters
-from graphrag_dagster.core.search.question import Question
-from graphrag_dagster.core.search.scope.favour import Favoured
-from graphrag_dagster.core.search.scope.selecting import Scope
+from graphrag_dagster.apps.cypher.language.guard import LONGEST_QUERY
+from graphrag_dagster.apps.cypher.port import Ran
+from graphrag_dagster.kernel.catalogue.methods import listed
+from graphrag_dagster.kernel.catalogue.registry import methods
+from graphrag_dagster.kernel.questions.context.answer import (
+    Answer,
+    Call,
+    ContextUse,
+    Section,
+    Source,
+    Statement,
+)
+from graphrag_dagster.kernel.questions.context.queries import Query
+from graphrag_dagster.kernel.questions.filters import ALL, Filters
+from graphrag_dagster.kernel.questions.question import Question
+from graphrag_dagster.kernel.questions.scope.favour import Favoured
+from graphrag_dagster.kernel.questions.scope.selecting import Scope
+from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
+from graphrag_dagster.kernel.tasks.ports import Engine, Usage
+from graphrag_dagster.kernel.tasks.ports import Turn as EarlierTurn
 
-METHODS = f"{listed(ways().values())}; default: as the settings of the corpus say"
+METHODS = f"{listed(methods().values())}; default: as the settings of the corpus say"
 LEVELS = (
-    f"community level of {' and '.join(one.name for one in ways().values() if one.levelled)}, C0 (few broad "
-    "communities) to C3 and deeper (many narrow ones); default: as the settings of the corpus say"
+    f"community level of {' and '.join(one.name for one in methods().values() if one.levelled)}, C0 (few "
+    "broad communities) to C3 and deeper (many narrow ones); default: as the settings of the corpus say"
 )
 RESPONSE_TYPES = (
     "length and layout of the answer, such as multiple paragraphs, single sentence or list of 3-7 points; at "
@@ -35,7 +42,7 @@ QUERIES = "one query in openCypher that only reads"
 PARAMETERS = "values of the query's $names: texts, numbers, true, false, null, and lists of one kind of these"
 GRAPH_QUESTIONS = "in place of a query: a question in plain words, such as Who is connected to X?"
 FILTERS = "which documents to answer from, and nothing else; default: all of the corpus"
-_METHOD_NAMES: list[JsonValue] = [None, *ways()]
+_METHOD_NAMES: list[JsonValue] = [None, *methods()]
 
 Text = Annotated[str, StringConstraints(strict=True)]
 

@@ -7,10 +7,10 @@ from itertools import combinations
 import pytest
 
 from graphrag_dagster import Filters, Index
-from graphrag_dagster.catalogue.ways import TABLES, WAYS
-from graphrag_dagster.core.coterag.stored import stored_in
-from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.systems.coterag.search.stored import stored_in
 from support.commands import Run
 from support.corpora import DOCUMENTS
 
@@ -26,7 +26,7 @@ READING_UNITS = (
     "TS",
     "SS",
     "graph",
-    *(one.name for one in WAYS if one.needs),
+    *(one.name for one in declared_methods() if one.needs),
 )
 
 
@@ -75,7 +75,9 @@ def check_inside(index: Index, answer: Answer, paths: set[str]) -> None:
             assert {path_of[unit] for unit in units[use.record_id]} & paths
 
 
-@pytest.mark.parametrize("method", [one.name for one in WAYS if one.tables and one.name != TABLES])
+@pytest.mark.parametrize(
+    "method", [one.name for one in declared_methods() if one.tables and one.name != "sql"]
+)
 def test_citations_never_leave_the_filter(index: Index, method: str) -> None:
     for size in range(1, len(PATHS) + 1):
         for paths in combinations(PATHS, size):
@@ -94,9 +96,9 @@ def test_citations_never_leave_the_filter(index: Index, method: str) -> None:
 def test_tables_are_queried_whole_or_not_at_all(index: Index) -> None:
     filters = Filters(documents=PATHS[:1])
     with pytest.raises(QuestionError, match="knows no filter; say the folder"):
-        index.ask("How many people are there?", method=TABLES, filters=filters)
-    assert index.ask("How many people are there?", filters=filters).method != TABLES
-    assert index.ask("How many people are there?").method == TABLES
+        index.ask("How many people are there?", method="sql", filters=filters)
+    assert index.ask("How many people are there?", filters=filters).method != "sql"
+    assert index.ask("How many people are there?").method == "sql"
 
 
 def test_a_filter_that_all_documents_fit_changes_no_answer(index: Index) -> None:

@@ -3,10 +3,10 @@ import json
 import pytest
 
 from graphrag_dagster import Filters, Index
-from graphrag_dagster.catalogue.ways import WAYS
-from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.retrieval.linking import SURE
 from graphrag_dagster.errors import CorpusError, QuestionError, WarehouseError
+from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.retrieval.linking.linking import SURE
 
 QUESTION = "Who led the Dockers Union?"
 FACT = "Hanna Quill led the Dockers Union."
@@ -30,7 +30,9 @@ def check(index: Index, answer: Answer) -> None:
     json.dumps(answer.to_dict())
 
 
-@pytest.mark.parametrize("method", [one.name for one in WAYS if one.tables and one.name != "sql"])
+@pytest.mark.parametrize(
+    "method", [one.name for one in declared_methods() if one.tables and one.name != "sql"]
+)
 def test_every_way_quotes_the_fact_with_its_place(index: Index, method: str) -> None:
     answer = index.ask(QUESTION, method=method)
     assert not answer.refused
@@ -38,7 +40,7 @@ def test_every_way_quotes_the_fact_with_its_place(index: Index, method: str) -> 
     check(index, answer)
 
 
-@pytest.mark.parametrize("method", [one.name for one in WAYS if one.tables])
+@pytest.mark.parametrize("method", [one.name for one in declared_methods() if one.tables])
 def test_every_way_refuses_what_the_documents_do_not_hold(index: Index, method: str) -> None:
     answer = index.ask("How do I bake sourdough bread?", method=method)
     assert answer.refused

@@ -11,14 +11,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster import Filters, Index, tables
-from graphrag_dagster.core.search import kept as kept_files
-from graphrag_dagster.core.search.retrieval.lexical import WordRarity
+from graphrag_dagster import Filters, Index
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.operations.asking.preparing import prepare
-from graphrag_dagster.resources.published import Origin, folder_of, manifest, publish
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.questions.asking.preparing import prepare
+from graphrag_dagster.kernel.retrieval import index_cache as kept_files
+from graphrag_dagster.kernel.retrieval.lexical import WordRarity
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.storage.published import Origin, folder_of, manifest, publish
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 QUESTION = "Who led the Dockers Union?"
 #: What asking in a way that needs none of it is not to import.
@@ -33,8 +34,8 @@ UNNEEDED = (
     "matplotlib",
     "sklearn",
     "pandas",
-    "graphrag_dagster.operations.exploring.explorer",
-    "graphrag_dagster.core.language.chat.schemas",
+    "graphrag_dagster.apps.explorer.explorer",
+    "graphrag_dagster.kernel.models.chat.schemas",
 )
 
 

@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 from graphrag_dagster import Filters, Index
 from graphrag_dagster.cli.commands.asking import answer_tree, print_answer
 from graphrag_dagster.cli.output.console import OUT
-from graphrag_dagster.core.search.context.answer import OWN_CONTEXT, OWN_KNOWLEDGE, Answer
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.questions.context.answer import OWN_CONTEXT, OWN_KNOWLEDGE, Answer
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app
 from graphrag_dagster.service.openai.chat_text import headed, listed_sources, without_sources

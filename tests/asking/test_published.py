@@ -4,11 +4,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from graphrag_dagster import Index, tables
+from graphrag_dagster import Index
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import QuestionError, WarehouseError
-from graphrag_dagster.resources.published import publish, published
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.published import publish, published
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster import Index
-from graphrag_dagster.core.search.choosing import WEIGHTS, cues, probability_of_local, weightiest
+from graphrag_dagster.systems.graphrag.search.router import WEIGHTS, cues, probability_of_local, weightiest
 
 PARTICULAR = [
     ("Who led the Dockers Union?", ["Dockers Union"]),

@@ -8,10 +8,10 @@ import pytest
 from pydantic import ValidationError
 
 from graphrag_dagster import Index
-from graphrag_dagster.core.search.context.answer import Answer
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.resources.reply_memory import ReplyMemory
-from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
 from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
 
 QUESTION = "Who led the Dockers Union?"

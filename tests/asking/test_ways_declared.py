@@ -5,17 +5,18 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import Index, tables
-from graphrag_dagster.catalogue.tasks import Port, Task
-from graphrag_dagster.catalogue.ways import FEATURES, INDEX_TABLES, WAYS, Way, at_level
-from graphrag_dagster.core.coterag.stored import CoteragTables, stored_in
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.question import Engines, Question
-from graphrag_dagster.core.search.reranking.reordering import LexicalReranker
-from graphrag_dagster.core.search.searcher import Searcher, known_way
-from graphrag_dagster.errors import CatalogueError
-from graphrag_dagster.resources.published import SEARCHED
-from graphrag_dagster.settings import CorpusSettings, SearchSettings
+from graphrag_dagster import Index
+from graphrag_dagster.kernel.catalogue.methods import FEATURES, SearchMethod
+from graphrag_dagster.kernel.catalogue.registry import all_tables, at_level, declared_methods, searched_tables
+from graphrag_dagster.kernel.catalogue.tasks import Port, Task
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.question import Engines, Question
+from graphrag_dagster.kernel.questions.searcher import Searcher, known_way
+from graphrag_dagster.kernel.retrieval.reranking.reordering import LexicalReranker
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.settings.search import SearchSettings
+from graphrag_dagster.kernel.storage.published import SEARCHED
+from graphrag_dagster.systems.coterag.search.stored import CoteragTables, stored_in
 
 #: One of each kind that ``auto`` tells apart, and one that a query answers.
 QUESTIONS = ("Who led the Dockers Union?", "What are the main themes?", "How many people are there?")
@@ -59,7 +60,7 @@ ALL = {*TABLES.values(), *OF_COTERAG.values()}
 OF_THE_ENGINE = {"engine", "unit", "response_type", "general_knowledge", "reranker", "reranker_model"}
 
 #: The others are asked with a model, in tests of their own.
-MODEL_LESS = [way for way in WAYS if not way.needs_model]
+MODEL_LESS = [way for way in declared_methods() if not way.needs_model]
 
 
 class Noted:
@@ -102,7 +103,7 @@ class ReadSettings(CorpusSettings):
 
 
 def answers(
-    index: Index, snapshot: IndexSnapshot, way: Way, engines: Any = None, settings: Any = None
+    index: Index, snapshot: IndexSnapshot, way: SearchMethod, engines: Any = None, settings: Any = None
 ) -> list:
     searcher = Searcher(snapshot, settings or CorpusSettings(), index.searcher.count)
     told = []
@@ -144,12 +145,12 @@ def test_the_tables_of_a_snapshot_are_those_that_are_declared() -> None:
     assert {name: table.full_name for name, table in CoteragTables.TABLES.items()} == OF_COTERAG
     assert set(CoteragTables.TABLES) == {one.name for one in fields(CoteragTables)} - {"left_out"}
     assert {table.full_name for table in SEARCHED} == ALL
-    assert {name for way in WAYS for name in way.tables} == set(INDEX_TABLES) == ALL
-    assert {table.full_name for table in tables.ALL_TABLES} >= ALL
+    assert {name for way in declared_methods() for name in way.tables} == searched_tables() == ALL
+    assert {table.full_name for table in all_tables()} >= ALL
 
 
 @pytest.mark.parametrize("way", MODEL_LESS, ids=lambda way: way.name)
-def test_other_tables_than_those_declared_change_no_answer(index: Index, way: Way) -> None:
+def test_other_tables_than_those_declared_change_no_answer(index: Index, way: SearchMethod) -> None:
     whole = index.searcher.index
     made = answers(index, replace(whole), way)
     assert any(not answer["refused"] for answer in made)
@@ -157,7 +158,9 @@ def test_other_tables_than_those_declared_change_no_answer(index: Index, way: Wa
 
 
 @pytest.mark.parametrize("way", MODEL_LESS, ids=lambda way: way.name)
-def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Index, way: Way) -> None:
+def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(
+    index: Index, way: SearchMethod
+) -> None:
     engines = Noted(index._session())
     search = ReadSearch(sql="model", routing="model")
     settings = ReadSettings().model_copy(update={"search": search})
@@ -168,8 +171,8 @@ def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(index: Ind
     assert set(way.options) <= {*SearchSettings.model_fields, *CorpusSettings.model_fields}
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-def test_the_features_of_a_way_agree_with_what_it_reads(way: Way) -> None:
+@pytest.mark.parametrize("way", declared_methods(), ids=lambda way: way.name)
+def test_the_features_of_a_way_agree_with_what_it_reads(way: SearchMethod) -> None:
     assert way.features
     assert set(way.features) <= set(FEATURES)
     if way.name != "auto":
@@ -182,19 +185,21 @@ def test_the_features_of_a_way_agree_with_what_it_reads(way: Way) -> None:
 
 
 def test_a_feature_that_there_is_not_is_refused() -> None:
-    with pytest.raises(CatalogueError, match="there is no feature 'magic'; there are route,"):
-        Way("wizard", "by magic", "some:where", "some:size", features=("magic",))
+    wizard = SearchMethod("wizard", "by magic", "some:where", "some:size", features=("magic",))
+    told = wizard.unknown(["answerer"], [])
+    assert told
+    assert "there is no feature 'magic'; there are route," in told
 
 
 def test_deeper_levels_are_ways_of_answering_too() -> None:
     assert known_way("c12") == at_level(12)
-    assert known_way("C3") in WAYS
+    assert known_way("C3") in declared_methods()
     assert known_way("C1234") is None
     assert known_way("Q") is None
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-def test_what_a_question_asks_is_told_beforehand_for_every_way(index: Index, way: Way) -> None:
+@pytest.mark.parametrize("way", declared_methods(), ids=lambda way: way.name)
+def test_what_a_question_asks_is_told_beforehand_for_every_way(index: Index, way: SearchMethod) -> None:
     size = index.searcher.size(way.name)
     if way.name == "sql":
         assert (size.calls.high, size.input_tokens.high) == (0, 0)

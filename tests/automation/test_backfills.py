@@ -8,8 +8,8 @@ from dagster._core.definitions.automation_tick_evaluation_context import (
 from dagster._core.definitions.events import AssetKeyPartitionKey
 
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.orchestration.dagster_instance import instance as make_instance
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance as make_instance
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus
 from support.tables_of import contents
 

@@ -9,10 +9,10 @@ import pytest
 from graphrag_dagster.automation import corpora_sensor
 from graphrag_dagster.automation.folders import GONE_TICKS, Memory
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.operations.keeping.watching import cheap_fingerprint, content_fingerprint
-from graphrag_dagster.orchestration.hooks import PARTITION_TAG
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.pipeline.orchestration.hooks import PARTITION_TAG
+from graphrag_dagster.kernel.pipeline.updates.watching import cheap_fingerprint, content_fingerprint
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus
 
 

@@ -8,14 +8,14 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster import tables
 from graphrag_dagster.assets.building import assets_of
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.composition import compose
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.orchestration.io_manager import data_version
-from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.pipeline.stage import Made, Stage, StageRun, Tables
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.pipeline.orchestration.io_manager import data_version
+from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.pipeline.step import Made, Step, StepRun, Tables
 
 TABLE = tables.TEXT_UNIT_EMBEDDINGS
 DATA_VERSION = "dagster/data_version"
@@ -76,10 +76,10 @@ def test_every_asset_of_an_index_has_one_and_a_second_run_the_same(coast: Path, 
 
 
 def test_nobody_who_makes_a_table_hears_what_dagster_calls_beta(home: Path) -> None:
-    def files(_tables: Tables, run: StageRun) -> Iterator[Made]:
+    def files(_tables: Tables, run: StepRun) -> Iterator[Made]:
         yield Made(tables.FILES, tables.FILES.empty())
 
-    stage = Stage("files", files, assets={tables.FILES: ()})
+    stage = Step("files", files, assets={tables.FILES: ()})
     resources = compose().resources or {}
     with dg.DagsterInstance.ephemeral() as instance, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
 
-from graphrag_dagster.orchestration.dagster_instance import instance
-from graphrag_dagster.orchestration.last_index import half_way
-from graphrag_dagster.resources.home import dagster_home
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.orchestration.last_index import half_way
+from graphrag_dagster.kernel.storage.home import dagster_home
 
 UNNEEDED = (
     "spacy",

@@ -8,7 +8,7 @@ from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.automation import SENSORS
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.pipeline.stages import INDEX_STAGES, STAGES
+from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS
 from support.corpora import write_corpus
 
 CORPUS = [dg.AssetKey(["corpus", name]) for name in ("files", "documents", "text_chunks")]
@@ -126,7 +126,7 @@ def test_a_new_corpus_is_made_once_and_a_failed_run_is_not_repeated(
 
 def test_what_is_made_on_request_is_never_made_by_itself(home: Path) -> None:
     graph = defs.resolve_asset_graph()
-    for stage in (one for one in STAGES if one not in INDEX_STAGES):
+    for stage in (one for one in STEPS if one not in INDEX_STEPS):
         for table in stage.assets:
             assert graph.get(dg.AssetKey(table.asset_key)).automation_condition is None, table.full_name
     index = defs.resolve_job_def("index").asset_layer.executable_asset_keys

@@ -9,10 +9,10 @@ import pytest
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import EndpointDown, EndpointError
-from graphrag_dagster.model_calls.probing.checkup import WAYS
-from graphrag_dagster.orchestration import hooks, retrying
-from graphrag_dagster.orchestration.dagster_instance import instance as make_instance
-from graphrag_dagster.orchestration.hooks import (
+from graphrag_dagster.kernel.models.probing.checkup import WAYS
+from graphrag_dagster.kernel.pipeline.orchestration import hooks, retrying
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance as make_instance
+from graphrag_dagster.kernel.pipeline.orchestration.hooks import (
     CALLS_TAG,
     CORPUS_TAG,
     TOKENS_TAG,
@@ -20,7 +20,7 @@ from graphrag_dagster.orchestration.hooks import (
     StepFailure,
     on_failure,
 )
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus
 from support.endpoint import Fault, ScriptedEndpoint
 from support.tables_of import contents

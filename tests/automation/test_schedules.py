@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from graphrag_dagster.automation import nightly
 from graphrag_dagster.automation.schedules import scheduled
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.orchestration.dagster_instance import instance as make_instance
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import parse_settings
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance as make_instance
+from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus
 
 VIENNA = ZoneInfo("Europe/Vienna")

@@ -5,13 +5,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.published import publish, published
-from graphrag_dagster.resources.published.shrinkage import shrinkage
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import Table
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.published import publish, published
+from graphrag_dagster.kernel.storage.published.shrink_guard import shrinkage
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import Table
 from support.corpora import write_corpus
 from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
 

@@ -7,19 +7,19 @@ import pytest
 from starlette.testclient import TestClient
 
 from graphrag_dagster import Index
-from graphrag_dagster.catalogue.registry import guarded, in_plugin, loaded
-from graphrag_dagster.core.corpus.reading import Declined, FileContents, read_file
-from graphrag_dagster.core.files.records import Source
 from graphrag_dagster.errors import CatalogueError, PluginError, QuestionError
+from graphrag_dagster.kernel.catalogue.registry import guarded, in_plugin, loaded
+from graphrag_dagster.kernel.documents.files.records import Source
+from graphrag_dagster.kernel.documents.reading import Declined, FileContents, read_file
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app
 from support.commands import Run
 from support.plugins import plugged_in
 
 SOURCE = """
-from graphrag_dagster.catalogue.engines import EmbedderKind, Engine, RerankerKind
-from graphrag_dagster.catalogue.formats import Format
-from graphrag_dagster.catalogue.ways import Way
+from graphrag_dagster.kernel.catalogue.engines import EmbedderKind, Engine, RerankerKind
+from graphrag_dagster.kernel.catalogue.formats import Format
+from graphrag_dagster.kernel.catalogue.methods import SearchMethod
 from graphrag_dagster.errors import QuestionError
 
 
@@ -58,7 +58,7 @@ def answerer(session):
 
 
 def way(name, answer):
-    return Way(name=name, text=name, answer=answer, size="graphrag_dagster.core.search.methods.sizes:one_call",
+    return SearchMethod(name=name, text=name, answer=answer, size="graphrag_dagster.systems.graphrag.search.sizes:one_call",
                tables=("corpus.documents",), options=("engine",), uses_graph=False)
 
 
@@ -72,10 +72,10 @@ READER = Format("lame", (".lame",), fails)
 NOTHING = Format("blank", (".blank",), lambda data, source: None)
 LOST = Format("lost", (".lost",), "lame_module:no_such_reader")
 """
-WAYS = ("fails", "quits", "declines", "odd", "gone", "wrong")
+NAMES = ("fails", "quits", "declines", "odd", "gone", "wrong")
 POINTS = {
     "graphrag_dagster.methods": {
-        **{name: f"lame_module:{name.upper()}" for name in WAYS},
+        **{name: f"lame_module:{name.upper()}" for name in NAMES},
         "odd": "lame_module:GIVES",
     },
     "graphrag_dagster.engines": {"lame": "lame_module:ENGINE", "unmade": "lame_module:MADE"},

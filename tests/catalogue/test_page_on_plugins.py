@@ -35,16 +35,16 @@ from mcp import Client
 from starlette.testclient import TestClient
 
 from graphrag_dagster import Index
-from graphrag_dagster.catalogue.registry import ways
+from graphrag_dagster.kernel.catalogue.registry import methods
 from graphrag_dagster.cli import main
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app
 from graphrag_dagster.service.tools.mcp_server import make_server
-from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.tables import ANSWERS
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.tables import ANSWERS
 
 folder, settings, planned, question = Path(sys.argv[1]), *sys.argv[2:5]
 
@@ -118,7 +118,7 @@ def test_a_way_of_answering_in_one_file_is_known_everywhere(coast: Path, site: P
     assert ran.returncode == 0, ran.stderr
     told: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     assert (
-        "sql, graph, paths, coterag, own-context, titled, or a condition: C0 to C3, TS, SS" in told["help"][1]
+        "sql, coterag, own-context, graph, paths, titled, or a condition: C0 to C3, TS, SS" in told["help"][1]
     )
     assert json.loads(told["plugins"][1])["plugins"] == [
         {"kind": "engine", "name": "first-row", "package": "corpus-extras 1.0", "problem": None},

@@ -6,28 +6,30 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.catalogue import registry
-from graphrag_dagster.catalogue.plugins import GROUPS
-from graphrag_dagster.catalogue.ways import WAYS, Way
+from graphrag_dagster.apps.evaluation.settings import QuestionSettings
 from graphrag_dagster.cli.commands.plugins import list_plugins
-from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.question import Question
-from graphrag_dagster.core.search.searcher import Searcher
 from graphrag_dagster.errors import CatalogueError, EngineError, PluginError, QuestionError
-from graphrag_dagster.settings import CorpusSettings, SearchSettings
-from graphrag_dagster.settings.evaluation import QuestionSettings
+from graphrag_dagster.kernel.catalogue import registry
+from graphrag_dagster.kernel.catalogue.methods import SearchMethod
+from graphrag_dagster.kernel.catalogue.plugins import GROUPS
+from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.question import Question
+from graphrag_dagster.kernel.questions.searcher import Searcher
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.settings.search import SearchSettings
 from search.index_frames import index_of
 from search.questions import Given
 from support.plugins import plugged_in
 
 MADE = """
-from graphrag_dagster.catalogue.ways import Way
+from graphrag_dagster.kernel.catalogue.methods import SearchMethod
 
 def answer(search):
     raise NotImplementedError
 
 def way(name, **more):
-    return Way(name, "nothing", answer, "graphrag_dagster.core.search.methods.sizes:one_call", **more)
+    return SearchMethod(name, "nothing", answer, "graphrag_dagster.systems.graphrag.search.sizes:one_call", **more)
 
 """
 #: Module and entry point, and what is said of it.
@@ -42,7 +44,7 @@ BROKEN = {
     "ends": ("raise SystemExit(3)", "it cannot be loaded (SystemExit: 3)"),
     "wrong": (
         "BAD = 'wrong'",
-        "it names a str in place of a graphrag_dagster.catalogue.ways.Way",
+        "it names a str in place of a graphrag_dagster.kernel.catalogue.methods.SearchMethod",
     ),
     "other": (
         f"{MADE}BAD = way('another')",
@@ -54,11 +56,11 @@ BROKEN = {
     ),
     "needy": (
         f"{MADE}BAD = way('needy', tasks=('poet',))",
-        "it cannot be loaded (CatalogueError: needy: there is no task 'poet'; there are graph_extractor, ",
+        "needy: there is no task 'poet'; there are graph_extractor, ",
     ),
     "lost": (
         f"{MADE}BAD = way('lost', tables=('corpus.poems',))",
-        "it cannot be loaded (CatalogueError: lost: there is no table 'corpus.poems'; there are corpus.documents, ",
+        "lost: there is no table 'corpus.poems'; there are imports.entities, ",
     ),
     "absent": ("", "it cannot be loaded (AttributeError: module 'absent_module' has no attribute 'BAD')"),
 }
@@ -73,7 +75,7 @@ def test_what_cannot_be_used_is_left_out_with_one_warning(
     points = {GROUPS["method"]: {name: f"{name}_module:BAD", "fine": "fine_module:FINE"}}
     with plugged_in(tmp_path, modules, points), caplog.at_level(logging.WARNING):
         for _ in range(2):
-            assert list(registry.ways()) == [*(one.name for one in WAYS), "fine"]
+            assert list(registry.methods()) == [*(one.name for one in declared_methods()), "fine"]
         states = {one.name: one.problem is None for one in registry.installed()}
     assert states == {name: False, "fine": True}
     (told,) = caplog.messages
@@ -82,13 +84,13 @@ def test_what_cannot_be_used_is_left_out_with_one_warning(
 
 LEVELLED = f"""{MADE}
 def level(search):
-    from graphrag_dagster.core.search.context.answer import Answer
+    from graphrag_dagster.kernel.questions.context.answer import Answer
     return Answer(search.question.text, search.way.name, search.level, "a text", "extractive")
 
-LEVEL = Way("level", "a level", level, "graphrag_dagster.core.search.methods.sizes:whole", levelled=True)
-EVERY = Way("every", "a text", level, "graphrag_dagster.core.search.methods.sizes:one_call", condition=True)
-TEXT = Way("text", "a text", lambda search: "a text", "graphrag_dagster.core.search.methods.sizes:one_call")
-LOST = Way("lost", "nothing", "levelled:no_such", "levelled:no_such")
+LEVEL = SearchMethod("level", "a level", level, "graphrag_dagster.systems.graphrag.search.sizes:whole", levelled=True)
+EVERY = SearchMethod("every", "a text", level, "graphrag_dagster.systems.graphrag.search.sizes:one_call", condition=True)
+TEXT = SearchMethod("text", "a text", lambda search: "a text", "graphrag_dagster.systems.graphrag.search.sizes:one_call")
+LOST = SearchMethod("lost", "nothing", "levelled:no_such", "levelled:no_such")
 """
 
 
@@ -119,7 +121,7 @@ def test_what_a_way_declares_decides_how_it_is_asked(tmp_path: Path) -> None:
         ):
             searcher.size("lost")
         assert searcher.size("level") == searcher.size("C2")
-        conditions = [one.name for one in WAYS if one.condition]
+        conditions = [one.name for one in declared_methods() if one.condition]
         assert QuestionSettings().methods == [*conditions, "every"]
     assert QuestionSettings().methods == conditions
 
@@ -145,19 +147,19 @@ def test_the_list_tells_the_problem_and_ends_with_it(
 )
 def test_a_name_that_cannot_be_asked_by_is_no_name(name: str, problem: str) -> None:
     with pytest.raises(CatalogueError, match=problem):
-        Way(name, "nothing", len, len)
+        SearchMethod(name, "nothing", len, len)
 
 
 @pytest.mark.parametrize("target", [None, 7, "no function", "a:b:c"])
 def test_what_answers_is_a_function_or_names_one(target: object) -> None:
     with pytest.raises(CatalogueError, match="mine: answer is no function"):
-        Way("mine", "nothing", target, len)
+        SearchMethod("mine", "nothing", target, len)
     with pytest.raises(CatalogueError, match="mine: size is no function"):
-        Way("mine", "nothing", len, target)
+        SearchMethod("mine", "nothing", len, target)
 
 
 @pytest.mark.parametrize(
-    "target", ["no_such_module:answer", "graphrag_dagster.core.search.methods.sizes:no_such"]
+    "target", ["no_such_module:answer", "graphrag_dagster.kernel.questions.sizes:no_such"]
 )
 def test_a_function_that_is_not_there_is_named(target: str) -> None:
     with pytest.raises(CatalogueError, match=f"{target} cannot be loaded"):

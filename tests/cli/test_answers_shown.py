@@ -7,9 +7,9 @@ import pytest
 
 from graphrag_dagster.cli.commands.asking import answer_tree, print_answer
 from graphrag_dagster.cli.output.console import OUT
-from graphrag_dagster.core.search.context.answer import Answer, Source, Statement, entity, facts, section
-from graphrag_dagster.core.search.context.queries import Query
-from graphrag_dagster.core.text.evidence import Row, Triple, Words
+from graphrag_dagster.kernel.questions.context.answer import Answer, Source, Statement, entity, facts, section
+from graphrag_dagster.kernel.questions.context.queries import Query
+from graphrag_dagster.kernel.text.evidence import Row, Triple, Words
 
 WORDS = Words(
     "d1", "The [strike]", "news/s.md", "u1", 3, 37, "Hanna Quill led\nthe [b]Dockers[/b].", after=" So."

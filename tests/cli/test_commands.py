@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.corpora import write_corpus
 from support.homes import enter_home
@@ -214,7 +214,7 @@ def test_help_imports_nothing_heavy() -> None:
         assert name in shown
     code = (
         "import sys; from graphrag_dagster.cli.app import app; "
-        "from graphrag_dagster.catalogue.registry import ways; ways(); "
+        "from graphrag_dagster.kernel.catalogue.registry import methods; methods(); "
         "print([m for m in ('dagster', 'duckdb', 'polars', 'spacy', 'numpy') if m in sys.modules])"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

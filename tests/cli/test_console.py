@@ -11,7 +11,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from graphrag_dagster.cli.output.console import SafeConsole, markdown, print_error, print_json
-from graphrag_dagster.core.printable import json_text, printable
+from graphrag_dagster.kernel.common.printable import json_text, printable
 from support.commands import Run
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from graphrag_dagster.model_calls.batches import batching
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.models.batches import batching
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.corpora import write_corpus
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from graphrag_dagster import tables
 from graphrag_dagster.errors import DamagedError
-from graphrag_dagster.model_calls.memory.database import Database, MemoryFileError
-from graphrag_dagster.operations.keeping.watching import changed_since_published
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.published import publish, published
-from graphrag_dagster.resources.published.shrinkage import shrinkage
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.models.cache.database import Database, MemoryFileError
+from graphrag_dagster.kernel.pipeline.updates.watching import changed_since_published
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.published import publish, published
+from graphrag_dagster.kernel.storage.published.shrink_guard import shrinkage
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app
 from support.commands import Run
@@ -41,7 +41,7 @@ def told(run: Run, *arguments: str) -> str:
 
 def read_all(warehouse: Warehouse) -> None:
     with warehouse.reading("coast") as reader:
-        for table in tables.ALL_TABLES:
+        for table in all_tables():
             reader.read_if_present(table)
 
 

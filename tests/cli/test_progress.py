@@ -6,13 +6,13 @@ import time
 import pytest
 from rich.console import Console
 
+from graphrag_dagster.apps.planning.outlook import Indexing, Outlook, extractive_seconds, model_seconds
 from graphrag_dagster.cli.output import progress as shown_progress
 from graphrag_dagster.cli.output.outlook import show_outlook
 from graphrag_dagster.cli.output.progress import ProgressBars, ProgressLines, progress_on, span
-from graphrag_dagster.core.accounting.planning import Estimate, Range, exactly
-from graphrag_dagster.core.progress import listening, say, stage
-from graphrag_dagster.core.waiting import Call, under_way
-from graphrag_dagster.operations.planning.outlook import Indexing, Outlook, extractive_seconds, model_seconds
+from graphrag_dagster.kernel.common.progress import listening, say, stage
+from graphrag_dagster.kernel.common.waiting import Call, under_way
+from graphrag_dagster.kernel.models.accounting.planning import Estimate, Range, exactly
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 from dagster import AssetMaterialization
 
-from graphrag_dagster import tables
 from graphrag_dagster.cli.commands.indexing import published_as_it_is
-from graphrag_dagster.operations.keeping.residue import note_file
-from graphrag_dagster.orchestration.dagster_instance import instance
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.published import Origin, publish, published, rollback
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.updates.erasure import note_file
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.published import Origin, publish, published, rollback
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.corpora import write_corpus
 

@@ -3,11 +3,11 @@ from typing import Any
 
 import dagster as dg
 
-from graphrag_dagster import tables
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.orchestration.dagster_instance import instance
-from graphrag_dagster.pipeline.stages import STAGES
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.steps import STEPS
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
 def definition_of(key: dg.AssetKey) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def sources_of(key: dg.AssetKey) -> list[dg.LocalFileCodeReference]:
 
 
 def test_every_table_says_where_it_is_kept() -> None:
-    for table in (table for stage in STAGES for table in stage.assets):
+    for table in (table for stage in STEPS for table in stage.assets):
         told = definition_of(dg.AssetKey(table.asset_key))
         assert (told["dagster/storage_kind"], told["dagster/table_name"]) == ("duckdb", table.full_name)
 

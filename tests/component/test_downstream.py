@@ -11,8 +11,8 @@ import pytest
 
 from graphrag_dagster.composition import compose
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.resources.home import Places
+from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.storage.home import Places
 
 PAGE = Path(__file__).parents[2] / "docs" / "dagster_project.md"
 

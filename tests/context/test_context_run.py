@@ -6,20 +6,27 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.operations.asking.lineage import why
-from graphrag_dagster.operations.keeping.changes import status_of
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import CorpusSettings, parse_settings
-from graphrag_dagster.tables import Table
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.lineage.reading import why
+from graphrag_dagster.kernel.pipeline.updates.changes import status_of
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import (
+    CONTEXT_ACCOUNT,
+    CONTEXT_CANDIDATES,
+    CONTEXT_NODES,
+    CONTEXT_VECTORS,
+    Table,
+)
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home
 from support.modelled import write_modelled
 
-OWN = [table for table in tables.ALL_TABLES if table.group == "context"]
+OWN = [table for table in all_tables() if table.group == "context"]
 BELOW = (tables.COMMUNITIES, tables.COMMUNITY_MEMBERS, tables.COMMUNITY_LEVELS, tables.ENTITY_EMBEDDINGS)
 
 
@@ -42,7 +49,7 @@ def read(table: Table) -> pl.DataFrame:
 
 def test_what_is_made_fits_together_and_leaves_the_partition_as_it_is(corpus: Path) -> None:
     candidates, nodes, account = (
-        read(table) for table in (tables.CONTEXT_CANDIDATES, tables.CONTEXT_NODES, tables.CONTEXT_ACCOUNT)
+        read(table) for table in (CONTEXT_CANDIDATES, CONTEXT_NODES, CONTEXT_ACCOUNT)
     )
     keys = ["level", "community_id", "entity_id", "home_id"]
     assert nodes.height > 0
@@ -53,7 +60,7 @@ def test_what_is_made_fits_together_and_leaves_the_partition_as_it_is(corpus: Pa
     assert (home["home_id"] != home["community_id"]).all()
     outcomes = ("taken", "over_budget", "penalised", "unreachable", "dissimilar")
     assert (account["misaligned"] == account.select(pl.sum_horizontal(outcomes)).to_series()).all()
-    assert set(read(tables.CONTEXT_VECTORS)["entity_id"]) == set(nodes["entity_id"])
+    assert set(read(CONTEXT_VECTORS)["entity_id"]) == set(nodes["entity_id"])
 
     before = {table: read(table) for table in BELOW}
     (corpus / "corpus.yaml").write_text("context: {alpha: 2, enabled: false}\n")
@@ -65,7 +72,7 @@ def test_what_is_made_fits_together_and_leaves_the_partition_as_it_is(corpus: Pa
 
 def test_reports_show_them_and_lineage_tells_of_them(corpus: Path) -> None:
     assert corpus.is_dir()
-    nodes = read(tables.CONTEXT_NODES).join(
+    nodes = read(CONTEXT_NODES).join(
         read(tables.COMMUNITIES).select("community_id", "level"), on=["community_id", "level"], how="semi"
     )
     contexts = read(tables.REPORT_CONTEXTS)
@@ -94,7 +101,7 @@ def test_only_communities_whose_section_changed_are_written_again(
     (folder / "corpus.yaml").write_text(f"{settings}context: {{min_sim: -1, alpha: 2}}\n")
     run_job("coast")
     attached = (
-        read(tables.CONTEXT_NODES)
+        read(CONTEXT_NODES)
         .join(read(tables.COMMUNITIES), on=["community_id", "level"], how="semi")["community_id"]
         .n_unique()
     )
@@ -115,7 +122,7 @@ def test_the_profile_of_the_fourth_paper_is_flat_and_keeps_few_vectors(home: Pat
     assert read(tables.TEXT_UNIT_EMBEDDINGS).is_empty()
     assert read(tables.ENTITY_EMBEDDINGS).is_empty()
     assert read(tables.REPORT_EMBEDDINGS).height == read(tables.COMMUNITY_REPORTS).height
-    assert "spectral" in read(tables.CONTEXT_ACCOUNT)["embedding"][0]
+    assert "spectral" in read(CONTEXT_ACCOUNT)["embedding"][0]
 
 
 @pytest.mark.parametrize(
@@ -158,12 +165,12 @@ def test_a_graph_without_two_communities_has_no_context_nodes(
     home: Path, rows: list[str], nodes: int, communities: int
 ) -> None:
     graph_of(home, rows)
-    account = read(tables.CONTEXT_ACCOUNT)
+    account = read(CONTEXT_ACCOUNT)
     assert set(account["nodes"]) <= {nodes}
     assert set(account["communities"]) <= {communities}
     assert account["misaligned"].sum() == 0
-    assert read(tables.CONTEXT_NODES).is_empty()
-    assert read(tables.CONTEXT_VECTORS).is_empty()
+    assert read(CONTEXT_NODES).is_empty()
+    assert read(CONTEXT_VECTORS).is_empty()
 
 
 def test_documents_that_name_nothing_have_no_context_nodes(home: Path) -> None:
@@ -184,7 +191,7 @@ def test_an_entity_of_a_graph_from_elsewhere_goes_with_what_is_described_alike(h
     folder.mkdir(parents=True)
     (folder / "entities.csv").write_text("\n".join(["title,type,description", *described, ""]))
     graph_of(home, [*edges, "cow,near,boat", *(f"puppy,near,{one}" for one in parts[1][:3])])
-    nodes = read(tables.CONTEXT_NODES).filter(level=0)
+    nodes = read(CONTEXT_NODES).filter(level=0)
     titles = dict(read(tables.ENTITIES).select("entity_id", "title").iter_rows())
     assert [titles[one] for one in nodes["entity_id"]] == ["puppy"]
     outside = read(tables.REPORT_FINDINGS)["summary"].to_list()

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.graph.context.metrics.summary import SHOWN, in_the_papers_form, verdict
-from graphrag_dagster.core.graph.context.study import AS_SET, Indexed, study, thinned, variants
-from graphrag_dagster.core.graph.leiden import hierarchical_communities
-from graphrag_dagster.core.graph.levels import levels
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.context import ContextSettings
-from graphrag_dagster.settings.evaluation import ContextStudySettings
+from graphrag_dagster.kernel.graph.leiden import hierarchical_communities
+from graphrag_dagster.kernel.graph.levels import levels
+from graphrag_dagster.kernel.settings.studies import ContextStudySettings
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.context_leiden.index.metrics.summary import SHOWN, in_the_papers_form, verdict
+from graphrag_dagster.systems.context_leiden.index.study import AS_SET, Indexed, study, thinned, variants
+from graphrag_dagster.systems.context_leiden.settings import ContextSettings
+from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
 from support.corpora import write_corpus
 
 #: Three rings of eight, each tied to the next.
@@ -69,7 +69,7 @@ def test_thinner_graphs_are_parts_of_denser_ones(shares: list[float]) -> None:
 def test_without_texts_only_the_structure_is_compared_and_no_budget_is_no_gain() -> None:
     made = study(index(), STUDIED, pl.Series("entity_id", RINGS), None)
     assert "embedding=text" not in set(made["variant"])
-    tables.CONTEXT_METRICS.validated(made)
+    CONTEXT_METRICS.validated(made)
     told = in_the_papers_form(made)
     assert set(told["variant"]) == set(made["variant"])
     assert told.select("variant", "level").is_unique().all()
@@ -97,13 +97,13 @@ def test_the_verdict_counts_levels_whose_interval_leaves_zero_out(low: float, hi
         for level in (0, 1)
         for reading in ("context_minus_random", "context_minus_random_misaligned")
     ]
-    assert verdict(tables.CONTEXT_METRICS.frame(rows), AS_SET).count(said) == 2
+    assert verdict(CONTEXT_METRICS.frame(rows), AS_SET).count(said) == 2
 
 
 def test_the_job_measures_an_index_whether_it_has_context_nodes_or_not(coast: Path) -> None:
     assert coast.is_dir()
     run_job("coast", "study_context")
-    made = Warehouse().read(tables.CONTEXT_METRICS, "coast")
+    made = Warehouse().read(CONTEXT_METRICS, "coast")
     assert {AS_SET, "embedding=concat", "10% edges, far"} < set(made["variant"])
     own = made.filter(variant=AS_SET, measure="precision_at_5")
     assert {"plain", "context", "random", "size_normalised"} < set(own["reading"])
@@ -118,4 +118,4 @@ def test_an_index_of_nothing_has_nothing_to_measure(home: Path) -> None:
     (folder / "one.txt").write_text("It rained all day.")
     run_job("coast")
     run_job("coast", "study_context")
-    assert Warehouse().read(tables.CONTEXT_METRICS, "coast").is_empty()
+    assert Warehouse().read(CONTEXT_METRICS, "coast").is_empty()

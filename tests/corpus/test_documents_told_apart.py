@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.corpus.dating import periods_of
-from graphrag_dagster.core.corpus.metadata import LONGEST_VALUE, metadata_of
-from graphrag_dagster.core.text.values import value_of
-from graphrag_dagster.tables import DOCUMENT_METADATA, DOCUMENT_PERIODS, DOCUMENTS
+from graphrag_dagster.kernel.common.values import value_of
+from graphrag_dagster.kernel.documents.dating import periods_of
+from graphrag_dagster.kernel.documents.metadata import LONGEST_VALUE, metadata_of
+from graphrag_dagster.kernel.tables import DOCUMENT_METADATA, DOCUMENT_PERIODS, DOCUMENTS
 from support.reading import read_corpus
 
 JSON = st.recursive(

@@ -3,8 +3,8 @@ import zipfile
 
 import pytest
 
-from graphrag_dagster.core.files.records import Reading, Source, UnreadableError
-from graphrag_dagster.core.readers.docx import read_docx
+from graphrag_dagster.kernel.documents.files.records import Reading, Source, UnreadableError
+from graphrag_dagster.kernel.documents.readers.office.docx import read_docx
 from support.files import docx
 
 _SPACES = {

@@ -8,23 +8,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.coterag.answering import CoteragAnswer, CoteragEngines, Supported, answered
-from graphrag_dagster.core.evaluation.quality.quality_items import (
+from graphrag_dagster.apps.evaluation.measures.quality_items import (
     contextual_precision,
     contextual_recall,
     faithfulness,
 )
-from graphrag_dagster.core.language.coterag import EvidenceAnswer
-from graphrag_dagster.core.language.extractive.coterag.answering import (
+from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
+from graphrag_dagster.kernel.tasks.ports import ContextUnit, Quote
+from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.systems.coterag.extractive.answering import (
     ExtractiveAnswerValidator,
     ExtractiveEvidenceAnswerer,
     ExtractiveEvidenceRouter,
 )
-from graphrag_dagster.core.language.tasks import ContextUnit, Quote
-from graphrag_dagster.core.text.embedder import CorpusEmbedder
-from graphrag_dagster.core.text.spans import Span
-from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.settings.coterag import CoteragFallback, CoteragSettings
+from graphrag_dagster.systems.coterag.search.answering import (
+    CoteragAnswer,
+    CoteragEngines,
+    Supported,
+    answered,
+)
+from graphrag_dagster.systems.coterag.settings import CoteragFallback, CoteragSettings
+from graphrag_dagster.systems.coterag.tasks import EvidenceAnswer
 from support.coterag_graphs import Finds, FirstAxis, Parts, Says, Specific, chain
 
 MORE = EvidenceAnswer("", "scripted", search_more=True)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.coterag.indexing.calibration import background, calibrated, pseudo_questions
-from graphrag_dagster.core.coterag.options import MEASURED, PAPER, disorder
-from graphrag_dagster.core.coterag.vectors import Vectors, by_rank
 from graphrag_dagster.errors import GraphragError, SettingsError
-from graphrag_dagster.settings.coterag import CoteragSettings
+from graphrag_dagster.systems.coterag.index.calibration import background, calibrated, pseudo_questions
+from graphrag_dagster.systems.coterag.options import MEASURED, PAPER, disorder
+from graphrag_dagster.systems.coterag.search.vectors import Vectors, by_rank
+from graphrag_dagster.systems.coterag.settings import CoteragSettings
 from support.coterag_graphs import vectors_of
 
 SETS = ("summaries", "descriptions", "chunks")

@@ -6,24 +6,24 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.coterag import (
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import ContextUnit
+from graphrag_dagster.systems.coterag.extractive.summarising import ExtractiveCommunitySummariser
+from graphrag_dagster.systems.coterag.llm.answering import (
+    LlmAnswerValidator,
+    LlmEvidenceAnswerer,
+    LlmEvidenceRouter,
+)
+from graphrag_dagster.systems.coterag.llm.summarising import LlmCommunitySummariser
+from graphrag_dagster.systems.coterag.tasks import (
     EvidenceAnswer,
     RouteCues,
     SummaryEntity,
     SummaryRequest,
     SummaryTriple,
 )
-from graphrag_dagster.core.language.extractive.coterag.summarising import ExtractiveCommunitySummariser
-from graphrag_dagster.core.language.llm.coterag.answering import (
-    LlmAnswerValidator,
-    LlmEvidenceAnswerer,
-    LlmEvidenceRouter,
-)
-from graphrag_dagster.core.language.llm.coterag.summarising import LlmCommunitySummariser
-from graphrag_dagster.core.language.tasks import ContextUnit
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.settings.model import ModelSettings
 from support.conversations import section
 from support.endpoint import ScriptedEndpoint
 

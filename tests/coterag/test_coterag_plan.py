@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import tables
+from graphrag_dagster.apps.planning.indexing_plan import largest_data
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.operations.planning.indexing_plan import largest_data
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.coterag.tables import COTERAG_COMMUNITIES, COTERAG_SUMMARIES
 from support.conversations import asked_of
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
@@ -64,8 +64,8 @@ def test_a_plan_counts_the_communities_that_lack_a_summary(
     foretold = planned()["coterag"]
     assert endpoint.requests == []
     run_job("coast")
-    communities = Warehouse().read(tables.COTERAG_COMMUNITIES, "coast").filter(tiny=False)
-    made = Warehouse().read(tables.COTERAG_SUMMARIES, "coast")
+    communities = Warehouse().read(COTERAG_COMMUNITIES, "coast").filter(tiny=False)
+    made = Warehouse().read(COTERAG_SUMMARIES, "coast")
     assert set(made.join(communities, on="community_id")["engine"]) == {"llm"}
     assert made["problem"].null_count() == len(made)
     asked = summaries()

@@ -5,15 +5,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.operations.keeping.changes import status_of
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.pipeline.updates.changes import status_of
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import DOCUMENTS, write_corpus
 from support.homes import copy_home
 
-OWN = [table for table in tables.ALL_TABLES if table.group == "coterag"]
+OWN = [table for table in all_tables() if table.group == "coterag"]
 
 
 def of_coterag(corpus: str) -> dict[str, pl.DataFrame]:

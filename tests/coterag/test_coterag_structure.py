@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.coterag.community_terms import community_terms
-from graphrag_dagster.core.coterag.indexing.communities import communities_at, leiden_communities
-from graphrag_dagster.core.coterag.indexing.descriptions import descriptions
-from graphrag_dagster.core.coterag.indexing.summary_requests import summary_requests
-from graphrag_dagster.core.coterag.indexing.triples import entity_chunks, stores, triple_graph
-from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel.text.tokens import get_tokenizer
+from graphrag_dagster.systems.coterag.index.communities import communities_at, leiden_communities
+from graphrag_dagster.systems.coterag.index.descriptions import descriptions
+from graphrag_dagster.systems.coterag.index.summary_requests import summary_requests
+from graphrag_dagster.systems.coterag.index.triples import entity_chunks, stores, triple_graph
+from graphrag_dagster.systems.coterag.search.community_terms import community_terms
 from support.coterag_graphs import chain, entity_rows, graph_of, triple_rows
 
 TOKENS = get_tokenizer("cl100k_base")

@@ -4,19 +4,19 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.coterag.community_terms import community_terms
-from graphrag_dagster.core.coterag.indexing.communities import leiden_communities
-from graphrag_dagster.core.coterag.indexing.summary_requests import summary_requests
-from graphrag_dagster.core.coterag.indexing.triples import TripleGraph, stores, triple_graph
-from graphrag_dagster.core.language.coterag import (
+from graphrag_dagster.kernel.tasks.ports import Quote
+from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.systems.coterag.extractive.summarising import ExtractiveCommunitySummariser
+from graphrag_dagster.systems.coterag.index.communities import leiden_communities
+from graphrag_dagster.systems.coterag.index.summary_requests import summary_requests
+from graphrag_dagster.systems.coterag.index.triples import TripleGraph, stores, triple_graph
+from graphrag_dagster.systems.coterag.search.community_terms import community_terms
+from graphrag_dagster.systems.coterag.tasks import (
     SourceSentence,
     SummaryEntity,
     SummaryRequest,
     SummaryTriple,
 )
-from graphrag_dagster.core.language.extractive.coterag.summarising import ExtractiveCommunitySummariser
-from graphrag_dagster.core.language.tasks import Quote
-from graphrag_dagster.core.text.spans import Span
 from support.coterag_graphs import entity_rows
 
 NAMES = ["Remdesivir", "COVID-19", "Fever", "Lopinavir", "Cough"]

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import Filters, Index, tables
-from graphrag_dagster.catalogue.ways import COTERAG, WAYS
+from graphrag_dagster import Filters, Index
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.search.methods.coterag.answering import INSUFFICIENT
 from graphrag_dagster.errors import QuestionError, SettingsError
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.coterag.search.method import INSUFFICIENT
+from graphrag_dagster.systems.coterag.tables import COTERAG_MEMBERS
 from support.commands import Run
 from support.conversations import asked_of
 from support.corpora import DOCUMENTS, write_corpus
@@ -73,7 +75,7 @@ def numbered(data: str, words: str) -> str:
 
 
 def test_an_answer_tells_its_whole_way(corpus: Path, run: Run) -> None:
-    told = json.loads(run("ask", "coast", QUESTION, "--method", COTERAG, "--json")[1])
+    told = json.loads(run("ask", "coast", QUESTION, "--method", "coterag", "--json")[1])
     trace = {one["title"]: one for one in told["trace"]}
     rows = {
         title: [dict(zip(one["columns"], row, strict=True)) for row in one["rows"]]
@@ -86,11 +88,11 @@ def test_an_answer_tells_its_whole_way(corpus: Path, run: Run) -> None:
     thresholds = {one["threshold"]: one["value"] for one in rows["Thresholds"]}
     assert all(one["similarity"] > thresholds["community"] for one in taken)
     assert [one["row"] for one in trace["Communities"]["links"]] == list(range(len(rows["Communities"])))
-    assert told["method"] == COTERAG
+    assert told["method"] == "coterag"
     assert {one["kind"] for one in told["context"]} == {"summary", "source"}
     assert FACT in {one["evidence"]["quotation"] for one in told["sources"]}
     assert [one["task"] for one in told["steps"]] == ["route", "answer", "validate"]
-    shown = run("trace", "coast", QUESTION, "--method", COTERAG)[1]
+    shown = run("trace", "coast", QUESTION, "--method", "coterag")[1]
     for step in ("route: specific", "profile: calibrated", "verdict: ok", "Communities", "Entities"):
         assert step in shown
 
@@ -106,7 +108,7 @@ def test_what_a_model_cites_leads_to_the_words(corpus: Path, endpoint: ScriptedE
         {"coterag_route": route("specific"), "coterag_answer": answer, "coterag_validate": verdict("ok")}
     )
     told_by_model(corpus, endpoint)
-    made = Index.open("coast").ask("How are Hanna Quill and the Dockers Union connected?", method=COTERAG)
+    made = Index.open("coast").ask("How are Hanna Quill and the Dockers Union connected?", method="coterag")
     by_kind = {one.kind: one for one in made.sources}
     assert set(by_kind) == {"triple", "summary"}
     triples = Warehouse().read(tables.TRIPLES, "coast").filter(triple_id=by_kind["triple"].record_id)
@@ -124,7 +126,7 @@ def test_a_general_question_is_answered_without_documents(corpus: Path, endpoint
         {"coterag_route": route("general"), "coterag_direct": "Water is wet. It flows."}
     )
     told_by_model(corpus, endpoint)
-    made = Index.open("coast").ask("Is water wet?", method=COTERAG)
+    made = Index.open("coast").ask("Is water wet?", method="coterag")
     assert (made.text, made.refused, made.context, made.sources) == ("Water is wet. It flows.", False, (), ())
     assert (made.general, made.unsupported) == (2, 0)
     assert "without documents" in (made.why or "")
@@ -140,7 +142,7 @@ def test_who_always_asks_for_more_is_told_to_be_insufficient(
         }
     )
     told_by_model(corpus, endpoint)
-    made = Index.open("coast").ask(QUESTION, method=COTERAG)
+    made = Index.open("coast").ask(QUESTION, method="coterag")
     assert made.refused
     assert made.text.startswith(INSUFFICIENT)
     assert "Quill is named" in made.text
@@ -157,7 +159,7 @@ def test_prose_of_a_validator_is_a_counted_problem(corpus: Path, endpoint: Scrip
         }
     )
     told_by_model(corpus, endpoint)
-    made = Index.open("coast").ask(QUESTION, method=COTERAG)
+    made = Index.open("coast").ask(QUESTION, method="coterag")
     assert fact(made, "CoTeRAG-S", "route") == "specific"
     assert column(made, "Validator", "verdict")[-1] == "ok"
     assert len(made.problems) == 2
@@ -168,30 +170,30 @@ def test_support_judges_the_answer_where_it_is_switched_on(corpus: Path, endpoin
     replies = {"coterag_route": route("specific"), "coterag_validate": verdict("ok")}
     endpoint.script = scripted({**replies, "coterag_answer": "Bread is baked at dawn [Data: Sources (9)]."})
     told_by_model(corpus, endpoint, ", fallback: {support: true}")
-    made = Index.open("coast").ask(QUESTION, method=COTERAG)
+    made = Index.open("coast").ask(QUESTION, method="coterag")
     assert fact(made, "CoTeRAG-S", "support") == 0
     assert column(made, ROUNDS, "since")[:1] == ["support"]
 
 
 def test_each_ablation_leaves_out_its_part(corpus: Path) -> None:
     index = Index.open("coast")
-    made = {one.name: index.ask(QUESTION, method=one.name) for one in WAYS if one.needs}
-    assert set(made) == {COTERAG, *(one.name for one in WAYS if one.without == COTERAG)}
+    made = {one.name: index.ask(QUESTION, method=one.name) for one in declared_methods() if one.needs}
+    assert set(made) == {"coterag", *(one.name for one in declared_methods() if one.without == "coterag")}
     kinds = {name: {use.kind for use in answer.context} for name, answer in made.items()}
-    assert "summary" not in kinds[f"{COTERAG}-no-communities"]
-    assert not made[f"{COTERAG}-no-communities"].section("Communities")
-    assert "triple" not in kinds[f"{COTERAG}-no-traversal"]
-    assert not made[f"{COTERAG}-no-fallback"].section(ROUNDS)
-    refused = index.ask("How do I bake sourdough bread?", method=COTERAG)
+    assert "summary" not in kinds["coterag-no-communities"]
+    assert not made["coterag-no-communities"].section("Communities")
+    assert "triple" not in kinds["coterag-no-traversal"]
+    assert not made["coterag-no-fallback"].section(ROUNDS)
+    refused = index.ask("How do I bake sourdough bread?", method="coterag")
     assert refused.section(ROUNDS)
-    without = index.ask("How do I bake sourdough bread?", method=f"{COTERAG}-no-fallback")
+    without = index.ask("How do I bake sourdough bread?", method="coterag-no-fallback")
     assert not without.section(ROUNDS)
 
 
 def test_a_filter_leaves_communities_out_that_speak_of_more(corpus: Path) -> None:
     index = Index.open("coast")
     paths = tuple(DOCUMENTS)[:2]
-    made = index.ask(QUESTION, method=COTERAG, filters=Filters(documents=paths))
+    made = index.ask(QUESTION, method="coterag", filters=Filters(documents=paths))
     assert "could not be matched" in (made.why or "")
     assert FACT in {one.evidence.quotation for one in made.sources}
 
@@ -215,7 +217,7 @@ def test_summaries_and_triples_lead_to_the_words_and_back(corpus: Path, run: Run
     said = read(tables.TRIPLES, "coast").filter(head="HANNA QUILL", tail="DOCKERS UNION")
     shown = json.loads(run("why", "coast", "triple", said["triple_id"][0], "--json")[1])
     assert shown["steps"][0]["evidence"][0]["quotation"] == FACT
-    members = read(tables.COTERAG_MEMBERS, "coast").filter(entity_id=said["head_id"][0])
+    members = read(COTERAG_MEMBERS, "coast").filter(entity_id=said["head_id"][0])
     summary = json.loads(run("why", "coast", "summary", members["community_id"][0], "--all", "--json")[1])
     assert said["triple_id"][0] in {one["id"] for one in summary["steps"]}
     assert summary["left_out"] == 0
@@ -244,7 +246,7 @@ def test_settings_that_ask_for_what_is_not_made_are_refused(home: Path, section:
 
 def test_an_index_without_it_says_what_to_do(coast: Path) -> None:
     with pytest.raises(QuestionError, match=r"coterag: \{profile: calibrated\}"):
-        Index.open("coast").ask(QUESTION, method=COTERAG)
-    assert COTERAG not in Index.methods("coast")
+        Index.open("coast").ask(QUESTION, method="coterag")
+    assert "coterag" not in Index.methods("coast")
     (coast / "corpus.yaml").write_text(ON)
-    assert COTERAG in Index.methods("coast")
+    assert "coterag" in Index.methods("coast")

@@ -3,26 +3,26 @@
 import polars as pl
 import pytest
 
-from graphrag_dagster.core.coterag.answering import CoteragEngines, answered
-from graphrag_dagster.core.coterag.community_terms import community_terms
-from graphrag_dagster.core.coterag.indexing.calibration import background, calibrated, pseudo_questions
-from graphrag_dagster.core.coterag.indexing.communities import leiden_communities
-from graphrag_dagster.core.coterag.indexing.descriptions import descriptions
-from graphrag_dagster.core.coterag.indexing.summary_requests import summary_requests
-from graphrag_dagster.core.coterag.indexing.triples import entity_chunks, stores, triple_graph
-from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
-from graphrag_dagster.core.coterag.vectors import Vectors
-from graphrag_dagster.core.language.embedded_rows import embed_rows
-from graphrag_dagster.core.language.embedders import shared_static
-from graphrag_dagster.core.language.extractive.coterag.answering import (
+from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
+from graphrag_dagster.kernel.models.local.embedders import shared_static
+from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows
+from graphrag_dagster.kernel.text.tokens import get_tokenizer
+from graphrag_dagster.systems.coterag.extractive.answering import (
     ExtractiveAnswerValidator,
     ExtractiveEvidenceAnswerer,
     ExtractiveEvidenceRouter,
 )
-from graphrag_dagster.core.language.extractive.coterag.summarising import ExtractiveCommunitySummariser
-from graphrag_dagster.core.text.embedder import CorpusEmbedder
-from graphrag_dagster.core.text.tokens import get_tokenizer
-from graphrag_dagster.settings.coterag import CoteragSettings
+from graphrag_dagster.systems.coterag.extractive.summarising import ExtractiveCommunitySummariser
+from graphrag_dagster.systems.coterag.index.calibration import background, calibrated, pseudo_questions
+from graphrag_dagster.systems.coterag.index.communities import leiden_communities
+from graphrag_dagster.systems.coterag.index.descriptions import descriptions
+from graphrag_dagster.systems.coterag.index.summary_requests import summary_requests
+from graphrag_dagster.systems.coterag.index.triples import entity_chunks, stores, triple_graph
+from graphrag_dagster.systems.coterag.search.answering import CoteragEngines, answered
+from graphrag_dagster.systems.coterag.search.community_terms import community_terms
+from graphrag_dagster.systems.coterag.search.snapshot import CoteragSnapshot
+from graphrag_dagster.systems.coterag.search.vectors import Vectors
+from graphrag_dagster.systems.coterag.settings import CoteragSettings
 from support.coterag_graphs import entity_rows
 
 THEMES = {

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.core.cypher.asking import GraphAnswer, asked_of
-from graphrag_dagster.core.cypher.templates import TEMPLATES
-from graphrag_dagster.core.search.context.queries import QueryError
+from graphrag_dagster.apps.cypher.asking import GraphAnswer, asked_of
+from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
+from graphrag_dagster.apps.cypher.settings import CypherSettings
+from graphrag_dagster.apps.cypher.templates import TEMPLATES
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.asking.snapshot import open_snapshot
-from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.graphs import CypherSettings
+from graphrag_dagster.kernel.questions.asking.snapshot import open_snapshot
+from graphrag_dagster.kernel.questions.context.queries import QueryError
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home

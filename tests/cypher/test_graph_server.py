@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.core.search.context.queries import QueryError
+from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
+from graphrag_dagster.apps.cypher.settings import CypherSettings
 from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, SettingsError
-from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
-from graphrag_dagster.resources import bolt
-from graphrag_dagster.resources.bolt import BoltGraph
-from graphrag_dagster.resources.bolt import BoltServer as Address
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import parse_settings
-from graphrag_dagster.settings.graphs import CypherSettings
+from graphrag_dagster.kernel.questions.context.queries import QueryError
+from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.storage import bolt
+from graphrag_dagster.kernel.storage.bolt import BoltGraph
+from graphrag_dagster.kernel.storage.bolt import BoltServer as Address
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.bolt_server import BoltScript, BoltServer, node, relation
 from support.commands import Run
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.cypher.guard import guarded
-from graphrag_dagster.core.search.context.queries import QueryError
+from graphrag_dagster.apps.cypher.language.guard import guarded
+from graphrag_dagster.kernel.questions.context.queries import QueryError
 from support.cypher_queries import ALLOWED, REFUSED
 
 #: A word that would write, call or read a file, wherever a name cannot stand.

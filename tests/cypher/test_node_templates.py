@@ -7,11 +7,15 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.core.cypher.port import Graph
-from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.methods.graph.tables import rows_of
-from graphrag_dagster.core.search.methods.graph.templates import (
+from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
+from graphrag_dagster.apps.cypher.port import Graph
+from graphrag_dagster.apps.cypher.settings import CypherSettings
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.questions.asking.snapshot import open_snapshot
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.graphrag.search.graph_facts.tables import rows_of
+from graphrag_dagster.systems.graphrag.search.graph_facts.templates import (
     NodeQuestion,
     around,
     attributes,
@@ -19,10 +23,6 @@ from graphrag_dagster.core.search.methods.graph.templates import (
     members,
     path,
 )
-from graphrag_dagster.operations.asking.snapshot import open_snapshot
-from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.graphs import CypherSettings
 from support.homes import enter_home
 from support.triple_graphs import publish_triples
 

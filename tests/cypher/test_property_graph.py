@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster import Index
+from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
+from graphrag_dagster.apps.cypher.settings import CypherSettings
+from graphrag_dagster.apps.cypher.storage import graph_of, making
+from graphrag_dagster.apps.cypher.storage.making import GRAPHS
+from graphrag_dagster.apps.cypher.tables import GRAPH_TABLES
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import EngineError, WarehouseError
-from graphrag_dagster.operations.keeping.deletion import delete_made
-from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
-from graphrag_dagster.resources.property_graph import graph_of, making
-from graphrag_dagster.resources.published import published, rollback
-from graphrag_dagster.resources.published.beside import GRAPHS
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.graphs import CypherSettings
-from graphrag_dagster.tables.property_graph import GRAPH_TABLES
+from graphrag_dagster.kernel.pipeline.updates.deletion import delete_made
+from graphrag_dagster.kernel.storage.published import published, rollback
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.triple_graphs import publish_triples
 
 

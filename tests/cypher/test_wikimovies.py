@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.core.cypher.asking import asked_of
-from graphrag_dagster.operations.asking.snapshot import open_snapshot
-from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.graphs import CypherSettings
+from graphrag_dagster.apps.cypher.asking import asked_of
+from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
+from graphrag_dagster.apps.cypher.settings import CypherSettings
+from graphrag_dagster.kernel.questions.asking.snapshot import open_snapshot
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.shared import DATA
 from support.triple_graphs import publish_triples
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.operations.asking.lineage import why
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.lineage.reading import why
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.tables_of import EVALUATING, contents
 

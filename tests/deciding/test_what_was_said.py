@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.resolution.applying import check_entities, check_names, check_people
-from graphrag_dagster.core.resolution.frames import ResolutionFrames, resolve_corpus, unresolved
-from graphrag_dagster.core.resolution.people import Decisions, Word
-from graphrag_dagster.core.resolution.telling import decisions_on, entities_of, open_questions
-from graphrag_dagster.core.text.similarity import normalise
 from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.text.similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.applying import check_entities, check_names, check_people
+from graphrag_dagster.systems.graphrag.resolution.frames import ResolutionFrames, resolve_corpus, unresolved
+from graphrag_dagster.systems.graphrag.resolution.people import Decisions, Word
+from graphrag_dagster.systems.graphrag.resolution.telling import decisions_on, entities_of, open_questions
 from support.named import Texts, frames_of
 
 

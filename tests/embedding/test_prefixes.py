@@ -6,15 +6,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrag_dagster import Index, tables
+from graphrag_dagster import Index
+from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.text.embedder import CorpusEmbedder, Prefixes
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.operations.planning.indexing_plan import plan_corpus
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import parse_settings
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.models.embedder import CorpusEmbedder, Prefixes
+from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.coterag.tables import (
+    COTERAG_DESCRIPTIONS,
+    COTERAG_SUMMARY_VECTORS,
+    COTERAG_THRESHOLDS,
+)
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 
@@ -96,11 +102,11 @@ def test_an_index_and_its_questions_are_embedded_with_their_prefixes(home: Path)
         assert documents | pseudo_questions == set(plain)
         warehouse = Warehouse()
         units = set(warehouse.read(tables.TEXT_CHUNKS, "coast")["text"])
-        descriptions = set(warehouse.read(tables.COTERAG_DESCRIPTIONS, "coast")["description"])
+        descriptions = set(warehouse.read(COTERAG_DESCRIPTIONS, "coast")["description"])
         assert units | descriptions <= documents
         assert set(warehouse.read(tables.ENTITIES, "coast")["title"]) & pseudo_questions
         name = f"endpoint:scripted-embedding query_prefix={QUERY!r} document_prefix={DOCUMENT!r}"
-        for table in (tables.TEXT_UNIT_EMBEDDINGS, tables.COTERAG_SUMMARY_VECTORS, tables.COTERAG_THRESHOLDS):
+        for table in (tables.TEXT_UNIT_EMBEDDINGS, COTERAG_SUMMARY_VECTORS, COTERAG_THRESHOLDS):
             assert set(warehouse.read(table, "coast")["embedder"]) == {name}
         asked()
         assert sent(endpoint)[-1] == QUERY + QUESTION

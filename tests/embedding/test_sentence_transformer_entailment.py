@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.core.language.answering import Cited, SupportOf
-from graphrag_dagster.core.language.entailment import EntailmentJudge
-from graphrag_dagster.core.search.context.background import Support
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.models.local.entailment import EntailmentJudge
+from graphrag_dagster.kernel.questions.context.background import Support
+from graphrag_dagster.kernel.tasks.answering import Cited, SupportOf
 from support.cross_encoders import WORDS, saved_model
 
 INSTALLED = bool(importlib.util.find_spec("sentence_transformers"))

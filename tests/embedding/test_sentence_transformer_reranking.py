@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.core.search.reranking.cross_encoder import CrossEncoderReranker, windows
-from graphrag_dagster.core.search.reranking.reordering import Sought
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.retrieval.reranking.cross_encoder import CrossEncoderReranker, windows
+from graphrag_dagster.kernel.retrieval.reranking.reordering import Sought
 from support.commands import Run
 from support.cross_encoders import WORDS, saved_model
 from support.traces import column

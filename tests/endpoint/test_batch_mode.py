@@ -12,30 +12,30 @@ from typing import Any
 import openai
 import pytest
 
-from graphrag_dagster import prompts
 from graphrag_dagster.cli.commands.batching import cancel_batch, list_batches
-from graphrag_dagster.core.accounting.budget import Budget
-from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
-from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.batches import batch_desk
-from graphrag_dagster.model_calls.batches.batch_desk import BatchPending
-from graphrag_dagster.model_calls.batches.batch_refresh import finished
-from graphrag_dagster.model_calls.batches.batch_store import BatchStore
-from graphrag_dagster.model_calls.batches.batching import BatchSender
-from graphrag_dagster.model_calls.endpoint import bodies
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
-from graphrag_dagster.model_calls.memory.account import Account, Till, UsageLog
-from graphrag_dagster.model_calls.memory.database import Database, database_at
-from graphrag_dagster.model_calls.memory.models import RememberingChatModel, Sender
-from graphrag_dagster.model_calls.memory.replies import Replies, User
-from graphrag_dagster.model_calls.memory.upkeep import Upkeep
-from graphrag_dagster.model_calls.probing.checkup import checkup
-from graphrag_dagster.resources.corpora import models_of
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.accounting.budget import Budget
+from graphrag_dagster.kernel.models.accounting.use import ModelUse
+from graphrag_dagster.kernel.models.batches import batch_queue as batch_desk
+from graphrag_dagster.kernel.models.batches.batch_queue import BatchPending
+from graphrag_dagster.kernel.models.batches.batch_refresh import finished
+from graphrag_dagster.kernel.models.batches.batch_store import BatchStore
+from graphrag_dagster.kernel.models.batches.batching import BatchSender
+from graphrag_dagster.kernel.models.cache.account import Account, Till, UsageLog
+from graphrag_dagster.kernel.models.cache.capability_store import AbilityStore
+from graphrag_dagster.kernel.models.cache.database import Database, database_at
+from graphrag_dagster.kernel.models.cache.models import RememberingChatModel, Sender
+from graphrag_dagster.kernel.models.cache.replies import Replies, User
+from graphrag_dagster.kernel.models.cache.upkeep import Upkeep
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.endpoint import bodies
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.probing.checkup import checkup
+from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.storage.corpora import models_of
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
+from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, gleaning_script, name_pattern_script
 from support.short_ways import client
 

@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.cli.commands.doctoring import doctor
-from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.core.language.chat.port import CallFailed
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.endpoint import bodies
-from graphrag_dagster.model_calls.endpoint.bodies import Abilities, abilities_of
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
-from graphrag_dagster.model_calls.memory.database import Database
-from graphrag_dagster.model_calls.probing.checkup import checkup
-from graphrag_dagster.model_calls.probing.loads import Speed, throughput_advice
-from graphrag_dagster.model_calls.probing.probes import Finding
-from graphrag_dagster.model_calls.probing.probing import examine, verdict
-from graphrag_dagster.settings import CorpusSettings, parse_settings
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.cache.capability_store import AbilityStore
+from graphrag_dagster.kernel.models.cache.database import Database
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.chat.port import CallFailed
+from graphrag_dagster.kernel.models.endpoint import bodies
+from graphrag_dagster.kernel.models.endpoint.bodies import Abilities, abilities_of
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.probing.checkup import checkup
+from graphrag_dagster.kernel.models.probing.loads import Speed, throughput_advice
+from graphrag_dagster.kernel.models.probing.probes import Finding
+from graphrag_dagster.kernel.models.probing.probing import examine, verdict
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.settings.model import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.llama_server import LlamaServer, llama_server
 
@@ -200,7 +200,7 @@ def test_abilities_are_kept_for_a_day_and_unknown_ones_are_forgotten(
     assert store.get("http://here/v1", "m") == kept
     assert store.get("http://here/v1", "n") is None
     assert store.get("http://there/v1", "m") is None
-    monkeypatch.setattr("graphrag_dagster.model_calls.memory.ability_store._KEPT_SECONDS", -1.0)
+    monkeypatch.setattr("graphrag_dagster.kernel.models.cache.capability_store._KEPT_SECONDS", -1.0)
     assert store.get("http://here/v1", "m") is None
 
 
@@ -434,8 +434,8 @@ def test_what_the_doctor_found_spares_the_checkup(home: Path, store: AbilityStor
     with ScriptedEndpoint(unsupported=["response_format.json_schema"], obey_limit=True) as endpoint:
         corpus(home, endpoint.url)
         assert doctor("letters", as_json=True) == 0
-        from graphrag_dagster.model_calls.memory.database import database_at
-        from graphrag_dagster.resources.home import memory_file
+        from graphrag_dagster.kernel.models.cache.database import database_at
+        from graphrag_dagster.kernel.storage.home import memory_file
 
         before = len(endpoint.requests)
         known = run_one(checkup(model_at(endpoint), AbilityStore(database_at(memory_file()))))

@@ -9,13 +9,13 @@ import pytest
 import yaml
 
 from graphrag_dagster.cli.commands.doctoring import doctor
-from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.errors import CorpusError, SettingsError
-from graphrag_dagster.model_calls.endpoint import bodies
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.model_calls.probing.probes import Unusable, first_contact
-from graphrag_dagster.settings.editing import lines_of, with_values, write_settings
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.endpoint import bodies
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.probing.probes import Unusable, first_contact
+from graphrag_dagster.kernel.settings.editing import lines_of, with_values, write_settings
+from graphrag_dagster.kernel.settings.model import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
 
 

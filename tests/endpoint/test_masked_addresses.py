@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.core.language.chat.port import CallFailed, ChatRequest, Message
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.batches.batch_refresh import api_of
-from graphrag_dagster.model_calls.batches.batch_store import Batch
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.resources.corpora import models_of
-from graphrag_dagster.settings.credentials import redacted, redacted_settings, shown_url
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.batches.batch_refresh import api_of
+from graphrag_dagster.kernel.models.batches.batch_store import Batch
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatRequest, Message
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.credentials import redacted, redacted_settings, shown_url
+from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.storage.corpora import models_of
 from support.commands import Run
 from support.endpoint import Fault, ScriptedEndpoint, name_pattern_script
 

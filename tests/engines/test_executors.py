@@ -8,7 +8,11 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.orchestration.executors import EXECUTOR, chosen_executor, loaded_before_forks
+from graphrag_dagster.kernel.pipeline.orchestration.executors import (
+    EXECUTOR,
+    chosen_executor,
+    loaded_before_forks,
+)
 from support.engines import STEPS, Place, Tables
 
 

@@ -8,7 +8,7 @@ import yaml
 from dagster import DagsterInstance
 from dagster._config import process_config
 
-from graphrag_dagster.orchestration.executors import EXECUTOR, chosen_executor
+from graphrag_dagster.kernel.pipeline.orchestration.executors import EXECUTOR, chosen_executor
 from support.engines import REPOSITORY
 
 pytest.importorskip("dagster_k8s")

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.evaluating import AnswerText, SentenceClaims
-from graphrag_dagster.core.language.extractive.answer_claims import ExtractiveClaimDecomposer
-from graphrag_dagster.core.language.llm.evaluation.decomposing import LlmClaimDecomposer
-from graphrag_dagster.core.text.answer_sentences import answer_sentences
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.apps.evaluation.llm.decomposing import LlmClaimDecomposer
+from graphrag_dagster.apps.evaluation.measures.extractive_claims import ExtractiveClaimDecomposer
+from graphrag_dagster.apps.evaluation.tasks import AnswerText, SentenceClaims
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.questions.support.answer_sentences import answer_sentences
+from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.tasks import prompts
 from support.endpoint import ScriptedEndpoint
 from support.scripted_decomposing import decomposing_reply
 

@@ -5,10 +5,33 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
+from graphrag_dagster.apps.evaluation.tables.evaluation import (
+    ANSWER_CLAIMS,
+    ANSWER_MEASURES,
+    ANSWER_SENTENCES,
+    COMPARISONS,
+    CONDITION_COSTS,
+    CONDITION_MEANS,
+    JUDGEMENTS,
+    POSITION_BIAS,
+    QUALITY_SCORES,
+    SIGNIFICANCE,
+    THEME_REASONS,
+    THEMES,
+    VERDICTS,
+    WIN_RATES,
+)
+from graphrag_dagster.apps.evaluation.tables.questions import QUESTIONS
+from graphrag_dagster.apps.evaluation.tables.studies import (
+    EXTRACTION_COUNTS,
+    WINDOW_ANSWERS,
+    WINDOW_WIN_RATES,
+)
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.resources.integrity import violations
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
+from graphrag_dagster.kernel.storage.integrity import violations
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.endpoint import ScriptedEndpoint
 from support.scripted_judges import first_judge, judging_reply
@@ -27,7 +50,7 @@ studies: {{windows: [400, 800], questions: 2}}
 model: {{base_url: "{url}", name: scripted, retries: 1, tasks: {{judge: {{name: judge}}}}}}
 """
 ASKED = 'question,reference\n"Who led the Dockers Union?","Hanna Quill led the Dockers Union."\n'
-EVALUATION = [table for table in tables.ALL_TABLES if table.schema in {"questions", "answers", "evaluation"}]
+EVALUATION = [table for table in all_tables() if table.schema in {"questions", "answers", "evaluation"}]
 
 
 def read(table: tables.Table) -> pl.DataFrame:
@@ -64,18 +87,18 @@ def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
     prepare(coast, EXTRACTIVE)
     told = json.loads(done(run, "evaluate", "coast", "--json"))
     assert told["headline"].startswith("Not known: no model has judged")
-    assert read(tables.QUESTIONS)["origin"].to_list() == ["written"] * 8
+    assert read(QUESTIONS)["origin"].to_list() == ["written"] * 8
     assert read(tables.ANSWERS).height == 24
-    assert read(tables.JUDGEMENTS).is_empty()
-    assert read(tables.WIN_RATES).is_empty()
-    assert read(tables.THEMES).is_empty()
-    names = set(read(tables.CONDITION_MEANS)["measure"])
+    assert read(JUDGEMENTS).is_empty()
+    assert read(WIN_RATES).is_empty()
+    assert read(THEMES).is_empty()
+    names = set(read(CONDITION_MEANS)["measure"])
     assert {"claims-lex", "clusters-lex 0.5", "words"} <= names
     assert not {name for name in names if name in {"claims", "comprehensiveness"} or "clusters 0" in name}
     sizes = {row["condition"]: row for row in told["context_sizes"]}
     assert sizes["TS"]["units"] == read(tables.TEXT_CHUNKS).height
     assert sizes["C0"]["units"] == read(tables.COMMUNITIES).filter(pl.col("level") == 0).height
-    sentences, claims = read(tables.ANSWER_SENTENCES), read(tables.ANSWER_CLAIMS)
+    sentences, claims = read(ANSWER_SENTENCES), read(ANSWER_CLAIMS)
     assert sentences["claims"].sum() == claims.height > 0
     assert set(sentences["answer_id"]) == set(read(tables.ANSWERS)["answer_id"])
     all_tables_hold()
@@ -100,7 +123,7 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
     assert stages["themes"]["calls"]["expected"] == 2 * 5
     told = json.loads(done(run, "evaluate", "coast", "--json"))
     assert told["missing"] == []
-    judged = read(tables.JUDGEMENTS)
+    judged = read(JUDGEMENTS)
     asked = [one for one in endpoint.chats if one.task == "judge_answers"]
     assert judged.height == 72
     assert len(asked) == judged["model"].is_not_null().sum() > 0
@@ -109,7 +132,7 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
     assert {one.body["temperature"] for one in endpoint.chats if one.task != "judge_answers"} == {0.0}
     for key, group in judged.group_by("question_id", "condition_a", "condition_b", "criterion"):
         votes = ["tie" if winner is None else "a" if winner == key[1] else "b" for winner in group["winner"]]
-        found = read(tables.COMPARISONS).filter(
+        found = read(COMPARISONS).filter(
             (pl.col("question_id") == key[0])
             & (pl.col("condition_a") == key[1])
             & (pl.col("condition_b") == key[2])
@@ -119,7 +142,7 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
         label = next((side for side, won in wins.items() if 2 * won > len(votes)), None)
         points = (100 * votes.count("a") + 50 * votes.count("tie")) / len(votes)
         assert found.select("score_a", "label").row(0) == (points, label)
-    rates = read(tables.WIN_RATES)
+    rates = read(WIN_RATES)
     mirrored = rates.join(
         rates,
         left_on=["criterion", "condition", "opponent"],
@@ -127,7 +150,7 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
     )
     assert ((mirrored["win_rate"] + mirrored["win_rate_right"]) == 100).all()
     lengths = dict(
-        read(tables.ANSWER_MEASURES)
+        read(ANSWER_MEASURES)
         .filter(pl.col("measure") == "words")
         .group_by("condition")
         .agg(pl.col("value").sum())
@@ -135,25 +158,25 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
     )
     best = max(lengths, key=lambda name: lengths[name])
     assert rates.filter(pl.col("condition") == best)["win_rate"].min() >= 50
-    reasons = read(tables.THEME_REASONS)
+    reasons = read(THEME_REASONS)
     assert set(reasons["judgement_id"]) == set(judged.filter(pl.col("model").is_not_null())["judgement_id"])
     assert reasons["problem"].null_count() == reasons.height
     assert {one["theme"] for one in told["themes"]} >= {"script"}
     assert "What the judge goes by" in Path(told["report"]).read_text(encoding="utf-8")
-    assert "claims" in set(read(tables.CONDITION_MEANS)["measure"])
-    quality = read(tables.QUALITY_SCORES)
+    assert "claims" in set(read(CONDITION_MEANS)["measure"])
+    quality = read(QUALITY_SCORES)
     assert set(quality["family"]) == {"deepeval", "ragas", "lexical"}
     assert quality.filter(pl.col("value").is_null())["reason"].null_count() == 0
     assert not quality["value"].drop_nulls().is_nan().any()
     assert quality["answer_id"].n_unique() == 3
-    assert read(tables.CONDITION_COSTS)["input_tokens"].min() > 0
+    assert read(CONDITION_COSTS)["input_tokens"].min() > 0
     all_tables_hold()
     paid = len(endpoint.requests)
     before = {table.full_name: read(table) for table in EVALUATION}
     done(run, "evaluate", "coast", "--json")
     assert len(endpoint.requests) == paid
     for name, frame in before.items():
-        assert read(tables.table(name)).equals(frame), name
+        assert read(declared_table(name)).equals(frame), name
 
 
 @pytest.mark.long
@@ -165,18 +188,16 @@ def test_a_judge_that_takes_the_first_is_found_out(coast: Path, endpoint: Script
     settings = JUDGED.format(url=endpoint.url).replace("metrics: [deepeval, ragas]", "metrics: []")
     prepare(coast, settings.replace("replicates: 3", "replicates: 4"))
     done(run, "evaluate", "coast", "--sample", "3")
-    judged = read(tables.JUDGEMENTS)
+    judged = read(JUDGEMENTS)
     assert judged["question_id"].n_unique() == 3
-    bias = read(tables.POSITION_BIAS).filter(pl.col("criterion") == "all").row(0, named=True)
+    bias = read(POSITION_BIAS).filter(pl.col("criterion") == "all").row(0, named=True)
     assert bias["share"] == 1.0
     assert bias["p"] < 0.001
     decided = judged.filter(pl.col("winner").is_not_null())
     assert (decided["winner"] == decided["first"]).all()
-    assert set(read(tables.WIN_RATES)["win_rate"]) == {50.0}
-    assert not read(tables.SIGNIFICANCE).filter(pl.col("measure") == "directness")["significant"].any()
-    assert set(read(tables.VERDICTS).filter(pl.col("measure") == "directness")["outcome"]) == {
-        "no difference"
-    }
+    assert set(read(WIN_RATES)["win_rate"]) == {50.0}
+    assert not read(SIGNIFICANCE).filter(pl.col("measure") == "directness")["significant"].any()
+    assert set(read(VERDICTS).filter(pl.col("measure") == "directness")["outcome"]) == {"no difference"}
 
 
 @pytest.mark.long
@@ -195,7 +216,7 @@ def test_verdicts_that_cannot_be_used_are_ties_and_told(
         ),
     )
     told = json.loads(done(run, "evaluate", "coast", "--json", code=3))
-    judged = read(tables.JUDGEMENTS)
+    judged = read(JUDGEMENTS)
     lost = judged.filter(pl.col("problem").is_not_null())
     assert lost.height > 0
     assert lost["winner"].null_count() == lost.height
@@ -210,19 +231,19 @@ def test_the_studies_compare_chunk_sizes_and_windows(
     rows = json.loads(done(run, "study", "coast", "gleanings", "--json"))["rows"]
     assert [(row["chunk_size"], row["gleanings"]) for row in rows] == [(40, 0), (80, 0)]
     assert "no model judged" in done(run, "study", "coast", "windows")
-    assert read(tables.WINDOW_ANSWERS).height == 6
+    assert read(WINDOW_ANSWERS).height == 6
     model = f'\nmodel: {{base_url: "{endpoint.url}", name: scripted}}\nengine: llm\n'
     settings = EXTRACTIVE.replace("questions: 3", "questions: 3, gleanings: 2") + model
     (coast / "corpus.yaml").write_text(settings, encoding="utf-8")
     done(run, "study", "coast", "gleanings", "--json")
-    counts = read(tables.EXTRACTION_COUNTS)
+    counts = read(EXTRACTION_COUNTS)
     assert counts.height == 2 * 2 * 3
     for _, line in counts.sort("gleanings").group_by("chunk_size", "mode"):
         assert line["entities"].is_sorted()
         assert (line["distinct_entities"] <= line["entities"]).all()
     assert (counts["distinct_entities"] < counts["entities"]).any()
     done(run, "study", "coast", "windows", "--json")
-    rates = read(tables.WINDOW_WIN_RATES)
+    rates = read(WINDOW_WIN_RATES)
     assert set(rates["window"]) == {"300", "600"}
     for _, both in rates.group_by("criterion"):
         assert both["win_rate"].sum() == pytest.approx(100)

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.evaluation.figures.costs import cost_against_quality
-from graphrag_dagster.core.evaluation.figures.figure import Figure, short
-from graphrag_dagster.core.evaluation.figures.gleanings import gleaning_lines
-from graphrag_dagster.core.evaluation.figures.graph import community_maps, parent_colours, shades
-from graphrag_dagster.core.evaluation.figures.labels import _shared, place_labels, spread
-from graphrag_dagster.core.evaluation.figures.measures import measure_bars
-from graphrag_dagster.core.evaluation.figures.scatter import ticks
-from graphrag_dagster.core.evaluation.figures.win_rates import win_rate_maps, window_bars
-from graphrag_dagster.core.evaluation.inference.verdict import overall_winners
+from graphrag_dagster.apps.evaluation.figures.costs import cost_against_quality
+from graphrag_dagster.apps.evaluation.figures.figure import Figure, short
+from graphrag_dagster.apps.evaluation.figures.gleanings import gleaning_lines
+from graphrag_dagster.apps.evaluation.figures.graph import community_maps, parent_colours, shades
+from graphrag_dagster.apps.evaluation.figures.labels import _shared, place_labels, spread
+from graphrag_dagster.apps.evaluation.figures.measures import measure_bars
+from graphrag_dagster.apps.evaluation.figures.scatter import ticks
+from graphrag_dagster.apps.evaluation.figures.win_rates import win_rate_maps, window_bars
+from graphrag_dagster.apps.evaluation.inference.verdict import overall_winners
 
 CONDITIONS = ["C0", "C1", "TS", "SS"]
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,12 +6,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.evaluation.judging import comparisons, judged, posed, position_bias
-from graphrag_dagster.core.language.evaluating import Criterion
-from graphrag_dagster.core.language.llm.evaluation.judging import LlmAnswerJudge
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.apps.evaluation.llm.judging import LlmAnswerJudge
+from graphrag_dagster.apps.evaluation.measures.judging import comparisons, judged, posed, position_bias
+from graphrag_dagster.apps.evaluation.tasks import Criterion
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.tasks import prompts
 from support.endpoint import ScriptedEndpoint
 from support.scripted_judges import first_judge, longer_judge, random_judge
 

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from graphrag_dagster.core.evaluation.judging import (
+from graphrag_dagster.apps.evaluation.measures.judging import (
     comparisons,
     judged,
     posed,
@@ -17,9 +17,9 @@ from graphrag_dagster.core.evaluation.judging import (
     sample,
     score_of,
 )
-from graphrag_dagster.core.language.evaluating import CRITERIA, IDENTICAL, Comparison, Verdict, Winner
-from graphrag_dagster.core.language.tasks import Usage
+from graphrag_dagster.apps.evaluation.tasks import CRITERIA, IDENTICAL, Comparison, Verdict, Winner
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.tasks.ports import Usage
 
 CONDITIONS = ("C0", "C1", "C2", "C3", "TS", "SS")
 QUESTIONS = [f"q{n}" for n in range(125)]

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster.core.evaluation.figures.paths import path_figures
-from graphrag_dagster.core.evaluation.report.content import ReportData
-from graphrag_dagster.core.evaluation.report.page import render
-from graphrag_dagster.core.paths.metrics.summary import summarised
-from graphrag_dagster.operations.evaluating.evaluation_report import make_report
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import PATH_SUMMARY, RECALL_WINDOWS
+from graphrag_dagster.apps.evaluation.figures.paths import path_figures
+from graphrag_dagster.apps.evaluation.report.content import ReportData
+from graphrag_dagster.apps.evaluation.report.page import render
+from graphrag_dagster.apps.evaluation.report.report import make_report
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.lego.studies.metrics.summary import summarised
+from graphrag_dagster.systems.lego.studies.tables import PATH_SUMMARY, RECALL_WINDOWS
 from support.corpora import write_corpus
 
 

@@ -6,10 +6,11 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.core.coterag.stored import stored_in
-from graphrag_dagster.core.evaluation.quality.quality_rows import quality_items
-from graphrag_dagster.core.search.records import AnswerRows
-from graphrag_dagster.tables import ANSWER_CONTEXTS, ANSWERS, QUESTIONS
+from graphrag_dagster.apps.evaluation.measures.quality_rows import quality_items
+from graphrag_dagster.apps.evaluation.tables.questions import QUESTIONS
+from graphrag_dagster.kernel.questions.answer_rows import AnswerRows
+from graphrag_dagster.kernel.tables import ANSWER_CONTEXTS, ANSWERS
+from graphrag_dagster.systems.coterag.search.stored import stored_in
 from support.homes import enter_home
 
 #: Near communities, paths and text units alike.

@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.evaluation.questions.personas import QuestionSet, write_questions
-from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.evaluating import (
+from graphrag_dagster.apps.evaluation.questions.personas import QuestionSet, write_questions
+from graphrag_dagster.apps.evaluation.tasks import (
     Described,
     Drafts,
     PersonaDraft,
     QuestionRequest,
     TaskRequest,
 )
-from graphrag_dagster.core.language.tasks import Engine, Usage
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.tasks.ports import Engine, Usage
 
 ONE_CALL = Usage(1, 10, 5)
 

@@ -12,21 +12,21 @@ from bs4 import BeautifulSoup, Tag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.evaluation.inference.bootstrap import mean_interval
-from graphrag_dagster.core.evaluation.inference.significance import (
+from graphrag_dagster.apps.evaluation.inference.significance import (
     PairTest,
     pairwise,
     pairwise_scores,
     shapiro_wilk,
 )
-from graphrag_dagster.core.evaluation.inference.verdict import headline, verdicts
-from graphrag_dagster.core.evaluation.judging import comparisons as planned
-from graphrag_dagster.core.evaluation.judging import position_bias
-from graphrag_dagster.core.evaluation.report.content import ReportData
-from graphrag_dagster.core.evaluation.report.page import render
-from graphrag_dagster.core.evaluation.report.tables import clean, image, rendered
-from graphrag_dagster.core.language.evaluating import CRITERIA
-from graphrag_dagster.tables import ALL_TABLES
+from graphrag_dagster.apps.evaluation.inference.verdict import headline, verdicts
+from graphrag_dagster.apps.evaluation.measures.judging import comparisons as planned
+from graphrag_dagster.apps.evaluation.measures.judging import position_bias
+from graphrag_dagster.apps.evaluation.report.content import ReportData
+from graphrag_dagster.apps.evaluation.report.page import render
+from graphrag_dagster.apps.evaluation.report.tables import clean, image, rendered
+from graphrag_dagster.apps.evaluation.tasks import CRITERIA
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.common.bootstrap import mean_interval
 
 CONDITIONS = ("C0", "C2", "TS", "SS")
 SECTIONS = ("answer", "questions", "method", "results", "examples", "cost", "caveats", "reproduce")
@@ -403,7 +403,7 @@ def _declared(frame: str) -> list[str]:
         "answers": "answers.answers",
         "context_sizes": "marts.context_sizes",
     }
-    table = next(one for one in ALL_TABLES if one.full_name == names.get(frame, f"evaluation.{frame}"))
+    table = next(one for one in all_tables() if one.full_name == names.get(frame, f"evaluation.{frame}"))
     return [column.name for column in table.columns]
 
 

@@ -9,11 +9,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.evaluation.report.tables import clean
-from graphrag_dagster.resources.integrity import violations
-from graphrag_dagster.resources.reply_memory import ReplyMemory
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.apps.evaluation.report.tables import clean
+from graphrag_dagster.apps.evaluation.tables.evaluation import QUALITY_SCORES, QUALITY_VERDICTS
+from graphrag_dagster.apps.evaluation.tables.questions import QUESTIONS, TESTSET_DOCUMENTS, TESTSET_QUESTIONS
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.integrity import violations
+from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.conversations import asked_of
 from support.endpoint import ScriptedEndpoint
@@ -28,14 +30,14 @@ evaluation: {{engine: llm, replicates: 1, criteria: [directness], reasons: 0}}
 model: {{base_url: "{url}", name: scripted, retries: 1, tasks: {{testset: {{name: strong}}, judge: {{name: judge}}}}}}
 """
 MADE = (
-    tables.TESTSET_DOCUMENTS,
-    tables.TESTSET_QUESTIONS,
-    tables.QUESTIONS,
+    TESTSET_DOCUMENTS,
+    TESTSET_QUESTIONS,
+    QUESTIONS,
     tables.ANSWERS,
     tables.ANSWER_CONTEXTS,
     tables.ANSWER_CITATIONS,
-    tables.QUALITY_SCORES,
-    tables.QUALITY_VERDICTS,
+    QUALITY_SCORES,
+    QUALITY_VERDICTS,
 )
 
 
@@ -70,12 +72,12 @@ def test_answers_are_measured_against_what_single_documents_say(
 
     told = evaluated(run)
     assert told["missing"] == []
-    documents, written = read(tables.TESTSET_DOCUMENTS), read(tables.TESTSET_QUESTIONS)
+    documents, written = read(TESTSET_DOCUMENTS), read(TESTSET_QUESTIONS)
     assert documents.select("wanted", "written", "rejected").rows() == [(2, 2, 0)] * 3
     texts = dict(read(tables.DOCUMENTS).select("document_id", "text").iter_rows())
     for row in written.iter_rows(named=True):
         assert texts[row["document_id"]][row["start_char"] : row["end_char"]] == row["evidence"]
-    questions = read(tables.QUESTIONS)
+    questions = read(QUESTIONS)
     assert set(questions["origin"]) == {"testset"}
     assert questions["reference"].null_count() == 0
     assert set(questions["question_id"]) == set(written["question_id"])
@@ -101,10 +103,10 @@ def the_model_s_own_words_are_the_context() -> None:
     contexts = read(tables.ANSWER_CONTEXTS).filter(pl.col("answer_id").is_in(own["answer_id"].implode()))
     assert contexts.select("kind", "text").unique().rows() == [("own_context", KNOWN)]
     assert read(tables.ANSWER_CONTEXTS)["text"].is_not_null().sum() == 6
-    verdicts = read(tables.QUALITY_VERDICTS).filter(pl.col("metric") == "contextual_precision")
+    verdicts = read(QUALITY_VERDICTS).filter(pl.col("metric") == "contextual_precision")
     of_own = verdicts.filter(pl.col("answer_id").is_in(own["answer_id"].implode()))
     assert of_own["statement"].unique().to_list() == [KNOWN]
-    scores = read(tables.QUALITY_SCORES).filter(pl.col("family") == "deepeval")
+    scores = read(QUALITY_SCORES).filter(pl.col("family") == "deepeval")
     assert scores.group_by("metric").len().sort("metric")["len"].to_list() == [18] * 4
     faithful = scores.filter(
         (pl.col("metric") == "faithfulness") & pl.col("answer_id").is_in(own["answer_id"].implode())
@@ -140,9 +142,7 @@ def test_coterag_is_compared_with_itself_without_a_part_and_with_no_documents(
         encoding="utf-8",
     )
     page = clean(Path(evaluated(run)["report"]).read_text(encoding="utf-8"))
-    scores = read(tables.QUALITY_SCORES).join(
-        read(tables.ANSWERS).select("answer_id", "method"), on="answer_id"
-    )
+    scores = read(QUALITY_SCORES).join(read(tables.ANSWERS).select("answer_id", "method"), on="answer_id")
     found = scores.filter(pl.col("value").is_not_null() & (pl.col("family") == "deepeval"))
     assert set(found.select("method", "metric").unique()["method"]) == set(methods)
     assert found.filter(metric="contextual_precision")["method"].n_unique() == 4
@@ -187,7 +187,7 @@ def test_a_document_without_a_usable_reply_is_told_and_the_others_are_asked_abou
     assert json.loads(out)["missing"] == [
         "2 questions of the testset could not be written: see questions.testset_documents"
     ]
-    documents = read(tables.TESTSET_DOCUMENTS)
+    documents = read(TESTSET_DOCUMENTS)
     assert documents.height == 4
     (lost,) = documents.filter(pl.col("written") == 0).iter_rows(named=True)
     assert "no JSON" in lost["problem"]
@@ -199,7 +199,7 @@ def test_a_document_without_a_usable_reply_is_told_and_the_others_are_asked_abou
     )
     endpoint.script = name_pattern_script
     assert run("answer", "coast", "--json")[0] == 0
-    assert read(tables.TESTSET_DOCUMENTS).height == 2
+    assert read(TESTSET_DOCUMENTS).height == 2
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster import prompts, tables
-from graphrag_dagster.core.accounting.evaluation_size import EvaluationSize, WaySize, plan_evaluation
-from graphrag_dagster.core.accounting.planning import exactly
-from graphrag_dagster.core.evaluation.judging import sample
-from graphrag_dagster.core.evaluation.theming import AT_ONCE, calls_of, themes_of
-from graphrag_dagster.core.language.chat.replies import NotUsable
-from graphrag_dagster.core.language.evaluating import Labels, Reasons, Theme, ThemeLists, Themes
-from graphrag_dagster.core.language.llm.evaluation.theming import LlmReasonReader, read_labels, read_themes
-from graphrag_dagster.core.language.tasks import Engine
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.apps.evaluation.llm.theming import LlmReasonReader, read_labels, read_themes
+from graphrag_dagster.apps.evaluation.measures.judging import sample
+from graphrag_dagster.apps.evaluation.measures.theming import AT_ONCE, calls_of, themes_of
+from graphrag_dagster.apps.evaluation.planning.size import EvaluationSize, plan_evaluation
+from graphrag_dagster.apps.evaluation.tables.evaluation import THEME_REASONS, THEMES
+from graphrag_dagster.apps.evaluation.tasks import Labels, Reasons, Theme, ThemeLists, Themes
+from graphrag_dagster.kernel.models.accounting.planning import WaySize, exactly
+from graphrag_dagster.kernel.models.chat.replies import NotUsable
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import Engine
 from support.conversations import asked_of
 from support.endpoint import ScriptedEndpoint
 from support.scripted_replies import name_pattern_script
@@ -51,8 +52,8 @@ def read_by(
         themes, reasons = themes_of(given, reader, most, "reader")
         tasks = [one.task for one in endpoint.chats]
     return (
-        tables.THEMES.validated(tables.THEMES.frame(themes)),
-        tables.THEME_REASONS.validated(tables.THEME_REASONS.frame(reasons)),
+        THEMES.validated(THEMES.frame(themes)),
+        THEME_REASONS.validated(THEME_REASONS.frame(reasons)),
         tasks,
     )
 

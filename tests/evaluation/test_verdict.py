@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.evaluation.inference.contrasts import contrasts
-from graphrag_dagster.core.evaluation.inference.measures import measure, reads, uses_graph
-from graphrag_dagster.core.evaluation.inference.numbers import money, p_value, percent, plain, signed
-from graphrag_dagster.core.evaluation.inference.significance import pairwise
-from graphrag_dagster.core.evaluation.inference.verdict import (
+from graphrag_dagster.apps.evaluation.inference.contrasts import contrasts
+from graphrag_dagster.apps.evaluation.inference.measures import measure, reads, uses_graph
+from graphrag_dagster.apps.evaluation.inference.numbers import money, p_value, percent, plain, signed
+from graphrag_dagster.apps.evaluation.inference.significance import pairwise
+from graphrag_dagster.apps.evaluation.inference.verdict import (
     best_with_graph,
     headline,
     main_measure,
     verdicts,
 )
-from graphrag_dagster.core.language.evaluating import CRITERIA
-from graphrag_dagster.tables import ALL_TABLES
+from graphrag_dagster.apps.evaluation.tasks import CRITERIA
+from graphrag_dagster.kernel.catalogue.registry import all_tables
 
 CONDITIONS = ("C0", "C2", "TS", "SS")
 
@@ -68,7 +68,7 @@ def said(*rows: dict[str, object], conditions: Sequence[str] = CONDITIONS) -> li
 
 def test_rows_are_those_of_the_declared_table() -> None:
     made = verdicts(frame(against("claims", "C2", "SS", 6.1)), CONDITIONS)
-    table = next(one for one in ALL_TABLES if one.full_name == "evaluation.verdicts")
+    table = next(one for one in all_tables() if one.full_name == "evaluation.verdicts")
     declared = {column.name: column.polars_type() for column in table.columns if column.name != "corpus"}
     assert dict(made.schema) == declared
     assert made.row(0)[:6] == ("claims", "C2", "SS", "better", 6.1, 0.0004)

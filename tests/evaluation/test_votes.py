@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.evaluation.inference.statistics import Alignment, alignment
+from graphrag_dagster.apps.evaluation.inference.statistics import Alignment, alignment
 
 votes = st.sampled_from(["a", "b", "tie"])
 MIRROR = {"a": "b", "b": "a", "tie": "tie"}

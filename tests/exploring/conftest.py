@@ -5,7 +5,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from graphrag_dagster import Index
-from graphrag_dagster.operations.exploring.explorer import Explorer
+from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app
 from support.corpora import write_corpus

@@ -3,16 +3,17 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from graphrag_dagster.operations.exploring.explorer import Explorer
-from graphrag_dagster.resources.published import publish
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import ALL_TABLES, Table
+from graphrag_dagster.apps.explorer.explorer import Explorer
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.storage.published import publish
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import Table
 from support.published_graphs import MadeGraph, filled, publish_graph
 
 Rows = Mapping[Table, Mapping[str, object]]
 _MADE = [
     table
-    for table in ALL_TABLES
+    for table in all_tables()
     if table.group in {"corpus", "extraction", "graph", "communities", "reports"}
 ]
 

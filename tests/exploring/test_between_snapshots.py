@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from made import publish_rows
 
-from graphrag_dagster import Index, tables
+from graphrag_dagster import Index
+from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.errors import CorpusError, MissingError, WarehouseError
-from graphrag_dagster.operations.exploring.explorer import Explorer
+from graphrag_dagster.kernel import tables
 from support.homes import enter_home
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from graphrag_dagster.operations.exploring.explorer import Explorer
+from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app
 

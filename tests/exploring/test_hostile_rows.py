@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from made import Rows, publish_rows
 
-from graphrag_dagster import tables
-from graphrag_dagster.operations.exploring.document_text import folded, place_of
-from graphrag_dagster.operations.exploring.explorer import Explorer
-from graphrag_dagster.operations.exploring.table_pages import Order
+from graphrag_dagster.apps.explorer.documents.document_text import folded, place_of
+from graphrag_dagster.apps.explorer.explorer import Explorer
+from graphrag_dagster.apps.explorer.rows.table_pages import Order
+from graphrag_dagster.kernel import tables
 from support.homes import enter_home
 
 WAVE = "🤦🏼‍♂️"

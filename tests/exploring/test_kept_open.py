@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster import tables
+from graphrag_dagster.apps.explorer.explorer import Explorer
+from graphrag_dagster.apps.explorer.snapshots.open_snapshots import KeptSnapshots
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.operations.exploring.explorer import Explorer
-from graphrag_dagster.operations.exploring.kept import KeptSnapshots
-from graphrag_dagster.resources.published import publish, published
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.published import publish, published
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
 def _publish_without_an_entity(warehouse: Warehouse) -> None:

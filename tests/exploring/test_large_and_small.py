@@ -7,11 +7,11 @@ import duckdb
 import pytest
 from made import publish_made, publish_rows
 
-from graphrag_dagster import tables
+from graphrag_dagster.apps.explorer.explorer import Explorer
+from graphrag_dagster.apps.explorer.map.drawing import Drawn
+from graphrag_dagster.apps.explorer.rows.table_pages import Order
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.exploring.drawing import Drawn
-from graphrag_dagster.operations.exploring.explorer import Explorer
-from graphrag_dagster.operations.exploring.table_pages import Order
+from graphrag_dagster.kernel import tables
 from support.homes import enter_home
 from support.published_graphs import MadeGraph, community_id, entity_id
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import MissingError
-from graphrag_dagster.operations.exploring.explorer import Explorer
 
 
 def _noted(home: Path) -> list[Path]:

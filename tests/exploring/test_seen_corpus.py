@@ -7,16 +7,16 @@ from collections.abc import Iterable
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.reports.citations import without_citations
-from graphrag_dagster.core.text.evidence import Words
+from graphrag_dagster.apps.explorer.documents.places import Place
+from graphrag_dagster.apps.explorer.explorer import Explorer
+from graphrag_dagster.apps.explorer.rows.table_pages import Order
 from graphrag_dagster.errors import MissingError, QuestionError
-from graphrag_dagster.operations.asking.lineage import impact
-from graphrag_dagster.operations.exploring.explorer import Explorer
-from graphrag_dagster.operations.exploring.places import Place
-from graphrag_dagster.operations.exploring.table_pages import Order
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import Table
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.lineage.reading import impact
+from graphrag_dagster.kernel.questions.report_citations import without_citations
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.text.evidence import Words
 
 
 def rows(table: Table) -> pl.DataFrame:

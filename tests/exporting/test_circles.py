@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from graphrag_dagster import export, tables
+from graphrag_dagster import export
+from graphrag_dagster.apps.interchange.importing.proposing import propose
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.operations.importing.proposing import propose
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.circles import RECORDS, around, published_graph, said
 
 GRAPHML = """<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">

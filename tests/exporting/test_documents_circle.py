@@ -7,12 +7,13 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from graphrag_dagster import export, tables
+from graphrag_dagster import export
+from graphrag_dagster.apps.interchange.importing.proposing import propose
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.operations.importing.proposing import propose
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import Table
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import Table
 from support.circles import taken_in
 from support.homes import enter_home, shared_home
 from support.shared import REPOSITORY

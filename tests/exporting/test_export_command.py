@@ -8,13 +8,15 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from graphrag_dagster import export, tables
-from graphrag_dagster.core.exporting import lance
-from graphrag_dagster.core.exporting.microsoft import SCHEMAS
-from graphrag_dagster.core.text.citations import parse_citations
+from graphrag_dagster import export
+from graphrag_dagster.apps.interchange.writers import lance
+from graphrag_dagster.apps.interchange.writers.microsoft import SCHEMAS
 from graphrag_dagster.errors import ExportError
-from graphrag_dagster.resources.published import published
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import declared_table
+from graphrag_dagster.kernel.questions.citations import parse_citations
+from graphrag_dagster.kernel.storage.published import published
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.disks import files_of_at_most
 
@@ -47,7 +49,7 @@ def test_every_table_is_as_it_is_in_the_snapshot(coast: Path, home: Path) -> Non
     with duckdb.connect(str(snapshot.file), read_only=True) as connection:
         for file in made.files:
             schema, name = file.path.removesuffix(".parquet").split("/")
-            table = tables.table(f"{schema}.{name}")
+            table = declared_table(f"{schema}.{name}")
             order = ", ".join(table.key)
             before = connection.sql(f"select * exclude (corpus) from {schema}.{name} order by {order}").pl()
             after = pl.read_parquet(home / "out" / file.path)
@@ -100,7 +102,7 @@ def test_what_microsoft_graphrag_relies_on_holds(coast: Path, home: Path) -> Non
 
 
 def test_entities_of_one_title_are_told_apart(coast: Path, home: Path) -> None:
-    from graphrag_dagster.resources.published import publish
+    from graphrag_dagster.kernel.storage.published import publish
 
     warehouse = Warehouse()
     frame = warehouse.read(tables.ENTITIES, "coast").sort("human_readable_id")

@@ -7,7 +7,7 @@ import pytest
 
 from graphrag_dagster import export
 from graphrag_dagster.errors import ExportError
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.triple_graphs import publish_triples
 

@@ -8,9 +8,9 @@ from urllib.parse import unquote
 import networkx as nx
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.exporting.neo4j import SEPARATOR
-from graphrag_dagster.operations.exporting.exporting import export
+from graphrag_dagster.apps.interchange.exporting.exporting import export
+from graphrag_dagster.apps.interchange.writers.neo4j import SEPARATOR
+from graphrag_dagster.kernel import tables
 from support.imported import write_imported
 
 NASTY = 'a <b> & "c"\r\nd\\e\t`f`;[]\'ü\u2028'

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import export
-from graphrag_dagster.core.exporting.microsoft import SERVER
-from graphrag_dagster.core.text.citations import parse_citations
-from graphrag_dagster.core.text.vocabularies import ENCODINGS, vocabulary_at_hand
+from graphrag_dagster.apps.interchange.writers.microsoft import SERVER
+from graphrag_dagster.kernel.questions.citations import parse_citations
+from graphrag_dagster.kernel.text.vocabularies import ENCODINGS, vocabulary_at_hand
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from support.conversations import text_of
 from support.endpoint import ScriptedEndpoint

@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from graphrag_dagster import tables
+from graphrag_dagster.apps.interchange.exporting.exporting import export
+from graphrag_dagster.apps.interchange.writers import lance
+from graphrag_dagster.apps.interchange.writers.microsoft import SCHEMAS
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.exporting import lance
-from graphrag_dagster.core.exporting.microsoft import SCHEMAS
-from graphrag_dagster.operations.exporting.exporting import export
+from graphrag_dagster.kernel import tables
 from support.imported import write_imported
 
 RELATION: dict[str, Any] = {

@@ -8,8 +8,8 @@ from urllib.parse import quote
 import pytest
 from polars.testing import assert_frame_equal
 
-from graphrag_dagster import tables
-from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
 from support.circles import around, said, taken_in
 
 _OPENIE = "openie_musique_train_results_ner_gpt-3.5-turbo-1106_1890.json"

@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.exporting.vocabulary import Things
+from graphrag_dagster.apps.interchange.writers.vocabulary import Things
 
 KEYS = (
     st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=5) | st.sampled_from(["a", "b~1"])

@@ -3,16 +3,8 @@
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.extraction.frames import (
-    ExtractionFrames,
-    extraction_frames,
-    joined_frames,
-    resolve_dangling,
-    with_claims,
-)
-from graphrag_dagster.core.extraction.ledger import check_ledger
-from graphrag_dagster.core.language.tasks import (
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.tasks.ports import (
     ClaimInstance,
     EntityInstance,
     Quarantined,
@@ -20,7 +12,15 @@ from graphrag_dagster.core.language.tasks import (
     UnitExtraction,
     Usage,
 )
-from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.systems.graphrag.extraction.frames import (
+    ExtractionFrames,
+    extraction_frames,
+    joined_frames,
+    resolve_dangling,
+    with_claims,
+)
+from graphrag_dagster.systems.graphrag.extraction.ledger import check_ledger
 
 VELL = EntityInstance("VELL", "Vell", "PERSON", "Vell met Holt.", spans=(Span(0, 4),))
 HOLT = EntityInstance("HOLT", "Holt", "PERSON", "Vell met Holt.", round=1)

@@ -11,26 +11,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster import tables
 from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.composition import compose
-from graphrag_dagster.core.extraction.frames import ExtractionFrames, extraction_frames
-from graphrag_dagster.core.extraction.reuse import extract_new
-from graphrag_dagster.core.language.tasks import (
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.models.cache.upkeep import Upkeep
+from graphrag_dagster.kernel.pipeline.updates.inputs import begin_replacing
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.storage.home import Places
+from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tasks.ports import (
     ClaimInstance,
     EntityInstance,
     Quarantined,
     RelationshipInstance,
     UnitExtraction,
 )
-from graphrag_dagster.core.text.spans import Span
-from graphrag_dagster.model_calls.memory.upkeep import Upkeep
-from graphrag_dagster.operations.keeping.deciding import begin_replacing
-from graphrag_dagster.operations.keeping.extractions import reusable_extraction, state_of
-from graphrag_dagster.resources.home import Places
-from graphrag_dagster.resources.reply_memory import ReplyMemory
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.systems.graphrag.extraction.frames import ExtractionFrames, extraction_frames
+from graphrag_dagster.systems.graphrag.extraction.reuse import extract_new
+from graphrag_dagster.systems.graphrag.index.earlier_extraction import reusable_extraction, state_of
 from support.corpora import write_corpus
 from support.endpoint import Fault, ScriptedEndpoint
 from support.modelled import write_modelled
@@ -163,7 +164,7 @@ def extracted(home: Path) -> dict[str, list[tuple[object, ...]]]:
     with duckdb.connect(str(home / "coast.duckdb"), read_only=True) as connection:
         return {
             table.full_name: connection.execute(f'from "{table.schema}"."{table.name}"').fetchall()
-            for table in tables.ALL_TABLES
+            for table in all_tables()
             if table.schema == "extraction"
         }
 

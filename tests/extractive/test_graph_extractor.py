@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
-from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
-from graphrag_dagster.core.progress import listening
-from graphrag_dagster.core.text.similarity import normalise
+from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphExtractor
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.common.progress import listening
+from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
+from graphrag_dagster.kernel.text.similarity import normalise
 
 Extract = Callable[[str], UnitExtraction]
 

@@ -3,12 +3,12 @@
 import polars as pl
 import pytest
 
-from graphrag_dagster.core.extraction.frames import extraction_frames, with_claims
-from graphrag_dagster.core.extraction.ledger import check_ledger, nothing_read, unreadable_units
-from graphrag_dagster.core.language.extractive.claims import ExtractiveClaimExtractor
-from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
-from graphrag_dagster.core.language.extractive.parsing.languages import likely_languages, name_of, unreadable
-from graphrag_dagster.core.language.tasks import TextUnit
+from graphrag_dagster.engines.extractive.claims import ExtractiveClaimExtractor
+from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphExtractor
+from graphrag_dagster.engines.extractive.parsing.languages import likely_languages, name_of, unreadable
+from graphrag_dagster.kernel.tasks.ports import TextUnit
+from graphrag_dagster.systems.graphrag.extraction.frames import extraction_frames, with_claims
+from graphrag_dagster.systems.graphrag.extraction.ledger import check_ledger, nothing_read, unreadable_units
 
 ENGLISH = "Ingrid Vell founded the yard in 1998. She sold it to the harbour authority, which had wanted it for years."
 FOREIGN = {

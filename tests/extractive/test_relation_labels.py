@@ -5,10 +5,10 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.extractive.graph_extractor import ExtractiveGraphExtractor
-from graphrag_dagster.core.language.extractive.parsing.pipeline import Lemmas
-from graphrag_dagster.core.language.tasks import TextUnit
-from graphrag_dagster.core.text.relations import CO_OCCURS, RELATED_TO, relation_label
+from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphExtractor
+from graphrag_dagster.engines.extractive.parsing.pipeline import Lemmas
+from graphrag_dagster.kernel.graph.relations import CO_OCCURS, RELATED_TO, relation_label
+from graphrag_dagster.kernel.tasks.ports import TextUnit
 
 
 @pytest.fixture(scope="module")

@@ -6,19 +6,19 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.extraction.frames import ExtractionFrames, extraction_frames
-from graphrag_dagster.core.extraction.reuse import extract_new
-from graphrag_dagster.core.extraction.typing import typed, untyped
-from graphrag_dagster.core.language.llm.entity_typing import LlmEntityTyper
-from graphrag_dagster.core.language.neural.graph_extractor import assembled
-from graphrag_dagster.core.language.neural.linearised import Mention, by_name, parse
-from graphrag_dagster.core.language.tasks import TextUnit
-from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.engines.neural.graph_extractor import assembled
+from graphrag_dagster.engines.neural.linearised import Mention, by_name, parse
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.settings import parse_settings
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import TextUnit
+from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.systems.graphrag.extraction.frames import ExtractionFrames, extraction_frames
+from graphrag_dagster.systems.graphrag.extraction.reuse import extract_new
+from graphrag_dagster.systems.graphrag.extraction.typing import typed, untyped
+from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper
 from support.endpoint import ScriptedEndpoint
 from support.scripted_typing import names_in, typing_reply
 

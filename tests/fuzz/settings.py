@@ -12,11 +12,11 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from fuzz.harness import Subject
-from graphrag_dagster.catalogue.registry import roles
-from graphrag_dagster.core.files.discovery import SETTINGS_FILE
-from graphrag_dagster.core.printable import printable
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.settings import CorpusSettings, load_settings
+from graphrag_dagster.kernel.catalogue.registry import roles
+from graphrag_dagster.kernel.common.printable import printable
+from graphrag_dagster.kernel.documents.files.discovery import SETTINGS_FILE
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings, load_settings
 
 #: What lies where the file should be: its bytes, or the name of something else.
 Case = bytes | Literal["folder", "pipe", "nowhere", "circle", "huge"]

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.graph.clustering import cluster
-from graphrag_dagster.core.graph.layout.arranging import Layout, arrange, previous_layout
-from graphrag_dagster.core.graph.layout.bodies import _near, bodies_of, moved_apart, told_apart
-from graphrag_dagster.core.graph.layout.cold import from_nothing
-from graphrag_dagster.core.graph.layout.settling import Repulsion
-from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.systems.graphrag.communities.clustering import cluster
+from graphrag_dagster.systems.graphrag.layout.arranging import Layout, arrange, previous_layout
+from graphrag_dagster.systems.graphrag.layout.bodies import _near, bodies_of, moved_apart, told_apart
+from graphrag_dagster.systems.graphrag.layout.cold import from_nothing
+from graphrag_dagster.systems.graphrag.layout.settling import Repulsion
 
 Frames = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 Edge = tuple[int, int, float]

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.graph.leiden import Hierarchy, hierarchical_communities
-from graphrag_dagster.core.graph.levels import check_partition, levels
-from graphrag_dagster.core.graph.network import connected_components
-from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.graph.leiden import Hierarchy, hierarchical_communities
+from graphrag_dagster.kernel.graph.levels import check_partition, levels
+from graphrag_dagster.kernel.graph.network import connected_components
 
 
 def graph(*edges: tuple[str, str] | tuple[str, str, float]) -> pl.DataFrame:

@@ -1,16 +1,16 @@
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.graph.merging import (
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.tasks.ports import DescriptionGroup, MergedDescription
+from graphrag_dagster.systems.graphrag.index.merging import (
     description_groups,
     merge_claims,
     merge_entities,
     merge_relationships,
 )
-from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.tasks import DescriptionGroup, MergedDescription
-from graphrag_dagster.errors import GraphragError
 
 
 def entity(name: str, descriptions: list[str]) -> dict[str, object]:

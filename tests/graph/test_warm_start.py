@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.graph.clustering import QUALITY, Begun, Clustering, cluster
-from graphrag_dagster.core.graph.hierarchy import Hierarchy
-from graphrag_dagster.core.graph.leiden import LeidenOptions, hierarchical_communities
-from graphrag_dagster.core.graph.levels import check_partition, levels
-from graphrag_dagster.core.graph.network import modularity, network
-from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.graph.hierarchy import Hierarchy
+from graphrag_dagster.kernel.graph.leiden import LeidenOptions, hierarchical_communities
+from graphrag_dagster.kernel.graph.levels import check_partition, levels
+from graphrag_dagster.kernel.graph.network import modularity, network
+from graphrag_dagster.systems.graphrag.communities.clustering import QUALITY, Begun, Clustering, cluster
 
 Edge = tuple[str, str, float]
 

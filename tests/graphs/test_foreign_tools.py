@@ -10,10 +10,10 @@ import networkx
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.operations.importing.taking_in import take_in
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.apps.interchange.importing.taking_in import take_in
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.homes import enter_home
 
 MARTA, TOMAS, MUSEUM = "Marta Lindqvist", "Tomas Weill", "Alderbrook Museum"

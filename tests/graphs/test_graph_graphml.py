@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.corpus.graphs.batches import Account
-from graphrag_dagster.core.corpus.graphs.columns import GraphColumns
-from graphrag_dagster.core.corpus.graphs.graphml import graphml_batches
-from graphrag_dagster.core.files.records import RefusedError, UnreadableError
+from graphrag_dagster.apps.interchange.readers.batches import Account
+from graphrag_dagster.apps.interchange.readers.tabular.columns import GraphColumns
+from graphrag_dagster.apps.interchange.readers.xml.graphml import graphml_batches
+from graphrag_dagster.kernel.documents.files.records import RefusedError, UnreadableError
 from support.graphs import Read, read_folder
 
 _HEAD = (

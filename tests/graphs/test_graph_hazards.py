@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster.core.corpus.graphs.cells import LONGEST_KEY, LONGEST_TEXT, shortened
-from graphrag_dagster.core.corpus.graphs.files import graph_files
-from graphrag_dagster.core.corpus.graphs.rdf_text import without_entities
-from graphrag_dagster.core.corpus.unread import files_told
-from graphrag_dagster.core.files.discovery import discover
-from graphrag_dagster.core.files.records import RefusedError
+from graphrag_dagster.apps.interchange.readers.files import graph_files
+from graphrag_dagster.apps.interchange.readers.rdf.rdf_text import without_entities
+from graphrag_dagster.apps.interchange.readers.tabular.cells import LONGEST_KEY, LONGEST_TEXT, shortened
+from graphrag_dagster.kernel.documents.files.discovery import discover
+from graphrag_dagster.kernel.documents.files.records import RefusedError
+from graphrag_dagster.kernel.documents.unread import files_told
 from support.graphs import Read, read_folder
 
 _ODD = ("1e308", "-2", "5e-324", "1e31")

@@ -9,9 +9,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.corpus.graphs.batches import Account
-from graphrag_dagster.core.corpus.graphs.rdf import TYPE, local_name
-from graphrag_dagster.core.corpus.graphs.triples import n_triples_batches, rdf_batches
+from graphrag_dagster.apps.interchange.readers.batches import Account
+from graphrag_dagster.apps.interchange.readers.rdf.rdf import TYPE, local_name
+from graphrag_dagster.apps.interchange.readers.rdf.triples import n_triples_batches, rdf_batches
 from support.graphs import read_folder
 
 _LABEL = "http://www.w3.org/2000/01/rdf-schema#label"

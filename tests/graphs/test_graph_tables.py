@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.corpus.graphs.batches import ROWS, Account
-from graphrag_dagster.core.corpus.graphs.columns import GraphColumns
-from graphrag_dagster.core.corpus.graphs.delimited import delimited_rows
-from graphrag_dagster.core.corpus.graphs.files import proposed_columns
-from graphrag_dagster.core.corpus.graphs.json_lines import json_rows
-from graphrag_dagster.core.corpus.graphs.layout import layout_of
+from graphrag_dagster.apps.interchange.readers.batches import ROWS, Account
+from graphrag_dagster.apps.interchange.readers.files import proposed_columns
+from graphrag_dagster.apps.interchange.readers.json.json_lines import json_rows
+from graphrag_dagster.apps.interchange.readers.tabular.columns import GraphColumns
+from graphrag_dagster.apps.interchange.readers.tabular.delimited import delimited_rows
+from graphrag_dagster.apps.interchange.readers.tabular.layout import layout_of
 from support.graphs import Read, read_folder
 
 
@@ -215,7 +215,7 @@ def test_files_that_are_no_graphs_say_so(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_fails_its_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphrag_dagster.core.corpus.graphs.lines._LONGEST_LINE", 1_000)
+    monkeypatch.setattr("graphrag_dagster.apps.interchange.readers.tabular.lines._LONGEST_LINE", 1_000)
     (tmp_path / "a.csv").write_text("head,relation,tail\n" + "x" * 5_000)
     (tmp_path / "b.csv").write_text("head,relation,tail\nA,r,B\n")
     read = read_folder(tmp_path)

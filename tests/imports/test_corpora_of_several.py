@@ -4,15 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster import Index, tables
+from graphrag_dagster import Index
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.files.discovery import below, matches
-from graphrag_dagster.core.search.filters import Filters
-from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.operations.keeping.changes import status_of
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.documents.files.discovery import below, matches
+from graphrag_dagster.kernel.pipeline.updates.changes import status_of
+from graphrag_dagster.kernel.questions.filters import Filters
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.text.evidence import Row
 from support.tables_of import contents
 
 HARBOUR = (

@@ -7,17 +7,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import Index, tables
+from graphrag_dagster import Index
+from graphrag_dagster.apps.interchange.importing.taking_in import take_in
+from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.files.discovery import FoundFile
-from graphrag_dagster.core.text.evidence import Row
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.operations.asking.lineage import why
-from graphrag_dagster.operations.importing.taking_in import take_in
-from graphrag_dagster.operations.planning.indexing_plan import plan_corpus
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import parse_settings
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.documents.files.discovery import FoundFile
+from graphrag_dagster.kernel.lineage.reading import why
+from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.text.evidence import Row
 from support.commands import Run
 from support.homes import copy_home, shared_home
 from support.shared import DATA

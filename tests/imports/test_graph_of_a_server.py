@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster import tables
+from graphrag_dagster.apps.interchange.importing.taking_in import take_in
 from graphrag_dagster.errors import CorpusError, EndpointError
-from graphrag_dagster.operations.importing.taking_in import take_in
-from graphrag_dagster.operations.keeping.changes import status_of
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.pipeline.updates.changes import status_of
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.bolt_server import BoltScript, BoltServer
 from support.commands import Run
 from support.tables_of import contents

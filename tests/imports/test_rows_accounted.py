@@ -6,12 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
+from graphrag_dagster.apps.interchange.importing.taking_in import take_in
 from graphrag_dagster.cli.output.unread import print_accounted
 from graphrag_dagster.errors import CorpusError, WarehouseError
-from graphrag_dagster.operations.importing.taking_in import take_in
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
 def _folder(home: Path) -> Path:

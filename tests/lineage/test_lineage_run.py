@@ -6,12 +6,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import Filters, tables
+from graphrag_dagster import Filters
 from graphrag_dagster.cli.commands.answering import answer_corpus
 from graphrag_dagster.cli.output.ran import Budget
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.operations.asking.lineage import impact, why
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.lineage.reading import impact, why
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.homes import copy_home, enter_home
 

@@ -5,14 +5,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.lineage.steps import Step
-from graphrag_dagster.core.search.context.answer import Answer, Source
-from graphrag_dagster.core.search.records import AnswerRows
-from graphrag_dagster.core.text.evidence import Row, Triple
 from graphrag_dagster.errors import QuestionError, WarehouseError
-from graphrag_dagster.operations.asking.lineage import impact, why
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.lineage.reading import impact, why
+from graphrag_dagster.kernel.lineage.steps import Step
+from graphrag_dagster.kernel.questions.answer_rows import AnswerRows
+from graphrag_dagster.kernel.questions.context.answer import Answer, Source
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.text.evidence import Row, Triple
 from support.commands import Run
 from support.homes import enter_home
 

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.model import ModelSettings
 from support.endpoint import ScriptedEndpoint
 
 

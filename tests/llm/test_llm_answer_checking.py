@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.evaluating import BLANK, Checked, GivenAnswer
-from graphrag_dagster.core.language.llm.evaluation.judging import LlmPathJudge
-from graphrag_dagster.core.language.tasks import Usage
-from graphrag_dagster.core.paths.metrics.scoring import with_judgements
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import Usage
+from graphrag_dagster.systems.lego.llm.judging import LlmPathJudge
+from graphrag_dagster.systems.lego.studies.metrics.scoring import with_judgements
+from graphrag_dagster.systems.lego.tasks import BLANK, Checked, GivenAnswer
 from support.conversations import section
 from support.endpoint import Scripted, ScriptedEndpoint
 

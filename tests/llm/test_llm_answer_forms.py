@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.answer_form import AnswerForm, most_sentences
-from graphrag_dagster.core.language.llm.answerer import LlmAnswerer
-from graphrag_dagster.core.language.tasks import ContextUnit, PartialAnswer, Turn
-from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.methods.global_search import global_search
-from graphrag_dagster.core.search.methods.vector_rag import vector_rag
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.answer_form import AnswerForm, most_sentences
+from graphrag_dagster.kernel.tasks.ports import ContextUnit, PartialAnswer, Turn
+from graphrag_dagster.systems.graphrag.llm.answerer import LlmAnswerer
+from graphrag_dagster.systems.graphrag.search.global_search import global_search
+from graphrag_dagster.systems.graphrag.search.vector_rag import vector_rag
 from search.index_frames import DOCUMENT, index_of
 from search.questions import asked_of
 from support.endpoint import ScriptedEndpoint

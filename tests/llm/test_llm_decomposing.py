@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.evaluating import AnswerText, SentenceClaims
-from graphrag_dagster.core.language.llm.evaluation.decomposing import LlmClaimDecomposer
-from graphrag_dagster.core.language.tasks import Usage
-from graphrag_dagster.core.progress import listening
+from graphrag_dagster.apps.evaluation.llm.decomposing import LlmClaimDecomposer
+from graphrag_dagster.apps.evaluation.tasks import AnswerText, SentenceClaims
 from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.kernel.common.progress import listening
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import Usage
 from support.conversations import asked_of, section
 from support.endpoint import Fault, ScriptedEndpoint
 from support.faults import SharedFaults

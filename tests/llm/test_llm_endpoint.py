@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply, ChatRequest, Message
-from graphrag_dagster.core.language.chat.schemas import ClaimsShape, GraphShape
-from graphrag_dagster.core.progress import listening
 from graphrag_dagster.errors import EndpointDown, EndpointError
-from graphrag_dagster.model_calls.endpoint.bodies import strict_schema
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel, read_reply
-from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.model_calls.endpoint.limits import retry_after
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.common.progress import listening
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.schemas import ClaimsShape, GraphShape
+from graphrag_dagster.kernel.models.endpoint.bodies import strict_schema
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel, read_reply
+from graphrag_dagster.kernel.models.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.kernel.models.endpoint.limits import retry_after
+from graphrag_dagster.kernel.settings.model import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 from support.listening import Heard
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.llm.entity_typing import (
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.name_judging import Typing, Untyped
+from graphrag_dagster.kernel.tasks.ports import TextUnit
+from graphrag_dagster.systems.graphrag.llm.entity_typing import (
     MOST_CHARACTERS,
     MOST_NAMES,
     LlmEntityTyper,
     typed_at_once,
 )
-from graphrag_dagster.core.language.name_judging import Typing, Untyped
-from graphrag_dagster.core.language.tasks import TextUnit
-from graphrag_dagster.errors import EndpointError
 from support.conversations import section
 from support.endpoint import Fault, ScriptedEndpoint
 from support.scripted_typing import names_in, typing_reply

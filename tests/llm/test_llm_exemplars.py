@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.llm.extraction.claims import LlmClaimExtractor
-from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
-from graphrag_dagster.core.language.llm.extraction.raw_records import read_json_records, read_tuple_records
-from graphrag_dagster.core.language.tasks import TextUnit
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.settings import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import TextUnit
+from graphrag_dagster.systems.graphrag.llm.extraction.claims import LlmClaimExtractor
+from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
+from graphrag_dagster.systems.graphrag.llm.extraction.raw_records import read_json_records, read_tuple_records
 from support.endpoint import ScriptedEndpoint
 
 GRAPH = {

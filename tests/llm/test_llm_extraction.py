@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.chat.yes_no import encoding_of_model, first_tokens
-from graphrag_dagster.core.language.llm.extraction.claims import LlmClaimExtractor
-from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
-from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
-from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
+from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.systems.graphrag.llm.extraction.claims import LlmClaimExtractor
+from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 
 TYPES = ["organization", "person", "geo", "event"]

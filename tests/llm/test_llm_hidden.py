@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.chat import asking
-from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.hidden import Shown, split
-from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Listener, Message
-from graphrag_dagster.core.language.chat.replies import is_hidden, visible
+from graphrag_dagster.kernel.models.chat import asking
+from graphrag_dagster.kernel.models.chat.asking import UnusableReply, ask
+from graphrag_dagster.kernel.models.chat.hidden import Shown, split
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.chat.port import ChatReply, ChatRequest, Listener, Message
+from graphrag_dagster.kernel.models.chat.replies import is_hidden, visible
+from graphrag_dagster.kernel.tasks import prompts
 from support.endpoint import Scripted, ScriptedEndpoint
 
 LONG = "The trust owns the quay <b>and</b> the mill, as the minutes of 1998 say [Data: Reports (1, 2)]."

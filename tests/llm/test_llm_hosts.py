@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.core.language.chat.asking import UnusableReply, ask
-from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply, ChatRequest, Message
-from graphrag_dagster.core.language.chat.prompt import Prompt
-from graphrag_dagster.core.progress import listening
 from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
-from graphrag_dagster.model_calls.batches.batch_api import read_result
-from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.model_calls.endpoint.limits import duration, retry_after, wait_words
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.common.progress import listening
+from graphrag_dagster.kernel.models.batches.batch_api import read_result
+from graphrag_dagster.kernel.models.chat.asking import UnusableReply, ask
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.prompt import Prompt
+from graphrag_dagster.kernel.models.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.kernel.models.endpoint.limits import duration, retry_after, wait_words
+from graphrag_dagster.kernel.settings.model import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 from support.listening import Heard
 

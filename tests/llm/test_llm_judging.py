@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.accounting.budget import Budget
-from graphrag_dagster.core.language.evaluating import CRITERIA, IDENTICAL, Comparison, Verdict
-from graphrag_dagster.core.language.llm.evaluation.judging import LlmAnswerJudge, read_winner
-from graphrag_dagster.core.language.tasks import Usage
+from graphrag_dagster.apps.evaluation.llm.judging import LlmAnswerJudge, read_winner
+from graphrag_dagster.apps.evaluation.tasks import CRITERIA, IDENTICAL, Comparison, Verdict
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.model_calls.memory.account import Account, Till, UsageLog
-from graphrag_dagster.model_calls.memory.database import Database
-from graphrag_dagster.model_calls.memory.models import RememberingChatModel
-from graphrag_dagster.model_calls.memory.replies import Replies, User
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.accounting.budget import Budget
+from graphrag_dagster.kernel.models.cache.account import Account, Till, UsageLog
+from graphrag_dagster.kernel.models.cache.database import Database
+from graphrag_dagster.kernel.models.cache.models import RememberingChatModel
+from graphrag_dagster.kernel.models.cache.replies import Replies, User
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import Usage
 from support.conversations import section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 from support.scripted_judges import first_judge, judging_reply, longer_judge, shown_in, verdict

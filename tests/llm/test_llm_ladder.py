@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
-from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
+from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 TEXT = "Ann Lee runs the Harbour Trust with Bo Ray."

@@ -9,8 +9,8 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.search.question import REFUSAL
 from graphrag_dagster.errors import EndpointError, EngineError
+from graphrag_dagster.kernel.questions.question import REFUSAL
 from support.corpora import write_corpus
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.homes import copy_home, enter_home

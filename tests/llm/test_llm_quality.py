@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.evaluation.quality.metrics import QualityItem, measure
-from graphrag_dagster.core.language.llm.evaluation.quality import LlmQualityJudge
-from graphrag_dagster.core.language.llm.evaluation.quality_replies import read_verdicts
-from graphrag_dagster.core.language.quality import (
+from graphrag_dagster.apps.evaluation.llm.quality import LlmQualityJudge
+from graphrag_dagster.apps.evaluation.measures.metrics import QualityItem, measure
+from graphrag_dagster.apps.evaluation.measures.quality_tasks import (
     GeneratedQuestions,
     StatementsOf,
     VerdictRequest,
     VerdictsOf,
 )
 from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.kernel.models.chat.verdict_replies import read_verdicts
+from graphrag_dagster.kernel.tasks import prompts
 from support.conversations import section
 from support.endpoint import Fault, ScriptedEndpoint
 from support.scripted_quality import quality_reply

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.exemplars import GraphExample
-from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
-from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.settings import parse_settings
+from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.exemplars import GraphExample
+from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
+from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
 from support.endpoint import Scripted, ScriptedEndpoint
 
 EXAMPLE: dict[str, Any] = {

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.chat.asking import UnusableReply, ask, ask_typed
-from graphrag_dagster.core.language.chat.loop import run_in_order
-from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply, ChatRequest, Message
-from graphrag_dagster.core.language.chat.replies import Incomplete, NotUsable, parse_json, read_typed, visible
-from graphrag_dagster.core.language.llm.report_writer import ReportReply
-from graphrag_dagster.core.language.tasks import Usage
-from graphrag_dagster.core.progress import listening
+from graphrag_dagster.kernel.common.progress import listening
+from graphrag_dagster.kernel.models.chat.asking import UnusableReply, ask, ask_typed
+from graphrag_dagster.kernel.models.chat.loop import run_in_order
+from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.replies import Incomplete, NotUsable, parse_json, read_typed, visible
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import Usage
+from graphrag_dagster.systems.graphrag.llm.report_writer import ReportReply
 
 
 class Thing(BaseModel):

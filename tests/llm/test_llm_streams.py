@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.core.language.chat.port import CallFailed, ChatReply, ChatRequest, Message
-from graphrag_dagster.core.language.chat.replies import visible
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.replies import visible
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 REQUEST = ChatRequest("hello", (Message("system", "Be brief."), Message("user", "Hello?")), 500)

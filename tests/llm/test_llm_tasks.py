@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.llm.answerer import LlmAnswerer, read_score
-from graphrag_dagster.core.language.llm.descriptions import LlmDescriptionMerger
-from graphrag_dagster.core.language.llm.report_writer import LlmReportWriter
-from graphrag_dagster.core.language.tasks import (
+from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.questions.citations import Citation
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import (
     ContextEntity,
     ContextUnit,
     DescriptionGroup,
@@ -18,9 +17,10 @@ from graphrag_dagster.core.language.tasks import (
     ReportRequest,
     WrittenReport,
 )
-from graphrag_dagster.core.text.citations import Citation
-from graphrag_dagster.core.text.tokens import get_tokenizer
-from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.text.tokens import get_tokenizer
+from graphrag_dagster.systems.graphrag.llm.answerer import LlmAnswerer, read_score
+from graphrag_dagster.systems.graphrag.llm.descriptions import LlmDescriptionMerger
+from graphrag_dagster.systems.graphrag.llm.report_writer import LlmReportWriter
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.evaluating import DocumentRequest, ReferenceDraft
-from graphrag_dagster.core.language.llm.evaluation.testset import LlmTestsetWriter
+from graphrag_dagster.apps.evaluation.llm.testset import LlmTestsetWriter
+from graphrag_dagster.apps.evaluation.tasks import DocumentRequest, ReferenceDraft
+from graphrag_dagster.kernel.tasks import prompts
 from support.conversations import section
 from support.endpoint import ScriptedEndpoint
 from support.faults import Fault

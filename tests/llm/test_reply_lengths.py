@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Message
-from graphrag_dagster.model_calls.endpoint.chat import ReplyLengths
+from graphrag_dagster.kernel.models.chat.port import ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.endpoint.chat import ReplyLengths
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 TOKENS = st.integers(1, 3000)

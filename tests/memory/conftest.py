@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.core.accounting.budget import Budget
-from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.model_calls.memory.account import Account, Till, UsageLog
-from graphrag_dagster.model_calls.memory.database import Database
-from graphrag_dagster.model_calls.memory.models import RememberingChatModel, RememberingEmbedder
-from graphrag_dagster.model_calls.memory.replies import Replies, User
-from graphrag_dagster.model_calls.memory.upkeep import Upkeep
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.accounting.budget import Budget
+from graphrag_dagster.kernel.models.accounting.use import ModelUse
+from graphrag_dagster.kernel.models.cache.account import Account, Till, UsageLog
+from graphrag_dagster.kernel.models.cache.database import Database
+from graphrag_dagster.kernel.models.cache.models import RememberingChatModel, RememberingEmbedder
+from graphrag_dagster.kernel.models.cache.replies import Replies, User
+from graphrag_dagster.kernel.models.cache.upkeep import Upkeep
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.kernel.settings.model import ModelSettings
 from support.endpoint import ScriptedEndpoint
 
 

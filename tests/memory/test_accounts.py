@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.accounting.budget import Amount
-from graphrag_dagster.core.accounting.prices import Price, listed_price
-from graphrag_dagster.core.accounting.sizes import PromptSizes
-from graphrag_dagster.core.accounting.use import USE_FIELDS, ModelUse
-from graphrag_dagster.core.language.chat.asking import ask
-from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.core.language.chat.port import CallFailed, ChatRequest, Message
-from graphrag_dagster.model_calls.memory.account import Till, price_of
-from graphrag_dagster.model_calls.memory.replies import User
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.accounting.budget import Amount
+from graphrag_dagster.kernel.models.accounting.prices import Price, listed_price
+from graphrag_dagster.kernel.models.accounting.sizes import PromptSizes
+from graphrag_dagster.kernel.models.accounting.use import USE_FIELDS, ModelUse
+from graphrag_dagster.kernel.models.cache.account import Till, price_of
+from graphrag_dagster.kernel.models.cache.replies import User
+from graphrag_dagster.kernel.models.chat.asking import ask
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatRequest, Message
+from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.tasks import prompts
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 REQUEST = ChatRequest("hello", (Message("user", "Hello?"),), 50)

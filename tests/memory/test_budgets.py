@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.accounting.budget import Amount, Budget, BudgetExhausted
-from graphrag_dagster.core.language.chat.asking import ask
-from graphrag_dagster.core.language.chat.loop import run_in_order
-from graphrag_dagster.core.language.chat.port import ChatRequest, Message
 from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.models.accounting.budget import Amount, Budget, BudgetExhausted
+from graphrag_dagster.kernel.models.chat.asking import ask
+from graphrag_dagster.kernel.models.chat.loop import run_in_order
+from graphrag_dagster.kernel.models.chat.port import ChatRequest, Message
+from graphrag_dagster.kernel.tasks import prompts
 from support.endpoint import Scripted, ScriptedEndpoint
 
 RETRY = prompts.load("retry")

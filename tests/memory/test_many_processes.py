@@ -8,20 +8,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from graphrag_dagster.model_calls.memory.account import UsageLog
-from graphrag_dagster.model_calls.memory.database import Database
-from graphrag_dagster.model_calls.memory.replies import Replies, User
+from graphrag_dagster.kernel.models.cache.account import UsageLog
+from graphrag_dagster.kernel.models.cache.database import Database
+from graphrag_dagster.kernel.models.cache.replies import Replies, User
 
 PROCESSES, REPLIES = 10, 200
 
 WRITER = f"""
 import sys, time
 from pathlib import Path
-from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.core.language.chat.port import ChatReply
-from graphrag_dagster.model_calls.memory.database import Database
-from graphrag_dagster.model_calls.memory.replies import Replies, User
-from graphrag_dagster.model_calls.memory.account import UsageLog
+from graphrag_dagster.kernel.models.accounting.use import ModelUse
+from graphrag_dagster.kernel.models.chat.port import ChatReply
+from graphrag_dagster.kernel.models.cache.database import Database
+from graphrag_dagster.kernel.models.cache.replies import Replies, User
+from graphrag_dagster.kernel.models.cache.account import UsageLog
 
 path, number, start = Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
 Path(f"{{start}}.{{number}}").touch()

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.accounting.evaluation_size import EvaluationSize, WaySize, plan_evaluation
-from graphrag_dagster.core.accounting.planning import (
+from graphrag_dagster.apps.evaluation.planning.size import EvaluationSize, plan_evaluation
+from graphrag_dagster.kernel.models.accounting.planning import (
     Range,
+    WaySize,
     around,
     exactly,
     plan_extraction,
@@ -16,7 +17,7 @@ from graphrag_dagster.core.accounting.planning import (
     plan_reports,
     plan_summaries,
 )
-from graphrag_dagster.core.accounting.use import USE_FIELDS, ModelUse
+from graphrag_dagster.kernel.models.accounting.use import USE_FIELDS, ModelUse
 
 NUMBERS = st.floats(0, 1e6)
 RANGES = st.builds(Range, NUMBERS, NUMBERS, NUMBERS)
@@ -111,8 +112,8 @@ def test_the_sum_of_a_run_is_that_of_its_rows(memory: Any, tmp_path: Any) -> Non
     import polars as pl
 
     from graphrag_dagster.dbt_like_sql.loader import load_models
-    from graphrag_dagster.resources.warehouse import Warehouse
-    from graphrag_dagster.tables import MODEL_USAGE, RUN_USAGE
+    from graphrag_dagster.kernel.storage.warehouse import Warehouse
+    from graphrag_dagster.kernel.tables import MODEL_USAGE, RUN_USAGE
 
     for run in ("r1", "r2"):
         for place, asset in enumerate(("extraction", "reports"), start=1):

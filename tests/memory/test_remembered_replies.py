@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.chat import asking
-from graphrag_dagster.core.language.chat.asking import Asked, UnusableReply, ask_typed
-from graphrag_dagster.core.language.chat.loop import run_in_order, run_one
-from graphrag_dagster.core.language.chat.port import ChatReply, ChatRequest, Message
-from graphrag_dagster.core.language.chat.replies import Incomplete
-from graphrag_dagster.core.language.llm.extraction.graph import LlmGraphExtractor
-from graphrag_dagster.core.language.tasks import TextUnit
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.memory.replies import reply_key
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.cache.replies import reply_key
+from graphrag_dagster.kernel.models.chat import asking
+from graphrag_dagster.kernel.models.chat.asking import Asked, UnusableReply, ask_typed
+from graphrag_dagster.kernel.models.chat.loop import run_in_order, run_one
+from graphrag_dagster.kernel.models.chat.port import ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.replies import Incomplete
+from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.ports import TextUnit
+from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.accounting.budget import Budget
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.endpoint import bodies
-from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.model_calls.memory.account import Account, UsageLog
-from graphrag_dagster.model_calls.memory.database import Database
-from graphrag_dagster.model_calls.memory.models import RememberingEmbedder
-from graphrag_dagster.model_calls.memory.replies import Replies, User, vector_key
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.accounting.budget import Budget
+from graphrag_dagster.kernel.models.cache.account import Account, UsageLog
+from graphrag_dagster.kernel.models.cache.database import Database
+from graphrag_dagster.kernel.models.cache.models import RememberingEmbedder
+from graphrag_dagster.kernel.models.cache.replies import Replies, User, vector_key
+from graphrag_dagster.kernel.models.endpoint import bodies
+from graphrag_dagster.kernel.models.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.kernel.settings.model import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
 
 TEXTS = [f"word{n} and more" for n in range(10)]

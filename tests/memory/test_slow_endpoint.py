@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core import progress
-from graphrag_dagster.core.language.chat.loop import run_in_order, run_one
-from graphrag_dagster.core.language.chat.port import CallFailed, ChatRequest, Message
-from graphrag_dagster.core.waiting import calls_now, under_way
-from graphrag_dagster.model_calls.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.model_calls.endpoint.connection import Tries
-from graphrag_dagster.model_calls.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.model_calls.endpoint.patience import Pace, Patience, Size, Waited
-from graphrag_dagster.settings.model import ModelSettings
+from graphrag_dagster.kernel.common import progress
+from graphrag_dagster.kernel.common.waiting import calls_now, under_way
+from graphrag_dagster.kernel.models.chat.loop import run_in_order, run_one
+from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatRequest, Message
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.endpoint.connection import Tries
+from graphrag_dagster.kernel.models.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.kernel.models.endpoint.timeouts import Pace, Patience, Size, Waited
+from graphrag_dagster.kernel.settings.model import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
 from support.listening import Heard
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.core.language.chat.port import ChatReply
-from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
-from graphrag_dagster.model_calls.memory.account import Account, UsageLog
-from graphrag_dagster.model_calls.memory.database import Database, MemoryFileError, database_at
-from graphrag_dagster.model_calls.memory.replies import User
-from graphrag_dagster.model_calls.memory.upkeep import Pruned, Upkeep
-from graphrag_dagster.operations.planning.outlook import Indexing, Indexings
+from graphrag_dagster.apps.planning.outlook import Indexing, Indexings
+from graphrag_dagster.kernel.models.accounting.use import ModelUse
+from graphrag_dagster.kernel.models.cache.account import Account, UsageLog
+from graphrag_dagster.kernel.models.cache.capability_store import AbilityStore
+from graphrag_dagster.kernel.models.cache.database import Database, MemoryFileError, database_at
+from graphrag_dagster.kernel.models.cache.replies import User
+from graphrag_dagster.kernel.models.cache.upkeep import Pruned, Upkeep
+from graphrag_dagster.kernel.models.chat.port import ChatReply
 from support.disks import files_of_at_most
 
 
@@ -256,7 +256,7 @@ def test_a_forked_process_does_not_use_the_connection_it_inherits(tmp_path: Path
     code = """
 import os, sys
 from pathlib import Path
-from graphrag_dagster.model_calls.memory.database import database_at
+from graphrag_dagster.kernel.models.cache.database import database_at
 path = Path(sys.argv[1])
 first = database_at(path)
 child = os.fork()

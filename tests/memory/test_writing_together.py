@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.core.language.chat.port import ChatReply
-from graphrag_dagster.model_calls.memory.replies import User
+from graphrag_dagster.kernel.models.accounting.use import ModelUse
+from graphrag_dagster.kernel.models.cache.replies import User
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.chat.port import ChatReply
 
 USER = User("c", "a", "r1")
 KEY, OTHER = b"k" * 32, b"o" * 32
@@ -21,11 +21,11 @@ KEY, OTHER = b"k" * 32, b"o" * 32
 ENDS_AT_ONCE = """
 import sys
 from pathlib import Path
-from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.model_calls.memory.database import database_at
-from graphrag_dagster.model_calls.memory.replies import User
-from graphrag_dagster.model_calls.memory.account import UsageLog
+from graphrag_dagster.kernel.models.accounting.use import ModelUse
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.cache.database import database_at
+from graphrag_dagster.kernel.models.cache.replies import User
+from graphrag_dagster.kernel.models.cache.account import UsageLog
 
 log = UsageLog(database_at(Path(sys.argv[1])))
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.neural.linearised import MARKERS, Triple, parse
+from graphrag_dagster.engines.neural.linearised import MARKERS, Triple, parse
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.neural.graph_extractor import assembled
-from graphrag_dagster.core.language.neural.labels import SCIENTIFIC, label_by_name
-from graphrag_dagster.core.language.neural.linearised import Mention, by_name, joined, parse
-from graphrag_dagster.core.language.tasks import TextUnit, UnitExtraction
-from graphrag_dagster.core.text.similarity import normalise
-from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.engines.neural.graph_extractor import assembled
+from graphrag_dagster.engines.neural.labels import SCIENTIFIC, label_by_name
+from graphrag_dagster.engines.neural.linearised import Mention, by_name, joined, parse
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.settings import parse_settings
+from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
+from graphrag_dagster.kernel.text.similarity import normalise
+from graphrag_dagster.kernel.text.spans import Span
 
 TEXT = "Remdesivir treats COVID-19. In  Wuhan, remdesivir\nwas given; remdesivir is new."
 

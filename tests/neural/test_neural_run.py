@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.language.neural.graph_extractor import NeuralGraphExtractor
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.engines.neural.graph_extractor import NeuralGraphExtractor
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.neural_checkpoints import LABELS, TAUGHT
 

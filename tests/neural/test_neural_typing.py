@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.language.neural.graph_extractor import NeuralGraphExtractor
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.engines.neural.graph_extractor import NeuralGraphExtractor
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
 from support.neural_checkpoints import LABELS, TAUGHT

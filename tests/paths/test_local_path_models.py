@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphrag_dagster.core.language.hidden_states import HiddenStateEmbedder
-from graphrag_dagster.core.paths.found import PathQuery
-from graphrag_dagster.core.paths.options import PathOptions, Switches
-from graphrag_dagster.core.paths.retrieval.making import retriever_of
-from graphrag_dagster.core.paths.scoring.making import scorer_of
-from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.paths.training.bi_encoder import Training, fine_tune, nearest_share
-from graphrag_dagster.core.paths.training.pairs import GoldPath
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.models.local.hidden_states import HiddenStateEmbedder
+from graphrag_dagster.systems.lego.instances.found import PathQuery
+from graphrag_dagster.systems.lego.instances.options import PathOptions, Switches
+from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
+from graphrag_dagster.systems.lego.retrieval.making import retriever_of
+from graphrag_dagster.systems.lego.scoring.making import scorer_of
+from graphrag_dagster.systems.lego.training.bi_encoder import Training, fine_tune, nearest_share
+from graphrag_dagster.systems.lego.training.pairs import GoldPath
 from support.path_graphs import graph_of, node
 from support.verbalising import texts_of
 

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.paths.found import PathQuery
-from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.store import PathStore
-from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.paths.subgraphs.making import extractor_of
-from graphrag_dagster.core.paths.subgraphs.nearest import label_vectors, triple_vectors
-from graphrag_dagster.core.paths.subgraphs.port import Extracted
-from graphrag_dagster.core.paths.subgraphs.vectors import TextVectors
-from graphrag_dagster.core.ranks import cosines, unit_rows
-from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import GraphragError, WarehouseError
-from graphrag_dagster.settings.paths import CustomInstance
+from graphrag_dagster.kernel.common.stable_scores import cosines, unit_rows
+from graphrag_dagster.kernel.graph.arrays import PathStore
+from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
+from graphrag_dagster.systems.lego.instances.found import PathQuery
+from graphrag_dagster.systems.lego.instances.options import PathOptions
+from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
+from graphrag_dagster.systems.lego.settings import CustomInstance
+from graphrag_dagster.systems.lego.subgraphs.making import extractor_of
+from graphrag_dagster.systems.lego.subgraphs.nearest import label_vectors, triple_vectors
+from graphrag_dagster.systems.lego.subgraphs.port import Extracted
+from graphrag_dagster.systems.lego.subgraphs.vectors import TextVectors
 from support.letters import Letters
 from support.path_graphs import graph_of, node
 from support.path_judges import WrittenScores

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from graphrag_dagster.core.paths.instances import INSTANCES
-from graphrag_dagster.tables import ALL_TABLES
-from graphrag_dagster.tables.paths import PATH_QUESTIONS
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.systems.lego.instances.declared import INSTANCES
+from graphrag_dagster.systems.lego.tables import PATH_QUESTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "paths.md").read_text(encoding="utf-8")
 
@@ -20,7 +20,7 @@ def test_it_lists_the_instances() -> None:
 
 
 def test_it_lists_the_tables_and_problems() -> None:
-    for table in ALL_TABLES:
+    for table in all_tables():
         if table.group == "paths":
             assert f"`{table.full_name}`" in PAGE
     assert all(f"`{problem}`" in PAGE for problem in PATH_QUESTIONS.column("problem").values)

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.paths.community_reports import ReportedCommunities
-from graphrag_dagster.core.paths.found import PathQuery
-from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.store import PathStore
-from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.paths.subgraphs.making import extractor_of
-from graphrag_dagster.core.paths.subgraphs.partition import CommunityTexts, Partition, partition_of
-from graphrag_dagster.core.text.embedder import CorpusEmbedder
 from graphrag_dagster.errors import GraphragError, WarehouseError
+from graphrag_dagster.kernel.graph.arrays import PathStore
+from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
+from graphrag_dagster.systems.lego.instances.community_reports import ReportedCommunities
+from graphrag_dagster.systems.lego.instances.found import PathQuery
+from graphrag_dagster.systems.lego.instances.options import PathOptions
+from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
+from graphrag_dagster.systems.lego.subgraphs.making import extractor_of
+from graphrag_dagster.systems.lego.subgraphs.partition import CommunityTexts, Partition, partition_of
 from support.letters import Letters
 from support.path_graphs import Triple, graph_of, node
 from support.random_walks import random_store

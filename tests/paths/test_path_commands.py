@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster import Index, tables
+from graphrag_dagster import Index
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import GraphragError, QuestionError
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.lego.studies.tables import PATH_JUDGEMENTS
+from graphrag_dagster.systems.lego.tables import PATH_COSTS, PATH_SUBGRAPHS
 from support.commands import Run
 from support.endpoint import Fault, ScriptedEndpoint
 from support.films import SETTINGS, write_films
@@ -132,12 +134,12 @@ def test_a_model_selects_answers_and_judges_and_its_instances_bear_no_lex(films:
         run_job("films", "paths")
         assert len(endpoint.requests) == asked
     warehouse = Warehouse()
-    names = sorted(warehouse.read(tables.PATH_SUBGRAPHS, "films")["instance"].unique())
+    names = sorted(warehouse.read(PATH_SUBGRAPHS, "films")["instance"].unique())
     assert names == ["1", "3", "5", "7", "GRAG-M"]
-    costs = warehouse.read(tables.PATH_COSTS, "films")
+    costs = warehouse.read(PATH_COSTS, "films")
     calls = dict(costs.group_by("instance").agg(calls=costs["calls"].sum()).iter_rows())
     assert all(calls.values())
-    judged = warehouse.read(tables.PATH_JUDGEMENTS, "films")
+    judged = warehouse.read(PATH_JUDGEMENTS, "films")
     assert judged["correct"].drop_nulls().all()
     summary = json.loads(out)["summary"]
     assert any(row["measure"] == "judge_at_1" and row["mean"] == 1 for row in summary)
@@ -155,10 +157,10 @@ def test_an_endpoint_that_fails_leaves_what_was_answered(films: Path, run: Run) 
         write_films(films.parents[1], f"{model}{SETTINGS}  engine: llm\n  instances: ['3']\n")
         code, _, err = run("paths", "films")
         assert code == 1, err
-    half = len(Warehouse().read(tables.PATH_SUBGRAPHS, "films"))
+    half = len(Warehouse().read(PATH_SUBGRAPHS, "films"))
     assert 0 < half < 8
     with ScriptedEndpoint(paths_script) as endpoint:
         model = f'model: {{base_url: "{endpoint.url}", name: scripted, concurrency: 1, retries: 0}}\n'
         write_films(films.parents[1], f"{model}{SETTINGS}  engine: llm\n  instances: ['3']\n")
         run_job("films", "paths")
-    assert len(Warehouse().read(tables.PATH_SUBGRAPHS, "films")) == 8
+    assert len(Warehouse().read(PATH_SUBGRAPHS, "films")) == 8

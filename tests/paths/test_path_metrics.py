@@ -8,26 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.path_selection import GraphAnswer
-from graphrag_dagster.core.paths.found import Outcome, PathQuery, Paths
-from graphrag_dagster.core.paths.metrics.answers import (
+from graphrag_dagster.systems.lego.instances.found import Outcome, PathQuery, Paths
+from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
+from graphrag_dagster.systems.lego.studies.metrics.answers import (
     Answers,
     NormalisedLabels,
     answer_scores,
     items,
     normalised,
 )
-from graphrag_dagster.core.paths.metrics.scoring import (
+from graphrag_dagster.systems.lego.studies.metrics.scoring import (
     COUNTS,
     CUTS,
     GOLD_MEASURES,
     path_scores,
     question_scores,
 )
-from graphrag_dagster.core.paths.metrics.subgraphs import subgraph_scores
-from graphrag_dagster.core.paths.metrics.summary import summarised
-from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.tables import PATH_SCORES, PATH_SUMMARY
+from graphrag_dagster.systems.lego.studies.metrics.subgraphs import subgraph_scores
+from graphrag_dagster.systems.lego.studies.metrics.summary import summarised
+from graphrag_dagster.systems.lego.studies.tables import PATH_SCORES, PATH_SUMMARY
+from graphrag_dagster.systems.lego.tasks import GraphAnswer
 from support.path_graphs import graph_of, node
 
 words = st.lists(st.sampled_from(["the", "a", "Beatles", "sgt.", "Pepper's", "$", "x,", "y"]), max_size=6)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from graphrag_dagster.core.paths.questions import GoldQuestion, questions_in
 from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.systems.lego.studies.question_files import GoldQuestion, questions_in
 
 
 def read(name: str, content: str | bytes) -> list[GoldQuestion]:

@@ -6,16 +6,24 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.operations.paths import made, running
-from graphrag_dagster.operations.paths.bench import Asked, Bench, Frames
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.lego.studies import made, running
+from graphrag_dagster.systems.lego.studies.bench import Asked, Bench, Frames
+from graphrag_dagster.systems.lego.studies.tables import PATH_SCORES, PATH_SUMMARY, RECALL_WINDOWS
+from graphrag_dagster.systems.lego.tables import (
+    PATH_ANSWERS,
+    PATH_COSTS,
+    PATH_QUESTIONS,
+    PATH_SUBGRAPHS,
+    PATHS_FOUND,
+)
 from support.films import SETTINGS, write_films
 from support.homes import copy_home
 
-OUTCOMES = (tables.PATH_SUBGRAPHS, tables.PATHS_FOUND, tables.PATH_ANSWERS, tables.PATH_SCORES)
+OUTCOMES = (PATH_SUBGRAPHS, PATHS_FOUND, PATH_ANSWERS, PATH_SCORES)
 MODEL_FREE = ["1", "10", "12", "14", "2", "6"]
 
 
@@ -32,7 +40,7 @@ def read(table: tables.Table) -> pl.DataFrame:
 
 @pytest.mark.usefixtures("films")
 def test_every_question_is_told_with_what_is_the_matter() -> None:
-    rows = read(tables.PATH_QUESTIONS).sort("position")
+    rows = read(PATH_QUESTIONS).sort("position")
     assert rows["hops"].to_list() == [1] * 6 + [2] * 2
     assert rows["problem"].to_list() == [
         None,
@@ -53,13 +61,13 @@ def test_every_question_is_told_with_what_is_the_matter() -> None:
 
 @pytest.mark.usefixtures("films")
 def test_every_instance_answers_every_question_and_is_measured() -> None:
-    subgraphs, questions = read(tables.PATH_SUBGRAPHS), read(tables.PATH_QUESTIONS)
+    subgraphs, questions = read(PATH_SUBGRAPHS), read(PATH_QUESTIONS)
     assert sorted(subgraphs["instance"].unique()) == MODEL_FREE
     assert len(subgraphs) == len(questions) * 6
     reasons = dict(subgraphs.group_by("reason").len().iter_rows())
     assert reasons == {"": 42, "no_seed": 6}
     first = questions.filter(position=6)["question_id"].item()
-    found = read(tables.PATHS_FOUND).filter(question_id=first, instance="12").sort("rank")
+    found = read(PATHS_FOUND).filter(question_id=first, instance="12").sort("rank")
     assert found["rank"].to_list() == list(range(1, len(found) + 1))
     assert (
         "Ridley Scott -> ~directed_by -> Alien -> starred_actors -> Sigourney Weaver"
@@ -72,9 +80,9 @@ def test_every_instance_answers_every_question_and_is_measured() -> None:
         assert [ends[one] for one in ids] == pieces[0::2]
         assert relations == pieces[1::2]
         assert length == len(relations)
-    summary = read(tables.PATH_SUMMARY).filter(hops="all", measure="subgraph_recall")
+    summary = read(PATH_SUMMARY).filter(hops="all", measure="subgraph_recall")
     assert set(summary["instance"]) == set(MODEL_FREE)
-    costs = read(tables.PATH_COSTS)
+    costs = read(PATH_COSTS)
     assert len(costs) == 3 * len(subgraphs)
     assert costs["seconds"].min() >= 0
     assert costs["calls"].sum() == 0
@@ -82,14 +90,14 @@ def test_every_instance_answers_every_question_and_is_measured() -> None:
 
 @pytest.mark.usefixtures("films")
 def test_a_second_run_keeps_everything_and_an_instance_more_makes_only_its_own() -> None:
-    before = {table: read(table) for table in (*OUTCOMES, tables.PATH_COSTS)}
+    before = {table: read(table) for table in (*OUTCOMES, PATH_COSTS)}
     run_job("films", "paths")
     assert all(read(table).equals(before[table]) for table in before)
     settings = SETTINGS + "  custom: [{name: hubs last, retrieval: spr, judged: none, ties: hub_last}]\n"
     write_films(Path.cwd(), settings)
     run_job("films", "paths")
-    after = read(tables.PATH_COSTS)
-    assert after.filter(pl.col("instance") != "hubs last").equals(before[tables.PATH_COSTS])
+    after = read(PATH_COSTS)
+    assert after.filter(pl.col("instance") != "hubs last").equals(before[PATH_COSTS])
     assert after.filter(instance="hubs last").height == 24
 
 
@@ -109,7 +117,7 @@ def test_a_killed_run_goes_on_where_it_was(films: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(Bench, "frames", dying)
     with pytest.raises(KeyboardInterrupt):
         run_job("films", "paths")
-    half = read(tables.PATH_SUBGRAPHS)
+    half = read(PATH_SUBGRAPHS)
     assert len(half) == 4 * 6
     asked: list[str] = []
 
@@ -122,8 +130,8 @@ def test_a_killed_run_goes_on_where_it_was(films: Path, monkeypatch: pytest.Monk
     assert len(asked) == 4
     assert not set(asked) & {one for some in answered for one in some}
     told = {table: read(table) for table in OUTCOMES}
-    told[tables.PATH_SUBGRAPHS] = told[tables.PATH_SUBGRAPHS].drop("options")
-    wanted[tables.PATH_SUBGRAPHS] = wanted[tables.PATH_SUBGRAPHS].drop("options")
+    told[PATH_SUBGRAPHS] = told[PATH_SUBGRAPHS].drop("options")
+    wanted[PATH_SUBGRAPHS] = wanted[PATH_SUBGRAPHS].drop("options")
     assert all(told[table].equals(wanted[table]) for table in OUTCOMES)
 
 
@@ -142,14 +150,14 @@ OTHERS = """  instances: ['1']
 def test_other_combinations_and_recall_as_a_constraint(films: Path) -> None:
     write_films(films.parents[1], SETTINGS + OTHERS)
     run_job("films", "paths")
-    questions = read(tables.PATH_QUESTIONS)
+    questions = read(PATH_QUESTIONS)
     tuning = set(questions.filter("development")["question_id"])
     assert len(tuning) == 3
     assert not questions.filter("development")["sampled"].any()
-    windows = read(tables.RECALL_WINDOWS)
+    windows = read(RECALL_WINDOWS)
     assert set(windows["chosen"]) <= {2, 4, 100}
     assert windows.filter(pl.col("class") == "all")["questions"].item() == 3
-    subgraphs = read(tables.PATH_SUBGRAPHS)
+    subgraphs = read(PATH_SUBGRAPHS)
     assert len(subgraphs) == 7 * 5
     assert not tuning & set(subgraphs["question_id"])
     folders = [
@@ -163,7 +171,7 @@ def test_other_combinations_and_recall_as_a_constraint(films: Path) -> None:
 def test_several_processes_make_the_same(films: Path) -> None:
     alone = {table: read(table) for table in OUTCOMES}
     write_films(films.parents[1], SETTINGS + "  processes: 2\n")
-    Warehouse().write(tables.PATH_SUBGRAPHS, "films", tables.PATH_SUBGRAPHS.empty())
+    Warehouse().write(PATH_SUBGRAPHS, "films", PATH_SUBGRAPHS.empty())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "_AT_ONCE", 3)
         run_job("films", "paths")

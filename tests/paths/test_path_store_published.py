@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphrag_dagster.core.paths.prefilter import Prefilter
-from graphrag_dagster.core.paths.store import PathStore
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.paths.making import path_arrays_of, path_store_of
-from graphrag_dagster.resources.published import rollback
-from graphrag_dagster.resources.published.beside import PATHS
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.graph.arrays import PathStore
+from graphrag_dagster.kernel.graph.prefilter import Prefilter
+from graphrag_dagster.kernel.storage.published import rollback
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.lego.search.graph_arrays import PATHS, path_arrays_of, path_store_of
 from support.triple_graphs import publish_triples
 
 NONE = Prefilter((), (), ())

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.paths.found import PathQuery
-from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.store import Followed, PathStore
-from graphrag_dagster.core.paths.subgraphs.adjacency import adjacency_of
-from graphrag_dagster.core.paths.subgraphs.making import extractor_of
-from graphrag_dagster.core.paths.subgraphs.ppr import PageRanks, page_ranks_of
-from graphrag_dagster.core.paths.subgraphs.ranked import largest
 from graphrag_dagster.errors import GraphragError, QuestionError
+from graphrag_dagster.kernel.graph.arrays import Followed, PathStore
+from graphrag_dagster.systems.lego.instances.found import PathQuery
+from graphrag_dagster.systems.lego.instances.options import PathOptions
+from graphrag_dagster.systems.lego.subgraphs.adjacency import adjacency_of
+from graphrag_dagster.systems.lego.subgraphs.making import extractor_of
+from graphrag_dagster.systems.lego.subgraphs.ppr import PageRanks, page_ranks_of
+from graphrag_dagster.systems.lego.subgraphs.ranked import largest
 from support.path_graphs import Triple, graph_of, node
 from support.random_walks import pairs, random_store, solved
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.paths.found import PathQuery
-from graphrag_dagster.core.paths.options import PathOptions
-from graphrag_dagster.core.paths.store import PathStore, store_of
-from graphrag_dagster.core.paths.subgraphs.making import extractor_of
-from graphrag_dagster.core.paths.subgraphs.port import Extracted
 from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel.graph.arrays import PathStore, store_of
+from graphrag_dagster.systems.lego.instances.found import PathQuery
+from graphrag_dagster.systems.lego.instances.options import PathOptions
+from graphrag_dagster.systems.lego.subgraphs.making import extractor_of
+from graphrag_dagster.systems.lego.subgraphs.port import Extracted
 from support.path_graphs import Triple, graph_of, node
 from support.path_judges import WrittenScores, WrittenSelector
 

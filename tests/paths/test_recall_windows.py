@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.paths.found import PathQuery
-from graphrag_dagster.core.paths.metrics.answers import Answers, NormalisedLabels
-from graphrag_dagster.core.paths.recall.feedback import learned_threshold, learned_thresholds
-from graphrag_dagster.core.paths.recall.question_classes import (
+from graphrag_dagster.kernel.graph.arrays import PathStore
+from graphrag_dagster.systems.lego.instances.found import PathQuery
+from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
+from graphrag_dagster.systems.lego.studies.metrics.answers import Answers, NormalisedLabels
+from graphrag_dagster.systems.lego.studies.recall.feedback import learned_threshold, learned_thresholds
+from graphrag_dagster.systems.lego.studies.recall.question_classes import (
     CLASSES,
     Classifier,
     Density,
@@ -20,7 +22,7 @@ from graphrag_dagster.core.paths.recall.question_classes import (
     is_complex,
     quartiles,
 )
-from graphrag_dagster.core.paths.recall.windows import (
+from graphrag_dagster.systems.lego.studies.recall.windows import (
     Application,
     Threshold,
     chosen_windows,
@@ -28,10 +30,8 @@ from graphrag_dagster.core.paths.recall.windows import (
     threshold_of,
     window_for,
 )
-from graphrag_dagster.core.paths.store import PathStore
-from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.paths.subgraphs.port import Extracted
-from graphrag_dagster.tables import RECALL_WINDOWS
+from graphrag_dagster.systems.lego.studies.tables import RECALL_WINDOWS
+from graphrag_dagster.systems.lego.subgraphs.port import Extracted
 from support.path_graphs import graph_of, node
 
 PLAIN = QuestionClass(is_complex=False, density="medium")

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.paths.found import NONE, PathQuery, Paths
-from graphrag_dagster.core.paths.options import PathOptions, Switches, TieRule
-from graphrag_dagster.core.paths.retrieval.making import retriever_of
-from graphrag_dagster.core.paths.retrieval.port import Retrieved
-from graphrag_dagster.core.paths.scoring.making import scorer_of
-from graphrag_dagster.core.paths.store import PathStore
-from graphrag_dagster.core.paths.subgraph import Subgraph
+from graphrag_dagster.kernel.graph.arrays import PathStore
+from graphrag_dagster.systems.lego.instances.found import NONE, PathQuery, Paths
+from graphrag_dagster.systems.lego.instances.options import PathOptions, Switches, TieRule
+from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
+from graphrag_dagster.systems.lego.retrieval.making import retriever_of
+from graphrag_dagster.systems.lego.retrieval.port import Retrieved
+from graphrag_dagster.systems.lego.scoring.making import scorer_of
 from support.path_graphs import Triple, graph_of, node
 from support.path_judges import WrittenScores
 

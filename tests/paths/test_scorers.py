@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.paths.options import ScorerName
-from graphrag_dagster.core.paths.scoring.bm25 import EPSILON, K1, B, Bm25Scorer
-from graphrag_dagster.core.paths.scoring.making import EmbeddedScorer, scorer_of
-from graphrag_dagster.core.paths.scoring.static import StaticScorer
-from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.text.embedder import CorpusEmbedder, Prefixes
-from graphrag_dagster.core.text.similarity import words
-from graphrag_dagster.core.text.verbalised import NO_PIECE, Verbalised, Vocabulary
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.graph.verbalised import NO_PIECE, Verbalised, Vocabulary
+from graphrag_dagster.kernel.models.embedder import CorpusEmbedder, Prefixes
+from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.text.similarity import words
+from graphrag_dagster.systems.lego.instances.options import ScorerName
+from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
+from graphrag_dagster.systems.lego.scoring.bm25 import EPSILON, K1, B, Bm25Scorer
+from graphrag_dagster.systems.lego.scoring.making import EmbeddedScorer, scorer_of
+from graphrag_dagster.systems.lego.scoring.static import StaticScorer
 from support.path_graphs import graph_of
 
 QUESTION = "which films did the director of Øre Sund make?"

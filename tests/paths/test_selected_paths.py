@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from graphrag_dagster.core.paths.found import PathQuery
-from graphrag_dagster.core.paths.options import PathOptions, Switches
-from graphrag_dagster.core.paths.retrieval.making import retriever_of
-from graphrag_dagster.core.paths.retrieval.port import Retrieved
-from graphrag_dagster.core.paths.store import PathStore
-from graphrag_dagster.core.paths.subgraph import Subgraph
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.graph.arrays import PathStore
+from graphrag_dagster.systems.lego.instances.found import PathQuery
+from graphrag_dagster.systems.lego.instances.options import PathOptions, Switches
+from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
+from graphrag_dagster.systems.lego.retrieval.making import retriever_of
+from graphrag_dagster.systems.lego.retrieval.port import Retrieved
 from support.path_graphs import graph_of, node
 from support.path_judges import WrittenScores, WrittenSelector
 

@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster import prompts
-from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.llm.paths.asking import SelectionPrompts, shown_lines
-from graphrag_dagster.core.language.llm.paths.selector import selected
-from graphrag_dagster.core.paths.found import PathQuery
-from graphrag_dagster.core.paths.hops import LearntHops, ToldHops, WordyHops, told_apart
-from graphrag_dagster.core.paths.instances import Recipe
-from graphrag_dagster.core.paths.options import PathOptions, Switches
-from graphrag_dagster.core.paths.subgraph import Subgraph
-from graphrag_dagster.core.paths.training.pairs import (
+from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.systems.lego.instances.declared import Recipe
+from graphrag_dagster.systems.lego.instances.found import PathQuery
+from graphrag_dagster.systems.lego.instances.hops import LearntHops, ToldHops, WordyHops, told_apart
+from graphrag_dagster.systems.lego.instances.options import PathOptions, Switches
+from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
+from graphrag_dagster.systems.lego.llm.asking import SelectionPrompts, shown_lines
+from graphrag_dagster.systems.lego.llm.selector import selected
+from graphrag_dagster.systems.lego.studies.running import hops_told
+from graphrag_dagster.systems.lego.training.pairs import (
     Example,
     GoldPath,
     GoldPaths,
@@ -26,8 +28,6 @@ from graphrag_dagster.core.paths.training.pairs import (
     split,
     training_lines,
 )
-from graphrag_dagster.errors import EngineError
-from graphrag_dagster.operations.paths.running import hops_told
 from support.path_graphs import graph_of, node
 from support.verbalising import texts_of
 

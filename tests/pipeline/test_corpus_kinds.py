@@ -8,18 +8,18 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
 from graphrag_dagster.assets.building import assets_of
-from graphrag_dagster.catalogue import registry
-from graphrag_dagster.catalogue.registry import stages
 from graphrag_dagster.composition import compose
-from graphrag_dagster.core.changes import Change
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.operations.keeping.changes import following, stages_of_settings, status_of
-from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.pipeline.stage import Made, Stage, StageRun, Tables
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import load_settings, parse_settings
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue import registry
+from graphrag_dagster.kernel.catalogue.registry import stages
+from graphrag_dagster.kernel.common.changes import Change
+from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.pipeline.step import Made, Step, StepRun, Tables
+from graphrag_dagster.kernel.pipeline.updates.changes import following, stages_of_settings, status_of
+from graphrag_dagster.kernel.settings.corpus import load_settings, parse_settings
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus
 
 TEXT = {"corpus", "extraction", "embeddings"}
@@ -30,10 +30,11 @@ def two_kinds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A catalogue with a second kind of corpora, for which the stages that read texts are not."""
     both = ("documents", "toys")
     declared = tuple(
-        replace(stage, kinds=("documents",) if stage.name in TEXT else both) for stage in registry.STAGES
+        replace(stage, kinds=("documents",) if stage.name in TEXT else both)
+        for stage in registry.declared_stages()
     )
     monkeypatch.setattr(registry, "KINDS", both)
-    monkeypatch.setattr(registry, "STAGES", declared)
+    monkeypatch.setattr(registry, "declared_stages", lambda: declared)
     stages.cache_clear()
     yield
     monkeypatch.undo()
@@ -53,9 +54,10 @@ def test_what_is_not_for_a_kind_is_no_part_of_its_index() -> None:
 def switched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A catalogue in which the reports are made only where claims are enabled."""
     declared = tuple(
-        replace(stage, switch="claims") if stage.name == "reports" else stage for stage in registry.STAGES
+        replace(stage, switch="claims") if stage.name == "reports" else stage
+        for stage in registry.declared_stages()
     )
-    monkeypatch.setattr(registry, "STAGES", declared)
+    monkeypatch.setattr(registry, "declared_stages", lambda: declared)
     stages.cache_clear()
     yield
     monkeypatch.undo()
@@ -72,14 +74,14 @@ def test_a_stage_that_is_switched_off_is_not_made_and_asks_nobody(home: Path) ->
     write_corpus(home / "corpora", "town")
     assert "reports" not in status_of("town").redo
 
-    def refused(_tables: Tables, _run: StageRun) -> Iterator[Made]:
+    def refused(_tables: Tables, _run: StepRun) -> Iterator[Made]:
         raise AssertionError
 
-    assert made("town", Stage("reports", refused, assets={tables.REPORT_FINDINGS: ()}))
+    assert made("town", Step("reports", refused, assets={tables.REPORT_FINDINGS: ()}))
     assert Warehouse().read(tables.REPORT_FINDINGS, "town").is_empty()
 
 
-def made(corpus: str, *stages: Stage) -> bool:
+def made(corpus: str, *stages: Step) -> bool:
     """Whether a run of some stages comes to its end."""
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions(CORPUS.name or "", [corpus])
@@ -112,25 +114,25 @@ def test_status_names_stages_of_the_kind_only(home: Path) -> None:
 def test_what_is_not_for_a_kind_does_not_run_and_leaves_empty_tables(home: Path) -> None:
     ran: list[str] = []
 
-    def text_units(_tables: Tables, _run: StageRun) -> Iterator[Made]:
+    def text_units(_tables: Tables, _run: StepRun) -> Iterator[Made]:
         ran.append("text_units")
         vectors = pl.col("vector").cast(pl.Array(pl.Float32, 3))
         yield Made(tables.TEXT_UNIT_EMBEDDINGS, tables.TEXT_UNIT_EMBEDDINGS.empty().with_columns(vectors))
 
-    def communities(given: Tables, run: StageRun) -> Iterator[Made]:
+    def communities(given: Tables, run: StepRun) -> Iterator[Made]:
         units = given[tables.TEXT_UNIT_EMBEDDINGS]
         ran.append(f"communities beside {units.height} of {len(run.corpora.names())} corpora")
         yield Made(tables.COMMUNITIES, tables.COMMUNITIES.empty())
 
-    def files(_tables: Tables, run: StageRun) -> Iterator[Made]:
+    def files(_tables: Tables, run: StepRun) -> Iterator[Made]:
         ran.append(f"files of {run.corpus} in {run.warehouse.file(run.corpus).name}")
         for table in (tables.FILES, tables.DOCUMENTS):
             yield Made(table, table.empty())
 
     wanted = (
-        Stage("files", files, assets=dict.fromkeys((tables.FILES, tables.DOCUMENTS), ())),
-        Stage("units", text_units, assets={tables.TEXT_UNIT_EMBEDDINGS: (tables.DOCUMENTS,)}),
-        Stage(
+        Step("files", files, assets=dict.fromkeys((tables.FILES, tables.DOCUMENTS), ())),
+        Step("units", text_units, assets={tables.TEXT_UNIT_EMBEDDINGS: (tables.DOCUMENTS,)}),
+        Step(
             "found",
             communities,
             reads=(tables.TEXT_UNIT_EMBEDDINGS,),
@@ -154,13 +156,13 @@ def test_what_is_not_for_a_kind_does_not_run_and_leaves_empty_tables(home: Path)
 
 @pytest.mark.usefixtures("two_kinds")
 def test_of_a_stage_of_several_parts_only_what_is_not_made_is_left_empty(home: Path) -> None:
-    def both(_tables: Tables, run: StageRun) -> Iterator[Made]:
+    def both(_tables: Tables, run: StepRun) -> Iterator[Made]:
         assert not run.settings.makes("corpus")
         yield Made(tables.COMMUNITIES, tables.COMMUNITIES.empty(), {"found": 0})
 
     write_corpus(home / "corpora", "toys", "kind: toys\n")
     parts = dict.fromkeys((tables.COMMUNITIES, tables.FILES), ())
-    assert made("toys", Stage("both", both, assets=parts))
+    assert made("toys", Step("both", both, assets=parts))
     assert Warehouse().read(tables.FILES, "toys").is_empty()
 
 

@@ -16,12 +16,12 @@ from typing import Any
 import duckdb
 import pytest
 
-from graphrag_dagster.catalogue.registry import stages
-from graphrag_dagster.core.language.chat.prompt import Prompt
-from graphrag_dagster.orchestration import versions
-from graphrag_dagster.orchestration.versions import code_of_tables, code_version
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import ACCOUNTS, ALL_TABLES, ANSWER_COSTS, VECTOR, Table
+from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
+from graphrag_dagster.kernel.models.chat.prompt import Prompt
+from graphrag_dagster.kernel.pipeline.orchestration import versions
+from graphrag_dagster.kernel.pipeline.orchestration.versions import code_of_tables, code_version
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import ACCOUNTS, ANSWER_COSTS, VECTOR, Table
 
 GOLDEN = Path(__file__).with_name("golden.json")
 #: Say what decided other tables: versions of libraries and the address of the endpoint among it.
@@ -38,7 +38,7 @@ def hashes(warehouse: Warehouse, corpus: str) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     with duckdb.connect(str(warehouse.file(corpus)), read_only=True) as connection:
         made = set(connection.execute("select schema_name, table_name from duckdb_tables()").fetchall())
-        for table in ALL_TABLES:
+        for table in all_tables():
             if table in {*ACCOUNTS, ANSWER_COSTS} or table.name in UNHASHED:
                 continue
             if (table.schema, table.name) in made and (lines := sorted(_lines(connection, table))):
@@ -183,7 +183,7 @@ def test_a_version_is_its_number_and_what_tells_by_itself_that_it_has_changed(
         == code_of_tables()["staging/entity_groups"]
         == code_version("graph")
     )
-    assert code_of_tables().keys() == {"/".join(table.asset_key) for table in ALL_TABLES}
+    assert code_of_tables().keys() == {"/".join(table.asset_key) for table in all_tables()}
 
     raised = {**stages(), "graph": replace(stages()["graph"], version=stages()["graph"].version + 1)}
     with monkeypatch.context() as patch:

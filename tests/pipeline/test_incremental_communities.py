@@ -4,10 +4,11 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from graphrag_dagster import tables
 from graphrag_dagster.cli.app import app
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus
 from support.homes import copy_home, shared_home
 from support.tables_of import contents
@@ -81,7 +82,7 @@ def test_what_a_new_document_does_not_touch_stays_until_a_cold_start_is_asked_fo
     assert contents(Warehouse(), "coast") == forced
     differing = {name for name in forced if grown[name] != forced[name]}
     begun = {"communities", "layout"}
-    of_communities = {table.full_name for table in tables.ALL_TABLES if table.group in begun}
+    of_communities = {table.full_name for table in all_tables() if table.group in begun}
     made_of_reports = {"embeddings.community_reports", "marts.corpus_summary", "marts.context_sizes"}
     others = differing - of_communities - made_of_reports
     assert [name for name in others if not name.startswith("reports.")] == []

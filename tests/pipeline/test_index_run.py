@@ -8,13 +8,13 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.catalogue.registry import stages
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import GraphragError, SettingsError
-from graphrag_dagster.pipeline.stages import INDEX_STAGES, STAGES
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
+from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import DOCUMENTS, write_corpus
 from support.disks import files_of_at_most
 from support.tables_of import contents
@@ -34,7 +34,7 @@ def test_a_run_holds_no_table_when_it_has_ended(indexed: Path) -> None:
 
 def test_definitions_hold_every_asset_with_its_check() -> None:
     graph = defs.resolve_asset_graph()
-    shown = {table.full_name for stage in STAGES for table in stage.assets}
+    shown = {table.full_name for stage in STEPS for table in stage.assets}
     keys = {".".join(key.path) for key in graph.get_all_asset_keys()}
     assert keys == shown | {"marts.published_snapshot", "marts.published_results", "evaluation.report"}
     for key in graph.get_all_asset_keys():
@@ -56,7 +56,7 @@ def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
         "extraction.typings",
         "resolution.decisions",
     }
-    for table in tables.ALL_TABLES:
+    for table in all_tables():
         stage = stages()[table.group]
         if stage.switch or "documents" not in stage.kinds:
             optional.add(table.full_name)
@@ -77,7 +77,7 @@ def test_a_run_makes_every_table_and_every_check_passes(indexed: Path) -> None:
                 run.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION
             ).records
         ]
-    indexed_tables = [table for stage in INDEX_STAGES for table in stage.assets]
+    indexed_tables = [table for stage in INDEX_STEPS for table in stage.assets]
     assert len(made) == len(indexed_tables) + 1
     shown = [metadata for metadata in made if "version" not in metadata]
     assert all({"dagster/partition_row_count", "dagster/uri", "seconds"} <= one.keys() for one in shown)

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.resources.published import published
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.published import published
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus
 from support.homes import copy_home, shared_home
 from support.tables_of import contents

@@ -1,7 +1,11 @@
 import gc
 import weakref
 
-from graphrag_dagster.orchestration.leftovers import begin_late, collect, collecting_what_is_new
+from graphrag_dagster.kernel.pipeline.orchestration.leftovers import (
+    begin_late,
+    collect,
+    collecting_what_is_new,
+)
 
 
 class Node:

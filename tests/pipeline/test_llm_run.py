@@ -6,19 +6,19 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.catalogue.tasks import ANSWERER
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.search.methods.global_search import global_search
-from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.errors import EndpointError, WarehouseError
-from graphrag_dagster.model_calls.memory.replies import User
-from graphrag_dagster.operations.asking.snapshot import open_snapshot
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.language import Language
-from graphrag_dagster.resources.published import published
-from graphrag_dagster.resources.reply_memory import ReplyMemory
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.models.cache.replies import User
+from graphrag_dagster.kernel.questions.asking.snapshot import open_snapshot
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.storage.published import published
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tasks.resource import Language
+from graphrag_dagster.kernel.text.tokens import get_tokenizer
+from graphrag_dagster.systems.graphrag.search.global_search import global_search
+from graphrag_dagster.systems.graphrag.tasks import ANSWERER
 from search.questions import asked_of
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.modelled import write_modelled

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.model_calls.memory import models
-from graphrag_dagster.resources.published import published
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.models.cache import models
+from graphrag_dagster.kernel.storage.published import published
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.corpora import write_corpus
 from support.endpoint import Fault, ScriptedEndpoint

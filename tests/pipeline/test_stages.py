@@ -8,41 +8,41 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
 from graphrag_dagster.assets.building import assets_of
-from graphrag_dagster.catalogue.registry import stages
 from graphrag_dagster.composition import compose
 from graphrag_dagster.dbt_like_sql.loader import our_models
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.orchestration.table_checks import RULES
-from graphrag_dagster.pipeline.stage import Made, Stage, StageRun, Tables
-from graphrag_dagster.pipeline.stages import INDEX_STAGES, STAGES, groups
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import ACCOUNTS, ALL_TABLES, DOCUMENT_METADATA, DOCUMENT_PERIODS, Table
-from graphrag_dagster.tables.index import FORMS
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
+from graphrag_dagster.kernel.pipeline.checks import rules
+from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.pipeline.step import Made, Step, StepRun, Tables
+from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS, groups
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import ACCOUNTS, DOCUMENT_METADATA, DOCUMENT_PERIODS, Table
+from graphrag_dagster.kernel.tables.index import FORMS
 from support.corpora import write_corpus
 
 QUERIES = {model.table: set(model.refs) for model in our_models()}
 
 
-def read_by(stage: Stage) -> set[Table]:
+def read_by(stage: Step) -> set[Table]:
     queried = set().union(*(QUERIES[table] for table in stage.makes if table in QUERIES))
     return (queried | set(stage.reads)) - set(stage.makes)
 
 
 def test_every_table_is_made_by_one_stage_and_accounts_whenever_something_is_published() -> None:
-    made = [table for stage in STAGES for table in stage.makes]
-    assert set(made) == set(ALL_TABLES)
-    assert [table for table in ALL_TABLES if made.count(table) != 1] == list(ACCOUNTS)
-    for rule in RULES:
+    made = [table for stage in STEPS for table in stage.makes]
+    assert set(made) == set(all_tables())
+    assert [table for table in all_tables() if made.count(table) != 1] == list(ACCOUNTS)
+    for rule in rules():
         assert rule.table in made
 
 
 def test_stages_read_what_those_before_them_make_and_their_assets_hang_on_it() -> None:
     graph = defs.resolve_asset_graph()
-    made_by: dict[Table, Stage] = {}
-    for stage in STAGES:
+    made_by: dict[Table, Step] = {}
+    for stage in STEPS:
         keys = {dg.AssetKey(table.asset_key) for table in stage.assets}
         keys |= {dg.AssetKey(stage.artifact.split("/"))} if stage.artifact else set()
         pending, above = list(keys), set(keys)
@@ -57,14 +57,14 @@ def test_stages_read_what_those_before_them_make_and_their_assets_hang_on_it() -
 
 
 def test_an_asset_of_its_stage_has_the_code_version_of_every_table() -> None:
-    for stage in STAGES:
+    for stage in STEPS:
         groups_shown = {table.group for table in stage.assets}
         assert {table.group for table in stage.makes} - {one.group for one in ACCOUNTS} <= groups_shown
 
 
 def test_the_catalogue_says_what_stages_read() -> None:
     """It may say more: what a stage asks the warehouse for by itself."""
-    for stage in STAGES:
+    for stage in STEPS:
         known = {one for part in stage.parts for one in (part, *stages()[part].reads)}
         assert {table.group for table in read_by(stage)} <= known, stage.name
 
@@ -73,11 +73,11 @@ def test_a_run_shows_few_assets_each_with_few_neighbours_in_the_order_of_the_wor
     graph = defs.resolve_asset_graph()
     index = defs.resolve_job_def("index")
     assert len(index.asset_layer.executable_asset_keys) <= 35
-    assert len(INDEX_STAGES) == len(index.nodes)
+    assert len(INDEX_STEPS) == len(index.nodes)
     for key in graph.get_all_asset_keys():
         node = graph.get(key)
         assert len(node.parent_keys | node.child_keys) <= 10, key
-    names = [groups()[stage.name] for stage in INDEX_STAGES]
+    names = [groups()[stage.name] for stage in INDEX_STEPS]
     assert names == sorted(names)
 
 
@@ -91,9 +91,9 @@ def instance(home: Path) -> Iterator[dg.DagsterInstance]:
 
 
 def run(
-    instance: dg.DagsterInstance, function: Callable[[Tables, StageRun], Iterator[Made]], *assets: Table
+    instance: dg.DagsterInstance, function: Callable[[Tables, StepRun], Iterator[Made]], *assets: Table
 ) -> dg.ExecuteInProcessResult:
-    stage = Stage("said", function, reads=(tables.DOCUMENTS,), assets=dict.fromkeys(assets, ()))
+    stage = Step("said", function, reads=(tables.DOCUMENTS,), assets=dict.fromkeys(assets, ()))
     return dg.materialize(
         [assets_of(stage, "said", automatic=False)],
         partition_key="coast",
@@ -103,8 +103,8 @@ def run(
     )
 
 
-def said(second: pl.DataFrame | Exception) -> Callable[[Tables, StageRun], Iterator[Made]]:
-    def function(given: Tables, run: StageRun) -> Iterator[Made]:
+def said(second: pl.DataFrame | Exception) -> Callable[[Tables, StepRun], Iterator[Made]]:
+    def function(given: Tables, run: StepRun) -> Iterator[Made]:
         assert given[tables.DOCUMENTS].is_empty()
         yield Made(DOCUMENT_METADATA, DOCUMENT_METADATA.empty(), {"dated": 3})
         assert not run.warehouse.exists(DOCUMENT_METADATA, "coast")
@@ -151,7 +151,7 @@ def test_a_stage_does_without_tables_that_are_not_made_of_such_a_corpus(
     instance: dg.DagsterInstance,
 ) -> None:
     assert not Warehouse().exists(tables.IMPORTED_FILES, "coast")
-    (stage,) = (stage for stage in STAGES if stage.name == "corpus")
+    (stage,) = (stage for stage in STEPS if stage.name == "corpus")
     result = dg.materialize(
         [assets_of(stage, "corpus", automatic=False)],
         partition_key="coast",
@@ -165,7 +165,7 @@ def test_a_stage_does_without_tables_that_are_not_made_of_such_a_corpus(
 def test_a_check_says_all_that_is_wrong_and_only_what_blocks_stops_the_run(
     instance: dg.DagsterInstance,
 ) -> None:
-    def function(_given: Tables, _run: StageRun) -> Iterator[Made]:
+    def function(_given: Tables, _run: StepRun) -> Iterator[Made]:
         row = {
             "document_id": "nowhere",
             "position": 0,

@@ -9,13 +9,13 @@ import pytest
 
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.operations.keeping.removals import check_removals
-from graphrag_dagster.orchestration.dagster_history import runs_of
-from graphrag_dagster.orchestration.dagster_instance import instance
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.published import Origin, publish, published
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import DOCUMENTS, FILES
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_history import runs_of
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.updates.removals import check_removals
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.published import Origin, publish, published
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import DOCUMENTS, FILES
 from support.commands import Run
 
 

@@ -16,20 +16,23 @@ import duckdb
 import polars as pl
 import pytest
 
-from graphrag_dagster import Index, tables
+from graphrag_dagster import Index
+from graphrag_dagster.apps.evaluation.tables.questions import QUESTIONS as ASKED
 from graphrag_dagster.cli.commands.showing import show_corpus
 from graphrag_dagster.cli.commands.snapshotting import roll_back, show_snapshots
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.accounting.use import ModelUse
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.model_calls.memory.account import UsageLog
-from graphrag_dagster.model_calls.memory.database import database_at
-from graphrag_dagster.model_calls.memory.replies import User
-from graphrag_dagster.operations.querying.sql_sandbox import queried
-from graphrag_dagster.orchestration.versions import code_version
-from graphrag_dagster.resources.home import memory_file
-from graphrag_dagster.resources.published import (
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
+from graphrag_dagster.kernel.models.accounting.use import ModelUse
+from graphrag_dagster.kernel.models.cache.account import UsageLog
+from graphrag_dagster.kernel.models.cache.database import database_at
+from graphrag_dagster.kernel.models.cache.replies import User
+from graphrag_dagster.kernel.pipeline.orchestration.versions import code_version
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.storage.home import memory_file
+from graphrag_dagster.kernel.storage.published import (
     RESULTS,
     SEARCHED,
     Origin,
@@ -40,16 +43,16 @@ from graphrag_dagster.resources.published import (
     rollback,
     snapshots,
 )
-from graphrag_dagster.resources.published.beginning import can_begin_as
-from graphrag_dagster.resources.published.contents import contents
-from graphrag_dagster.resources.warehouse import Warehouse, qualified
-from graphrag_dagster.settings import CorpusSettings
+from graphrag_dagster.kernel.storage.published.contents import contents
+from graphrag_dagster.kernel.storage.published.copy_base import can_begin_as
+from graphrag_dagster.kernel.storage.queries.sql_sandbox import queried
+from graphrag_dagster.kernel.storage.warehouse import Warehouse, qualified
 from support.corpora import write_corpus
 from support.damage import holed
 from support.disks import files_of_at_most
 from support.homes import copy_home, enter_home
 
-INDEX = tuple(table for table in tables.ALL_TABLES if table not in {*RESULTS, *tables.ACCOUNTS})
+INDEX = tuple(table for table in all_tables() if table not in {*RESULTS, *tables.ACCOUNTS})
 QUESTIONS = "questions: {ask: ['Who led the Dockers Union?'], methods: [basic], write: never}\n"
 HOLD = "import duckdb, sys; c = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == 'r'); {}; print('open', flush=True); {}"
 
@@ -129,7 +132,7 @@ def test_a_snapshot_holds_every_table_and_its_manifest_tells_of_it(warehouse: Wa
     snapshot = current(warehouse)
     told = snapshot.manifest
     with warehouse.reading("coast") as reader:
-        present = {table.full_name for table in tables.ALL_TABLES if reader.has(table)}
+        present = {table.full_name for table in all_tables() if reader.has(table)}
     with duckdb.connect(str(snapshot.file), read_only=True) as connection:
         counts = {
             f"{schema}.{name}": connection.execute(f'select count(*) from "{schema}"."{name}"').fetchone()[0]
@@ -157,7 +160,7 @@ def test_a_snapshot_holds_every_table_and_its_manifest_tells_of_it(warehouse: Wa
     indexed = {"/".join(table.asset_key) for table in INDEX} & set(told["code"])
     assert indexed >= {"corpus/documents", "graph/entities", "reports/community_reports"}
     for key in indexed:
-        assert told["code"][key] == code_version(tables.table(key.replace("/", ".")).group)
+        assert told["code"][key] == code_version(declared_table(key.replace("/", ".")).group)
     with dg.DagsterInstance.from_config(str(home / ".dagster_home")) as instance:
         assert told["run_id"] == instance.get_runs()[0].run_id
     assert {file.name for file in snapshot.file.parent.iterdir() if not file.name.startswith(".")} == {
@@ -179,7 +182,7 @@ def test_a_snapshot_is_the_same_whether_it_begins_as_the_file_or_is_written_by_t
             }
 
     def copied(file: Path) -> bool:
-        with contents(warehouse, "coast", tables.ALL_TABLES, None, tmp_path / "spill") as found:
+        with contents(warehouse, "coast", all_tables(), None, tmp_path / "spill") as found:
             begins = can_begin_as(found._connection, "working", warehouse.file("coast"))
             found.copy(file, None)
         return begins
@@ -245,13 +248,13 @@ def test_no_publication_shows_what_another_run_has_left_half_made(warehouse: War
     before = current(warehouse)
     retitle(warehouse, "Half made")
     row = {"question_id": "q", "position": 0, "question": "Why?", "origin": "settings"}
-    warehouse.write(tables.QUESTIONS, "coast", tables.QUESTIONS.frame([row]))
+    warehouse.write(ASKED, "coast", ASKED.frame([row]))
     results, changed = publish(warehouse, "coast", fresh=RESULTS)
     assert changed
     assert results.index == before.index
     assert entities(results.file) == entities(before.file)
     assert results.rows("questions.questions") == 1
-    warehouse.write(tables.QUESTIONS, "coast", tables.QUESTIONS.empty())
+    warehouse.write(ASKED, "coast", ASKED.empty())
     index, _ = publish(warehouse, "coast", fresh=INDEX)
     assert entities(index.file) == {"Half made"}
     assert index.rows("questions.questions") == 1
@@ -395,9 +398,9 @@ def test_leftovers_of_a_killed_publication_are_never_read_and_go_with_the_next(w
 PUBLISHING = """
 import itertools, sys
 import polars as pl
-from graphrag_dagster import tables
-from graphrag_dagster.resources.published import publish
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.published import publish
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 warehouse = Warehouse()
 frame = warehouse.read(tables.ENTITIES, "coast")
 print("open", flush=True)

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.corpus.dating import periods_of
-from graphrag_dagster.core.corpus.metadata import metadata_of
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.operations.asking.snapshot import open_snapshot
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.documents.dating import periods_of
+from graphrag_dagster.kernel.documents.metadata import metadata_of
+from graphrag_dagster.kernel.questions.asking.snapshot import open_snapshot
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from search.index_frames import filled
 
 #: Path, row, date, metadata, text, entities.
@@ -59,7 +60,7 @@ CLAIMS = [("t", "TRUE"), ("t", "SUSPECTED"), ("c", "TRUE")]
 
 
 def filled_tables() -> dict[tables.Table, list[dict[str, Any]]]:
-    rows: dict[tables.Table, list[dict[str, Any]]] = {table: [] for table in tables.ALL_TABLES}
+    rows: dict[tables.Table, list[dict[str, Any]]] = {table: [] for table in all_tables()}
     units: dict[str, list[str]] = {letter: [] for letter in NAMES}
     for number, (path, row, day, metadata, text, letters) in enumerate(PAPERS):
         own = {"human_readable_id": number, "document_id": f"d{number}", "text": text}

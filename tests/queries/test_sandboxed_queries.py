@@ -2,11 +2,11 @@
 
 import pytest
 
-from graphrag_dagster.core.search.context.queries import Query, QueryError
-from graphrag_dagster.core.search.methods.sql.answering import READABLE
-from graphrag_dagster.operations.querying.snapshot_queries import SnapshotQueries
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import ALL_TABLES
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.questions.context.queries import Query, QueryError
+from graphrag_dagster.kernel.storage.queries.snapshot_queries import SnapshotQueries
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.graphrag.search.sql.answering import READABLE
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def run(queries: SnapshotQueries, sql: str, most: int = 5) -> list[dict[str, obj
 
 
 def test_what_may_be_read_is_declared() -> None:
-    assert set(READABLE) <= {table.full_name for table in ALL_TABLES}
+    assert set(READABLE) <= {table.full_name for table in all_tables()}
 
 
 @pytest.mark.parametrize(

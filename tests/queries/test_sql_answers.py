@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.queries import MOST_ROWS
-from graphrag_dagster.core.search.methods.sql.answering import sql, suggestions
-from graphrag_dagster.core.search.methods.sql.recognising import fits
-from graphrag_dagster.core.search.methods.sql.scope import Scope
-from graphrag_dagster.core.search.methods.sql.templates import TEMPLATES
-from graphrag_dagster.core.text.evidence import Row, Words
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.querying.guarded_process import QueryLimits
-from graphrag_dagster.operations.querying.snapshot_queries import SnapshotQueries
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.queries import MOST_ROWS
+from graphrag_dagster.kernel.storage.queries.guarded_process import QueryLimits
+from graphrag_dagster.kernel.storage.queries.snapshot_queries import SnapshotQueries
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.text.evidence import Row, Words
+from graphrag_dagster.systems.graphrag.search.sql.answering import sql, suggestions
+from graphrag_dagster.systems.graphrag.search.sql.recognising import fits
+from graphrag_dagster.systems.graphrag.search.sql.scope import Scope
+from graphrag_dagster.systems.graphrag.search.sql.templates import TEMPLATES
 from search.questions import asked_of
 
 #: Of each template: a question, the line that says how it was read, and the lines below it.

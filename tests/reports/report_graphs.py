@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.ids import stable_id
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.ids import stable_id
 
 
 def rows_of(text: str) -> int:

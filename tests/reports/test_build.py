@@ -5,14 +5,15 @@ import polars as pl
 import pytest
 from report_graphs import Counted, Graph, build_graph, words_of
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.tasks import Engine, Finding, Quote, ReportRequest, WrittenReport
-from graphrag_dagster.core.progress import listening
-from graphrag_dagster.core.reports.build import ReportFrames, build_reports
-from graphrag_dagster.core.reports.frames import check_context_rows
-from graphrag_dagster.core.text.citations import Citation
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.common.progress import listening
+from graphrag_dagster.kernel.questions.citations import Citation
+from graphrag_dagster.kernel.tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tasks.ports import Engine, Finding, Quote, ReportRequest, WrittenReport
+from graphrag_dagster.systems.graphrag.reports.build import ReportFrames, build_reports
+from graphrag_dagster.systems.graphrag.reports.frames import check_context_rows
 
 PAIRS = ["ab", "ac", "bc", "cd", "de", "df", "ef", "xy"]
 TREE = {"p": (None, "abcdef"), "l": ("p", "abc"), "r": ("p", "def"), "q": (None, "xy")}
@@ -58,7 +59,7 @@ def build(
     backwards: bool = False,
     at_once: int | None = None,
 ) -> ReportFrames:
-    frames = {**graph.frames(), **corpus(graph), "context_nodes": tables.CONTEXT_NODES.empty()}
+    frames = {**graph.frames(), **corpus(graph), "context_nodes": CONTEXT_NODES.empty()}
     if backwards:
         frames = {name: frame.reverse() for name, frame in frames.items()}
     return build_reports(

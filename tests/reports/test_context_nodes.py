@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from report_graphs import Counted, Graph, build_graph, words_of
 from test_build import QuotingWriter, corpus
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.extractive.report_writer import OUTSIDE, ExtractiveReportWriter
-from graphrag_dagster.core.language.tasks import ReportWriter
-from graphrag_dagster.core.reports.build import ReportFrames, build_reports
-from graphrag_dagster.core.reports.context import CONTEXT_NODES, CONTEXT_RELATIONSHIPS
-from graphrag_dagster.core.reports.context_nodes import ContextNodes, attached_nodes
-from graphrag_dagster.core.reports.elements import index_elements
-from graphrag_dagster.core.reports.packing import Packer
+from graphrag_dagster.engines.extractive.report_writer import OUTSIDE, ExtractiveReportWriter
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.tables import CONTEXT_NODES as TABLE
+from graphrag_dagster.kernel.tasks.ports import ReportWriter
+from graphrag_dagster.systems.graphrag.reports.build import ReportFrames, build_reports
+from graphrag_dagster.systems.graphrag.reports.context import CONTEXT_NODES, CONTEXT_RELATIONSHIPS
+from graphrag_dagster.systems.graphrag.reports.context_nodes import ContextNodes, attached_nodes
+from graphrag_dagster.systems.graphrag.reports.elements import index_elements
+from graphrag_dagster.systems.graphrag.reports.packing import Packer
 
 PAIRS = ["ab", "ac", "bc", "cx", "xy", "yz", "az"]
 TREE: dict[str, tuple[str | None, str]] = {"p": (None, "abc"), "q": (None, "xyz")}
@@ -31,7 +32,7 @@ def graph() -> Graph:
 
 
 def taken(community: str, names: str, home: str, level: int = 0) -> pl.DataFrame:
-    return tables.CONTEXT_NODES.frame(
+    return TABLE.frame(
         [
             {
                 "level": level,
@@ -78,7 +79,7 @@ def test_they_come_last_with_their_home_and_their_edges_and_numbers_that_go_on()
     text, shown = packed(taken("p", "xz", "q"))
     assert shown == ["x", "z"]
     before, _, behind = text.partition(CONTEXT_NODES)
-    assert before == packed(tables.CONTEXT_NODES.empty())[0]
+    assert before == packed(TABLE.empty())[0]
     nodes, _, edges = behind.partition(CONTEXT_RELATIONSHIPS)
     assert nodes.splitlines() == [
         "4,x,x is a place of some words,1,0.80",
@@ -92,7 +93,7 @@ def test_only_those_of_the_own_level_are_shown() -> None:
 
 
 def test_they_take_no_more_than_their_share_and_give_way_to_members() -> None:
-    whole = words_of(packed(tables.CONTEXT_NODES.empty())[0])
+    whole = words_of(packed(TABLE.empty())[0])
     assert packed(taken("p", "xz", "q"), limit=whole)[1] == []
     section = words_of(packed(taken("p", "xz", "q"))[0]) - whole
     assert packed(taken("p", "xz", "q"), share=(section - 1) / 1000)[1] == ["x", "z"]
@@ -102,7 +103,7 @@ def test_they_take_no_more_than_their_share_and_give_way_to_members() -> None:
 
 @given(names=st.permutations("xyz"), limit=st.integers(1, 80), share=st.floats(0, 1))
 def test_the_budget_holds_and_the_best_stay(names: Sequence[str], limit: int, share: float) -> None:
-    members = packed(tables.CONTEXT_NODES.empty(), limit)[0]
+    members = packed(TABLE.empty(), limit)[0]
     text, shown = packed(taken("p", "".join(names), "q"), limit, share)
     assert text.startswith(members)
     assert words_of(text[len(members) :]) <= share * limit

@@ -6,10 +6,10 @@ from threading import Barrier
 from report_graphs import Counted, build_graph, words_of
 from test_build import PAIRS, TREE, QuotingWriter, corpus
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.deferred import Deferred, once
-from graphrag_dagster.core.language.tasks import Finding, ReportRequest, WrittenReport
-from graphrag_dagster.core.reports.build import build_reports
+from graphrag_dagster.kernel.common.deferred import Deferred, once
+from graphrag_dagster.kernel.tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tasks.ports import Finding, ReportRequest, WrittenReport
+from graphrag_dagster.systems.graphrag.reports.build import build_reports
 
 
 def test_a_sequence_is_made_when_it_is_looked_into_and_once() -> None:
@@ -81,7 +81,7 @@ def test_evidence_is_looked_for_only_where_a_writer_reads_it(monkeypatch) -> Non
         made = build_reports(
             **graph.frames(),
             **corpus(graph),
-            context_nodes=tables.CONTEXT_NODES.empty(),
+            context_nodes=CONTEXT_NODES.empty(),
             writer=writer,
             tokens=Counted(words_of),
             context_tokens=60,

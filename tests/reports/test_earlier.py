@@ -11,13 +11,14 @@ from report_graphs import Counted, Graph, build_graph, words_of
 from test_build import PAIRS, TREE, QuotingWriter, corpus
 from test_context_nodes import taken
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.language.extractive.report_writer import ExtractiveReportWriter
-from graphrag_dagster.core.language.tasks import ReportRequest, ReportWriter, WrittenReport
-from graphrag_dagster.core.reports.build import build_reports
-from graphrag_dagster.core.reports.earlier import EarlierReport, earlier_reports
-from graphrag_dagster.core.reports.frames import ReportFrames
+from graphrag_dagster.engines.extractive.report_writer import ExtractiveReportWriter
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tasks.ports import ReportRequest, ReportWriter, WrittenReport
+from graphrag_dagster.systems.graphrag.reports.build import build_reports
+from graphrag_dagster.systems.graphrag.reports.earlier import EarlierReport, earlier_reports
+from graphrag_dagster.systems.graphrag.reports.frames import ReportFrames
 
 SOME = ["ab", "bc", "de", "xy"]
 pairs = st.lists(st.sampled_from([*PAIRS, "ae", "cx"]), unique=True).map(
@@ -26,7 +27,7 @@ pairs = st.lists(st.sampled_from([*PAIRS, "ae", "cx"]), unique=True).map(
 told = st.dictionaries(st.sampled_from([*"abcdefxy", *PAIRS]), st.sampled_from(["w", "w w w", "w " * 30]))
 claims = st.lists(st.sampled_from([("a", "d", "w"), ("x", None, "w w")]), unique=True)
 outside = st.sampled_from(
-    [tables.CONTEXT_NODES.empty(), taken("p", "x", "q"), taken("p", "xy", "q"), taken("l", "d", "r", 1)]
+    [CONTEXT_NODES.empty(), taken("p", "x", "q"), taken("p", "xy", "q"), taken("l", "d", "r", 1)]
 )
 
 
@@ -111,10 +112,10 @@ def test_where_nothing_has_changed_nothing_is_written(state) -> None:
 
 def test_a_change_is_written_with_what_is_above_it_and_small_numbers_move_without() -> None:
     edges = [(pair[0], pair[1]) for pair in PAIRS]
-    frames = frames_of(build_graph(edges, TREE), "", tables.CONTEXT_NODES.empty())
+    frames = frames_of(build_graph(edges, TREE), "", CONTEXT_NODES.empty())
     made, writer = build(frames, ExtractiveReportWriter()), CountingWriter()
     told_anew = build_graph(edges, TREE, descriptions={"e": "w"})
-    build(frames_of(told_anew, "", tables.CONTEXT_NODES.empty()), writer, kept_of(made))
+    build(frames_of(told_anew, "", CONTEXT_NODES.empty()), writer, kept_of(made))
     assert writer.requests == len({"p", "r"})
     moved = {
         **frames,
@@ -128,7 +129,7 @@ def test_a_change_is_written_with_what_is_above_it_and_small_numbers_move_withou
 
 
 def test_other_code_models_or_settings_write_all_anew() -> None:
-    frames = frames_in((PAIRS, {}, [], "", tables.CONTEXT_NODES.empty()))
+    frames = frames_in((PAIRS, {}, [], "", CONTEXT_NODES.empty()))
     made, writer = build(frames, ExtractiveReportWriter(), basis="one"), CountingWriter()
     build(frames, writer, kept_of(made), basis="other")
     assert writer.requests == len(TREE)
@@ -141,7 +142,7 @@ class StandingIn(QuotingWriter):
 
 @pytest.mark.parametrize("writer", [StandingIn(), QuotingWriter(engine="llm")])
 def test_what_stands_in_for_a_reply_is_asked_for_again(writer: QuotingWriter) -> None:
-    frames = frames_in((PAIRS, {}, [], "", tables.CONTEXT_NODES.empty()))
+    frames = frames_in((PAIRS, {}, [], "", CONTEXT_NODES.empty()))
     made = build(frames, writer)
     asked = len(writer.batches)
     assert same(build(frames, writer, kept_of(made)), made)
@@ -158,7 +159,7 @@ class NamingWriter(QuotingWriter):
 
 def test_what_a_report_below_was_written_from_counts_where_it_stands_for_its_community() -> None:
     long = dict.fromkeys("abcdef", "w " * 40)
-    none, beside = tables.CONTEXT_NODES.empty(), taken("l", "x", "q", level=1)
+    none, beside = CONTEXT_NODES.empty(), taken("l", "x", "q", level=1)
     before, after = (frames_in((PAIRS, long, [], "", one)) for one in (none, beside))
     writer = NamingWriter(engine="llm")
     made, fresh = (build(frames, writer, limit=100) for frames in (before, after))

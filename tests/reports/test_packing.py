@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_graphs import Counted, Graph, build_graph, marks_of, rows_of, words_of
 
-from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.reports.context import ChildReport, PackedContext, cell
-from graphrag_dagster.core.reports.elements import index_elements
-from graphrag_dagster.core.reports.packing import Packer
-from graphrag_dagster.core.text.tokens import get_tokenizer
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.text.tokens import get_tokenizer
+from graphrag_dagster.systems.graphrag.reports.context import ChildReport, PackedContext, cell
+from graphrag_dagster.systems.graphrag.reports.elements import index_elements
+from graphrag_dagster.systems.graphrag.reports.packing import Packer
 
 
 def pack(

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.tasks import Quote
-from graphrag_dagster.core.reports.citations import (
+from graphrag_dagster.kernel.questions.citations import Citation
+from graphrag_dagster.kernel.questions.report_citations import (
     Reference,
     References,
     citation_mark,
@@ -11,9 +11,9 @@ from graphrag_dagster.core.reports.citations import (
     rewrite_citations,
     without_citations,
 )
-from graphrag_dagster.core.reports.context import PackedContext
-from graphrag_dagster.core.text.citations import Citation
-from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.kernel.tasks.ports import Quote
+from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.systems.graphrag.reports.context import PackedContext
 
 CONTEXT = PackedContext(
     "", 0, True, (), (), (), {"entity": ("ea", "eb"), "relationship": ("rx",), "claim": (), "report": ()}

@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.search.reranking.cross_encoder import windows
-from graphrag_dagster.core.search.reranking.reordering import (
+from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.retrieval.reranking.cross_encoder import windows
+from graphrag_dagster.kernel.retrieval.reranking.reordering import (
     LexicalReranker,
     Moved,
     Reranked,
     Sought,
     reordered,
 )
-from graphrag_dagster.errors import EngineError
 
 SOUGHT = Sought("Who?")
 

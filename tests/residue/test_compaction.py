@@ -10,17 +10,17 @@ import duckdb
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.compaction import compact
-from graphrag_dagster.resources.duckdb_files import opening
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.compaction import compact
+from graphrag_dagster.kernel.storage.duckdb_files import opening
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.disks import files_of_at_most
 
 WORD = "Zentholm"
 WRITING = """
 import sys, duckdb
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 warehouse, who = Warehouse(path=sys.argv[1]), int(sys.argv[2])
 for number in range(int(sys.argv[3])):
     with warehouse.connect("coast") as connection:
@@ -29,8 +29,8 @@ for number in range(int(sys.argv[3])):
 """
 COMPACTING = """
 import sys
-from graphrag_dagster.resources.compaction import compact
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.compaction import compact
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 warehouse = Warehouse(path=sys.argv[1])
 for number in range(int(sys.argv[3])):
     compact(warehouse, "coast")
@@ -186,7 +186,7 @@ def test_who_meets_a_replaced_file_opens_the_new_one(
             file = replaced
         attaching(connection, file, alias, read_only=read_only)
 
-    monkeypatch.setattr("graphrag_dagster.resources.warehouse.attach", slow)
+    monkeypatch.setattr("graphrag_dagster.kernel.storage.warehouse.attach", slow)
     with duckdb.connect() as connection:
         warehouse.attach(connection, "coast", "seen")
         assert connection.execute("from seen.main.rows").fetchall() == []

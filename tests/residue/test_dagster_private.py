@@ -6,7 +6,7 @@ from pathlib import Path
 import dagster
 
 import graphrag_dagster
-from graphrag_dagster.orchestration import dagster_instance, forgetting
+from graphrag_dagster.kernel.pipeline.orchestration import dagster_instance, forgetting
 
 PACKAGE = Path(graphrag_dagster.__file__).parent
 FORGETTING = Path(forgetting.__file__)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.language.chat.port import ChatReply
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.model_calls.memory.database import Database, MemoryFileError
-from graphrag_dagster.model_calls.memory.replies import Replies, User
-from graphrag_dagster.operations.keeping.residue import erase, gone_documents, note_file
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.models.cache.database import Database, MemoryFileError
+from graphrag_dagster.kernel.models.cache.replies import Replies, User
+from graphrag_dagster.kernel.models.chat.port import ChatReply
+from graphrag_dagster.kernel.pipeline.updates.erasure import erase, gone_documents, note_file
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 WORD = b"Zentholm"
 KEY = b"key".ljust(32, b"-")

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.catalogue.registry import users_of
-from graphrag_dagster.core.accounting.budget import Amount, Budget
-from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.core.language.chat.port import ChatReply
-from graphrag_dagster.model_calls.batches.batch_api import LineResult, RemoteBatch
-from graphrag_dagster.model_calls.batches.batch_store import Batch, BatchStore
-from graphrag_dagster.model_calls.endpoint.bodies import Abilities
-from graphrag_dagster.model_calls.memory.account import Account, UsageLog
-from graphrag_dagster.model_calls.memory.database import Database
-from graphrag_dagster.model_calls.memory.replies import Replies, User
-from graphrag_dagster.model_calls.memory.upkeep import Upkeep
+from graphrag_dagster.kernel.catalogue.registry import users_of
+from graphrag_dagster.kernel.models.accounting.budget import Amount, Budget
+from graphrag_dagster.kernel.models.accounting.use import ModelUse
+from graphrag_dagster.kernel.models.batches.batch_api import LineResult, RemoteBatch
+from graphrag_dagster.kernel.models.batches.batch_store import Batch, BatchStore
+from graphrag_dagster.kernel.models.cache.account import Account, UsageLog
+from graphrag_dagster.kernel.models.cache.database import Database
+from graphrag_dagster.kernel.models.cache.replies import Replies, User
+from graphrag_dagster.kernel.models.cache.upkeep import Upkeep
+from graphrag_dagster.kernel.models.chat.port import ChatReply
+from graphrag_dagster.kernel.models.endpoint.bodies import Abilities
 
 
 @pytest.fixture

@@ -11,16 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.operations.keeping.residue import erase, gone_documents, note_file
-from graphrag_dagster.orchestration.dagster_history import purge_history
-from graphrag_dagster.orchestration.dagster_instance import instance
-from graphrag_dagster.resources.published import published
-from graphrag_dagster.resources.reply_memory import ReplyMemory
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings.resolution import Decision, written
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_history import purge_history
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.updates.erasure import erase, gone_documents, note_file
+from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.storage.published import published
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.graphrag.resolution.settings import Decision, written
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.gone import erase_and_publish, index_unpublished, traces
@@ -32,9 +33,7 @@ RESULTS = ("questions", "answers", "evaluation", "studies")
 def results() -> list[str]:
     """Tables that were made from an index by other jobs, and are there."""
     warehouse = Warehouse()
-    return [
-        one.full_name for one in tables.ALL_TABLES if one.group in RESULTS and warehouse.exists(one, "coast")
-    ]
+    return [one.full_name for one in all_tables() if one.group in RESULTS and warehouse.exists(one, "coast")]
 
 
 def purge() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from graphrag_dagster import tables
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.orchestration.dagster_history import runs_of
-from graphrag_dagster.orchestration.dagster_instance import instance
-from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_history import runs_of
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.gone import traces
 

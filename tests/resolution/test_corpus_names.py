@@ -3,11 +3,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.resolution.frames import ResolutionFrames, corpus_names, resolve_corpus, unresolved
-from graphrag_dagster.core.resolution.pairs.comparing import Earlier
-from graphrag_dagster.core.resolution.people import Decisions, Word
-from graphrag_dagster.core.text.similarity import normalise
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.text.similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.frames import (
+    ResolutionFrames,
+    corpus_names,
+    resolve_corpus,
+    unresolved,
+)
+from graphrag_dagster.systems.graphrag.resolution.pairs.comparing import Earlier
+from graphrag_dagster.systems.graphrag.resolution.people import Decisions, Word
 
 Corpus = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 

@@ -1,8 +1,8 @@
 import pytest
 
-from graphrag_dagster.core.resolution.people import Decisions, Word
-from graphrag_dagster.core.resolution.resolving import resolve
-from graphrag_dagster.core.resolution.scopes import Mention
+from graphrag_dagster.systems.graphrag.resolution.people import Decisions, Word
+from graphrag_dagster.systems.graphrag.resolution.resolving import resolve
+from graphrag_dagster.systems.graphrag.resolution.scopes import Mention
 
 
 def mentioned(document: str, *names: str, kind: str = "PERSON", times: int = 2) -> list[Mention]:

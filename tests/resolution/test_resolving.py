@@ -2,15 +2,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.resolution.pairs.candidates import NEXT, WHOLE_BLOCK, candidates
-from graphrag_dagster.core.resolution.pairs.features import Scope
-from graphrag_dagster.core.resolution.pairs.parsing import parsed
-from graphrag_dagster.core.resolution.pairs.scoring import REASONS, ScoredPair
-from graphrag_dagster.core.resolution.pairs.weights import WEIGHTS
-from graphrag_dagster.core.resolution.people import Decisions, Word
-from graphrag_dagster.core.resolution.resolving import Resolution, resolve
-from graphrag_dagster.core.resolution.scopes import Mention
 from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.systems.graphrag.resolution.pairs.candidates import NEXT, WHOLE_BLOCK, candidates
+from graphrag_dagster.systems.graphrag.resolution.pairs.features import Scope
+from graphrag_dagster.systems.graphrag.resolution.pairs.parsing import parsed
+from graphrag_dagster.systems.graphrag.resolution.pairs.scoring import REASONS, ScoredPair
+from graphrag_dagster.systems.graphrag.resolution.pairs.weights import WEIGHTS
+from graphrag_dagster.systems.graphrag.resolution.people import Decisions, Word
+from graphrag_dagster.systems.graphrag.resolution.resolving import Resolution, resolve
+from graphrag_dagster.systems.graphrag.resolution.scopes import Mention
 
 
 def said(same: list[list[str]] = (), different: list[list[str]] = ()) -> Decisions:

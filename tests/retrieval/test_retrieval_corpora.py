@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from graphrag_dagster.core.search.retrieval.retriever import Retriever
-from graphrag_dagster.tables import (
+from graphrag_dagster.kernel.retrieval.retriever import Retriever
+from graphrag_dagster.kernel.tables import (
     ENTITIES,
     ENTITY_EMBEDDINGS,
     RELATIONSHIPS,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.search.retrieval.ranking import fused, with_neighbours
+from graphrag_dagster.kernel.retrieval.ranking import fused, with_neighbours
 
 
 @given(st.permutations(range(7)), st.lists(st.floats(0, 9), min_size=7, max_size=7))

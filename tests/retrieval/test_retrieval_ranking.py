@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.ranks import cosines, unit_rows
-from graphrag_dagster.core.search.retrieval.lexical import LexicalIndex
-from graphrag_dagster.core.search.retrieval.ranking import TextRanker, first_places, ranked, rows_of, z_scores
+from graphrag_dagster.kernel.common.stable_scores import cosines, unit_rows
+from graphrag_dagster.kernel.retrieval.lexical import LexicalIndex
+from graphrag_dagster.kernel.retrieval.ranking import TextRanker, first_places, ranked, rows_of, z_scores
 
 TEXTS = ["red fox jumps", "red hen", "grey wolf howls loudly tonight"]
 VECTORS = np.array([[1, 0], [0, 1], [0, 0]], dtype=np.float32)

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.search import kept
-from graphrag_dagster.core.search.retrieval.lexical import Postings, WordRarity, postings_of
-from graphrag_dagster.core.search.retrieval.lists import NumbersByWord, WordsInOrder
-from graphrag_dagster.core.search.retrieval.words import STOP_WORDS, stems_of
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.retrieval import index_cache as kept
+from graphrag_dagster.kernel.retrieval.lexical import Postings, WordRarity, postings_of
+from graphrag_dagster.kernel.retrieval.lists import NumbersByWord, WordsInOrder
+from graphrag_dagster.kernel.retrieval.words import STOP_WORDS, stems_of
 
 TEXTS = ["The red fox and Zoë's hens", "", "A Red Harbour, red foxes", "the 42 ships of Ziębice", "\ud800 of"]
 

@@ -6,12 +6,13 @@ import numpy as np
 import polars as pl
 from index_frames import filled
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.corpus.dating import periods_of
-from graphrag_dagster.core.corpus.metadata import metadata_of
-from graphrag_dagster.core.language.embedders import shared_static
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.tables.declaration import Table
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.documents.dating import periods_of
+from graphrag_dagster.kernel.documents.metadata import metadata_of
+from graphrag_dagster.kernel.models.local.embedders import shared_static
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.tables import CONTEXT_NODES
+from graphrag_dagster.kernel.tables.declaration import Table
 
 #: Document, head, relation, tail, and the sentence that states it.
 STATED = (
@@ -120,13 +121,13 @@ def small_index(*, with_vectors: bool = True, bridged: bool = True) -> IndexSnap
             if with_vectors
             else None
         ),
-        context_nodes=filled(tables.CONTEXT_NODES, [BRIDGE]) if bridged else None,
+        context_nodes=filled(CONTEXT_NODES, [BRIDGE]) if bridged else None,
     )
 
 
 def with_bridges(index: IndexSnapshot, *rows: dict[str, object]) -> IndexSnapshot:
     """The index with other context nodes."""
-    return replace(index, context_nodes=filled(tables.CONTEXT_NODES, list(rows)))
+    return replace(index, context_nodes=filled(CONTEXT_NODES, list(rows)))
 
 
 def _ends(row: tuple[str, ...]) -> tuple[str, str]:

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
 
 DOCUMENT = "The quay was built by Orrin Vask in 1998. Selma Dray opposed the merger of the shipping lines. "
 

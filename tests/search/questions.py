@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from graphrag_dagster.catalogue.tasks import Port, Task
-from graphrag_dagster.core.search.context.background import Support
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.question import Question, Search
-from graphrag_dagster.core.search.searcher import level_read, way_of
-from graphrag_dagster.core.search.support.by_words import JudgeByWords
-from graphrag_dagster.settings import CorpusSettings, SearchSettings
+from graphrag_dagster.kernel.catalogue.tasks import Port, Task
+from graphrag_dagster.kernel.questions.context.background import Support
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.question import Question, Search
+from graphrag_dagster.kernel.questions.searcher import level_read, way_of
+from graphrag_dagster.kernel.questions.support.by_words import JudgeByWords
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.settings.search import SearchSettings
 
 
 @dataclass(frozen=True)

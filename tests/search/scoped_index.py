@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 from index_frames import filled
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.corpus.dating import periods_of
-from graphrag_dagster.core.corpus.metadata import metadata_of
-from graphrag_dagster.core.search.context.index import IndexSnapshot
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.documents.dating import periods_of
+from graphrag_dagster.kernel.documents.metadata import metadata_of
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
 
 
 def titled(*titles: str, folder: str = "", text: str = "Some words.", metadata: str = "{}") -> IndexSnapshot:

@@ -5,10 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.search.reranking.reordering import unit_features
-from graphrag_dagster.core.text.answer_features import FEATURES, AskedWords, asks_what_was_said
-from graphrag_dagster.core.text.answer_weights import ANSWER_WEIGHTS, UNIT_WEIGHTS
-from graphrag_dagster.core.text.lines import Line, Rows, turns
+from graphrag_dagster.kernel.retrieval.reranking.answer_features import (
+    FEATURES,
+    AskedWords,
+    asks_what_was_said,
+)
+from graphrag_dagster.kernel.retrieval.reranking.answer_weights import ANSWER_WEIGHTS, UNIT_WEIGHTS
+from graphrag_dagster.kernel.retrieval.reranking.reordering import unit_features
+from graphrag_dagster.kernel.text.lines import Line, Rows, turns
 
 QUESTION = "When did Ada Rusk weld the hull?"
 SAID = [

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.answer_form import AnswerForm
-from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
-from graphrag_dagster.core.language.extractive.answering.things import defines, things
-from graphrag_dagster.core.language.extractive.answering.wanted import wanted
-from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer, Quote
-from graphrag_dagster.core.text.lines import Line, speaker_before
-from graphrag_dagster.core.text.phrases import Phrase, phrases, shared_phrases
-from graphrag_dagster.core.text.relevance import relevance
-from graphrag_dagster.core.text.similarity import stem
-from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.engines.extractive.answerer import ExtractiveAnswerer
+from graphrag_dagster.engines.extractive.answering.things import defines, things
+from graphrag_dagster.engines.extractive.answering.wanted import wanted
+from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
+from graphrag_dagster.kernel.tasks.ports import ContextUnit, FinalAnswer, Quote
+from graphrag_dagster.kernel.text.lines import Line, speaker_before
+from graphrag_dagster.kernel.text.phrases import Phrase, phrases, shared_phrases
+from graphrag_dagster.kernel.text.relevance import relevance
+from graphrag_dagster.kernel.text.similarity import stem
+from graphrag_dagster.kernel.text.spans import Span
 
 EMBEDDER = StaticEmbedder()
 TALK = [

@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.answering import Exploration, FollowUp
-from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
-from graphrag_dagster.core.language.extractive.exploring import ExtractiveExplorer, about
-from graphrag_dagster.core.language.tasks import ContextUnit, Engine, FinalAnswer, PartialAnswer, Quote, Usage
-from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.context.combined_units import CombinedUnits
-from graphrag_dagster.core.search.context.local_rows import LocalContext, LocalUnits, quoted
-from graphrag_dagster.core.search.methods.drift import OpenQuestions, drift_search, normal
-from graphrag_dagster.core.search.question import REFUSAL
-from graphrag_dagster.core.text.citations import ContextKind, parse_citations
-from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.engines.extractive.answerer import ExtractiveAnswerer
+from graphrag_dagster.engines.extractive.exploring import ExtractiveExplorer, about
 from graphrag_dagster.errors import EngineError, QuestionError
+from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.questions.citations import ContextKind, parse_citations
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.context.combined_units import CombinedUnits
+from graphrag_dagster.kernel.questions.context.local_rows import LocalContext, LocalUnits, quoted
+from graphrag_dagster.kernel.questions.question import REFUSAL
+from graphrag_dagster.kernel.tasks.answering import Exploration, FollowUp
+from graphrag_dagster.kernel.tasks.ports import ContextUnit, Engine, FinalAnswer, PartialAnswer, Quote, Usage
+from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.systems.graphrag.search.drift import OpenQuestions, drift_search, normal
 from search.index_frames import DOCUMENT, index_of
 from search.questions import asked_of
 

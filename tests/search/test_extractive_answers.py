@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
-from graphrag_dagster.core.language.tasks import ContextUnit, FinalAnswer, PartialAnswer, Quote
-from graphrag_dagster.core.text.answer_features import asks_for_overview
-from graphrag_dagster.core.text.lines import Line
-from graphrag_dagster.core.text.relevance import relevance
-from graphrag_dagster.core.text.similarity import diverse
-from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.engines.extractive.answerer import ExtractiveAnswerer
+from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.retrieval.reranking.answer_features import asks_for_overview
+from graphrag_dagster.kernel.tasks.ports import ContextUnit, FinalAnswer, PartialAnswer, Quote
+from graphrag_dagster.kernel.text.lines import Line
+from graphrag_dagster.kernel.text.relevance import relevance
+from graphrag_dagster.kernel.text.similarity import diverse
+from graphrag_dagster.kernel.text.spans import Span
 
 HARBOUR = [
     "The Harbour Authority leased the north quay to Vell & Daughters for thirty years.",

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.extractive.covering import Candidate, central, covering
-from graphrag_dagster.core.language.extractive.parsing.quotable import readability
-from graphrag_dagster.core.language.extractive.report_writer import ExtractiveReportWriter
-from graphrag_dagster.core.language.extractive.subjects import joined
-from graphrag_dagster.core.language.tasks import (
+from graphrag_dagster.engines.extractive.covering import Candidate, central, covering
+from graphrag_dagster.engines.extractive.report_writer import ExtractiveReportWriter
+from graphrag_dagster.engines.extractive.subjects import joined
+from graphrag_dagster.kernel.tasks.ports import (
     ContextEntity,
     ContextRelationship,
     ContextReport,
@@ -19,9 +18,10 @@ from graphrag_dagster.core.language.tasks import (
     SupportingSentence,
     WrittenReport,
 )
-from graphrag_dagster.core.text.marks import mark_before
-from graphrag_dagster.core.text.similarity import rouge_l, stems, words
-from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.kernel.text.marks import mark_before
+from graphrag_dagster.kernel.text.quotable import readability
+from graphrag_dagster.kernel.text.similarity import rouge_l, stems, words
+from graphrag_dagster.kernel.text.spans import Span
 
 NAMES = ["Harbour Authority", "Vell & Daughters", "Ingrid Vell", "Orrin Vask", "Skarnes"]
 UNIT = """THE HARBOUR OF SKARNES

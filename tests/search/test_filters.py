@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scoped_index import graphs, of_documents, titled
 
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.filters import Condition, Filters
-from graphrag_dagster.core.search.scope.favour import documents_below, documents_called, names_of
-from graphrag_dagster.core.search.scope.restricting import restricted
-from graphrag_dagster.core.search.scope.selecting import scope_of, selected
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.filters import Condition, Filters
+from graphrag_dagster.kernel.questions.scope.favour import documents_below, documents_called, names_of
+from graphrag_dagster.kernel.questions.scope.restricting import restricted
+from graphrag_dagster.kernel.questions.scope.selecting import scope_of, selected
 
 
 def chosen(index: IndexSnapshot, **filters: object) -> set[str]:

@@ -5,8 +5,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from graphrag_dagster.core.search.finding import nearest_reports
-from graphrag_dagster.core.text.embedder import CorpusEmbedder
+from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
+from graphrag_dagster.kernel.retrieval.finding import nearest_reports
 from search.index_frames import index_of
 from search.questions import asked_of
 from support.coterag_graphs import FirstAxis, at_cosine

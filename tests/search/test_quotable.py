@@ -5,15 +5,15 @@ from time import process_time
 
 import pytest
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.language.embedders import StaticEmbedder
-from graphrag_dagster.core.language.extractive.answerer import ExtractiveAnswerer
-from graphrag_dagster.core.language.extractive.answering.focused import sentences_of
-from graphrag_dagster.core.language.extractive.parsing.quotable import readability
-from graphrag_dagster.core.search.context.context_units import SourceUnits
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.text.lines import speaker_before
-from graphrag_dagster.core.text.marks import code_blocks
+from graphrag_dagster.engines.extractive.answerer import ExtractiveAnswerer
+from graphrag_dagster.engines.extractive.answering.focused import sentences_of
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.questions.context.context_units import SourceUnits
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.text.lines import speaker_before
+from graphrag_dagster.kernel.text.marks import code_blocks
+from graphrag_dagster.kernel.text.quotable import readability
 from search.index_frames import filled, index_of
 
 EMBEDDER = StaticEmbedder()

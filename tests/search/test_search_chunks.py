@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.language.tasks import ContextUnit
-from graphrag_dagster.core.search.context.chunks import HEADER, fill, render, shuffled
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.questions.context.chunks import HEADER, fill, render, shuffled
+from graphrag_dagster.kernel.tasks.ports import ContextUnit
 
 TEXTS = st.lists(st.text(alphabet="ab |,\n\"'", max_size=60), max_size=20)
 

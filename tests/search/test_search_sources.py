@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import polars as pl
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.language.tasks import FinalAnswer, Quote
-from graphrag_dagster.core.search.context.citing import cite
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.context.report_units import ReportUnits
-from graphrag_dagster.core.text.spans import Span
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.questions.context.citing import cite
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.report_units import ReportUnits
+from graphrag_dagster.kernel.tasks.ports import FinalAnswer, Quote
+from graphrag_dagster.kernel.text.spans import Span
 from search.index_frames import DOCUMENT, index_of
 
 FIRST, SECOND = (

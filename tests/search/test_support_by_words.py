@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.catalogue.engines import VERDICTS
-from graphrag_dagster.core.language.answering import Cited, SupportOf
-from graphrag_dagster.core.language.embedders import shared_static
-from graphrag_dagster.core.search.context.background import Support
-from graphrag_dagster.core.search.support.by_words import PARTLY, SUPPORTED, WEIGHTS
-from graphrag_dagster.core.search.support.comparing import MEASURES
+from graphrag_dagster.kernel.catalogue.engines import VERDICTS
+from graphrag_dagster.kernel.models.local.embedders import shared_static
+from graphrag_dagster.kernel.questions.context.background import Support
+from graphrag_dagster.kernel.questions.support.by_words import PARTLY, SUPPORTED, WEIGHTS
+from graphrag_dagster.kernel.questions.support.comparing import MEASURES
+from graphrag_dagster.kernel.tasks.answering import Cited, SupportOf
 from support.altered import altered, sentences_of, told_otherwise
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "harbour"

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scoped_index import of_documents, titled
 
-from graphrag_dagster.core.search.context.index import IndexSnapshot
-from graphrag_dagster.core.search.retrieval.ranking import ranked
-from graphrag_dagster.core.search.scope.clues import favour_of
-from graphrag_dagster.core.search.scope.favour import LIKELY, NAMED
-from graphrag_dagster.core.search.scope.numbered import numbered_in
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.scope.clues import favour_of
+from graphrag_dagster.kernel.questions.scope.favour import LIKELY, NAMED
+from graphrag_dagster.kernel.questions.scope.numbered import numbered_in
+from graphrag_dagster.kernel.retrieval.ranking import ranked
 
 ROWS = [
     {"title": "The Valdora floats", "path": "news/2023-09-11-valdora.md"},

@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.catalogue.ways import WAYS
-from graphrag_dagster.core.cypher.asking import GraphAnswer
-from graphrag_dagster.core.cypher.guard import guarded
-from graphrag_dagster.core.cypher.port import GraphRows, Ran
-from graphrag_dagster.core.language.answer_form import AnswerForm
-from graphrag_dagster.core.language.tasks import Usage
-from graphrag_dagster.core.search.context.answer import Answer, Source
-from graphrag_dagster.core.search.context.queries import Query
-from graphrag_dagster.core.search.filters import Filters
-from graphrag_dagster.core.search.question import Question
-from graphrag_dagster.core.search.searcher import way_of
-from graphrag_dagster.core.text.evidence import Row, Triple, Words
-from graphrag_dagster.core.text.passages import Passage
+from graphrag_dagster.apps.cypher.asking import GraphAnswer
+from graphrag_dagster.apps.cypher.language.guard import guarded
+from graphrag_dagster.apps.cypher.port import GraphRows, Ran
+from graphrag_dagster.apps.explorer.explorer import Explorer
+from graphrag_dagster.apps.explorer.snapshots.open_snapshots import KeptSnapshots
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
-from graphrag_dagster.operations.asking.index import EntityHit, ReportText
-from graphrag_dagster.operations.exploring.explorer import Explorer
-from graphrag_dagster.operations.exploring.kept import KeptSnapshots
+from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.questions.asking.index import EntityHit, ReportText
+from graphrag_dagster.kernel.questions.context.answer import Answer, Source
+from graphrag_dagster.kernel.questions.context.queries import Query
+from graphrag_dagster.kernel.questions.filters import Filters
+from graphrag_dagster.kernel.questions.question import Question
+from graphrag_dagster.kernel.questions.searcher import way_of
+from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
+from graphrag_dagster.kernel.tasks.ports import Usage
+from graphrag_dagster.kernel.text.evidence import Row, Triple, Words
+from graphrag_dagster.kernel.text.passages import Passage
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.running import bind, make_server
 from graphrag_dagster.service.library import Library
@@ -168,7 +168,7 @@ class FaultyLibrary:
         return list(self.known)
 
     def methods(self, name: str) -> list[str]:
-        return [one.name for one in WAYS if not one.needs]
+        return [one.name for one in declared_methods() if not one.needs]
 
     def embedders(self) -> list[str]:
         return ["static"]

@@ -11,9 +11,9 @@ from served import FaultyLibrary, serving
 from starlette.testclient import TestClient
 
 from graphrag_dagster.errors import CorpusError, SettingsError, WarehouseError
-from graphrag_dagster.resources.home import home
-from graphrag_dagster.resources.published import snapshots
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.home import home
+from graphrag_dagster.kernel.storage.published import snapshots
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.service.guarding.errors import refusal_of, without_paths
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app

@@ -14,11 +14,11 @@ import tiktoken
 from openai import OpenAI
 from served import FaultyLibrary, serving, until
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.text.vocabularies import vocabulary_at_hand
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.resources.reply_memory import ReplyMemory
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.text.vocabularies import vocabulary_at_hand
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from support.endpoint import ScriptedEndpoint
 

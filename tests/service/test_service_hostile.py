@@ -13,7 +13,7 @@ from served import FaultyLibrary
 from starlette.testclient import TestClient
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.asking.index import Index
+from graphrag_dagster.index import Index
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app
 from graphrag_dagster.service.library import Library

@@ -10,8 +10,8 @@ import pytest
 from openai import OpenAI
 from served import PIECES, QUERY, ROW, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
-from graphrag_dagster.core.search.context.answer import QUERIED, QUOTATIONS, Answer
-from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.kernel.questions.context.answer import QUERIED, QUOTATIONS, Answer
+from graphrag_dagster.kernel.questions.filters import Filters
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.openai.chat_text import MarkFilter, headed, without_sources
 

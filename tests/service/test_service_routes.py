@@ -9,9 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 from served import QUERY, ROW, SOURCE, TRIPLE, FaultyLibrary
 
-from graphrag_dagster.core.search.context.answer import QUOTATIONS, Answer
-from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import EndpointError, EngineError, SettingsError
+from graphrag_dagster.kernel.questions.context.answer import QUOTATIONS, Answer
+from graphrag_dagster.kernel.questions.filters import Filters
 from graphrag_dagster.service.guarding.settings import ServiceSettings, token_from_environment
 from graphrag_dagster.service.http.app import make_app
 from graphrag_dagster.service.models import AnswerBody

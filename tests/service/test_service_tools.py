@@ -16,7 +16,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 from served import QUERY, ROW, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
-from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.kernel.questions.filters import Filters
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.tools.mcp_server import make_server

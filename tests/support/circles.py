@@ -6,13 +6,14 @@ from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster import export, tables
-from graphrag_dagster.operations.importing.proposing import propose
-from graphrag_dagster.operations.importing.taking_in import take_in
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.published import Origin, publish
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import Table
+from graphrag_dagster import export
+from graphrag_dagster.apps.interchange.importing.proposing import propose
+from graphrag_dagster.apps.interchange.importing.taking_in import take_in
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.published import Origin, publish
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import Table
 
 RECORDS = (tables.IMPORTED_ENTITIES, tables.IMPORTED_RELATIONS)
 #: Where a row stands, which differs from one file to another.

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.graph.context.adjacency import Adjacency, adjacency
-from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
-from graphrag_dagster.core.graph.network import network
-from graphrag_dagster.settings.context import ContextSettings
+from graphrag_dagster.kernel.graph.network import network
+from graphrag_dagster.systems.context_leiden.index.adjacency import Adjacency, adjacency
+from graphrag_dagster.systems.context_leiden.index.vectors.node_vectors import NodeVectors
+from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.core.coterag.indexing.triples import TripleGraph, triple_graph
-from graphrag_dagster.core.coterag.options import PAPER, Thresholds
-from graphrag_dagster.core.coterag.snapshot import CoteragSnapshot
-from graphrag_dagster.core.coterag.vectors import Vectors
-from graphrag_dagster.core.language.coterag import EvidenceAnswer, RoutedQuestion, Validation
+from graphrag_dagster.systems.coterag.index.triples import TripleGraph, triple_graph
+from graphrag_dagster.systems.coterag.options import PAPER, Thresholds
+from graphrag_dagster.systems.coterag.search.snapshot import CoteragSnapshot
+from graphrag_dagster.systems.coterag.search.vectors import Vectors
+from graphrag_dagster.systems.coterag.tasks import EvidenceAnswer, RoutedQuestion, Validation
 
 EMBEDDER = "chosen"
 _TRIPLE = {"head": pl.String, "relation": pl.String, "tail": pl.String, "text_unit_ids": pl.List(pl.String)}

@@ -10,15 +10,15 @@ import pytest
 from dagster import AssetKey, DagsterInstance
 
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.orchestration.executors import EXECUTOR
-from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.pipeline.stages import STAGES
-from graphrag_dagster.resources.warehouse import Reader, Warehouse, qualified
-from graphrag_dagster.tables import ALL_TABLES
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.pipeline.orchestration.executors import EXECUTOR
+from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.pipeline.steps import STEPS
+from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
 from support.corpora import write_corpus
 
 #: Two steps that build upon each other.
-STEPS = [stage for stage in STAGES if stage.name in {"imports", "corpus"}]
+STEPS = [stage for stage in STEPS if stage.name in {"imports", "corpus"}]
 SOME = ",".join("/".join(table.asset_key) for stage in STEPS for table in stage.assets)
 REPOSITORY = Path(__file__).parents[2]
 
@@ -87,7 +87,7 @@ class Place:
             with warehouse.reading(name) as reader:
                 found |= {
                     (name, table.full_name): _rows(reader, qualified(table))
-                    for table in ALL_TABLES
+                    for table in all_tables()
                     if reader.has(table)
                 }
         return found

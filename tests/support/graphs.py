@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.core.corpus.graphs.batches import ROWS, Batch
-from graphrag_dagster.core.corpus.graphs.columns import GUESSED, GraphColumns
-from graphrag_dagster.core.corpus.graphs.files import Graph, graph_files
-from graphrag_dagster.core.corpus.graphs.reading import read_file
-from graphrag_dagster.core.files.discovery import discover
-from graphrag_dagster.core.files.records import RefusedError, UnreadableError
+from graphrag_dagster.apps.interchange.readers.batches import ROWS, Batch
+from graphrag_dagster.apps.interchange.readers.files import Graph, graph_files
+from graphrag_dagster.apps.interchange.readers.reading import read_file
+from graphrag_dagster.apps.interchange.readers.tabular.columns import GUESSED, GraphColumns
+from graphrag_dagster.kernel.documents.files.discovery import discover
+from graphrag_dagster.kernel.documents.files.records import RefusedError, UnreadableError
 
 
 @dataclass

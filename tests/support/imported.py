@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from graphrag_dagster.resources.published import Origin, publish
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import parse_settings
-from graphrag_dagster.tables import Table
+from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.storage.published import Origin, publish
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import Table
 
 Row = Mapping[str, Any]
 

@@ -1,6 +1,6 @@
 """A listener that keeps what is said."""
 
-from graphrag_dagster.core.progress import Listener
+from graphrag_dagster.kernel.common.progress import Listener
 
 
 class Heard(Listener):

@@ -2,12 +2,12 @@
 
 import polars as pl
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.core.resolution.frames import resolve_corpus
-from graphrag_dagster.core.resolution.people import Decisions
-from graphrag_dagster.core.text.similarity import normalise
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.text.similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.frames import resolve_corpus
+from graphrag_dagster.systems.graphrag.resolution.people import Decisions
 
 #: Names with their types by path; what follows a # tells documents of one file apart.
 Texts = dict[str, list[tuple[str, str]]]

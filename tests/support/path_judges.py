@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from graphrag_dagster.core.language.path_selection import Level, Selection, Sufficiency
-from graphrag_dagster.core.language.tasks import Engine, Usage
-from graphrag_dagster.core.ranks import Scores
-from graphrag_dagster.core.text.verbalised import Verbalised
+from graphrag_dagster.kernel.common.stable_scores import Scores
+from graphrag_dagster.kernel.graph.verbalised import Verbalised
+from graphrag_dagster.kernel.tasks.ports import Engine, Usage
+from graphrag_dagster.systems.lego.tasks import Level, Selection, Sufficiency
 
 
 @dataclass

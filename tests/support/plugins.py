@@ -5,17 +5,22 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from graphrag_dagster.catalogue import plugins, registry
-from graphrag_dagster.core.files.formats import extensions
+from graphrag_dagster.kernel.catalogue import plugins, registry
+from graphrag_dagster.kernel.documents.files.formats import extensions
 
 _CACHED = (
     *(
         plugins.all_points,
+        registry.systems,
+        registry.built_in,
+        registry.tasks,
+        registry.parts,
+        registry.searched_tables,
         registry.added,
         registry.engines,
         registry.embedders,
         registry.rerankers,
-        registry.ways,
+        registry.methods,
         registry.formats,
     ),
     extensions,

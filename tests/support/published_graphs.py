@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from graphrag_dagster import tables
-from graphrag_dagster.resources.published import publish
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import Table
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.published import publish
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import Table
 
 UNIT_MENTIONS = 20
 DOCUMENT_UNITS = 50

@@ -4,9 +4,9 @@ from collections.abc import Collection
 
 import duckdb
 
-from graphrag_dagster.catalogue.registry import stages_made
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import ACCOUNTS, ALL_TABLES, ANSWER_COSTS
+from graphrag_dagster.kernel.catalogue.registry import all_tables, stages_made
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import ACCOUNTS, ANSWER_COSTS
 
 #: Groups that other jobs than ``index`` make.
 EVALUATING = tuple(stages_made("request"))
@@ -28,7 +28,7 @@ def contents(
         made = set(connection.execute("select schema_name, table_name from duckdb_tables()").fetchall())
         return {
             table.full_name: connection.execute(f'from "{table.schema}"."{table.name}"').fetchall()
-            for table in ALL_TABLES
+            for table in all_tables()
             if table not in (*ACCOUNTS, ANSWER_COSTS)
             and table.group not in without
             and (table.schema, table.name) in made

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from graphrag_dagster.core.search.context.answer import Answer, Section
+from graphrag_dagster.kernel.questions.context.answer import Answer, Section
 
 
 def section_told(answer: Answer, title: str) -> Section:

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.ids import stable_id
-from graphrag_dagster.resources.published import Published, publish
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.storage.published import Published, publish
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
 def publish_triples(

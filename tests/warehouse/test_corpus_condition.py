@@ -4,7 +4,7 @@ import duckdb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.resources.warehouse import of_corpus
+from graphrag_dagster.kernel.storage.warehouse import of_corpus
 
 HOSTILE = ["it's", "'; drop table kept; --", "' or '1'='1", "\\'", "''", "a\\", '"', "%", "?", "$1"]
 

@@ -5,13 +5,16 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from graphrag_dagster import tables
+from graphrag_dagster.apps.evaluation.tables.evaluation import SIGNIFICANCE
+from graphrag_dagster.apps.evaluation.tables.questions import QUESTIONS
+from graphrag_dagster.apps.evaluation.tables.studies import EXTRACTION_COUNTS
 from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.duckdb_files import migrations
-from graphrag_dagster.resources.integrity import violations
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.storage.duckdb_files import migrations
+from graphrag_dagster.kernel.storage.integrity import violations
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.tables_of import contents
 
 THE_STRIKE = stable_id("question", "Who led the strike?")
@@ -80,13 +83,13 @@ def test_the_first_write_upgrades_and_keeps_the_rows(warehouse: Warehouse) -> No
     ("table", "columns", "new"),
     [
         (
-            tables.EXTRACTION_COUNTS,
+            EXTRACTION_COUNTS,
             "600 as chunk_size, 'checked' as mode, 0 as gleanings, 2 as text_units, 9 as entities, "
             "4 as relationships, 0 as quarantined, 'llm' as engine",
             ("distinct_entities",),
         ),
         (
-            tables.SIGNIFICANCE,
+            SIGNIFICANCE,
             "'claims' as measure, 'C0' as condition_a, 'SS' as condition_b, 9 as questions, 0 as zeros, "
             "2.0::double as mean_a, 1.0::double as mean_b, 1.0::double as difference, null::double as ci_low, "
             "null::double as ci_high, -2.0::double as z, 0.04::double as p, 0.04::double as p_holm, "
@@ -126,28 +129,28 @@ def test_answers_from_before_there_were_questions_get_theirs(warehouse: Warehous
     old_file(warehouse, BEFORE_THERE_WERE_QUESTIONS)
     with warehouse.connect("coast"):
         pass
-    assert warehouse.read(tables.QUESTIONS, "coast").rows() == [
+    assert warehouse.read(QUESTIONS, "coast").rows() == [
         (THE_STRIKE, 0, "Who led the strike?", "settings", None)
     ]
     assert warehouse.read(tables.ANSWERS, "coast").height == 2
     with warehouse.reading("coast") as reader:
-        assert violations(reader, tables.ANSWERS) == violations(reader, tables.QUESTIONS) == []
+        assert violations(reader, tables.ANSWERS) == violations(reader, QUESTIONS) == []
 
 
 def test_questions_that_are_there_stay_as_they_are(warehouse: Warehouse) -> None:
     old_file(warehouse, BEFORE_THERE_WERE_QUESTIONS)
-    asked = tables.QUESTIONS.frame(
+    asked = QUESTIONS.frame(
         [
             {"question_id": THE_STRIKE, "position": 4, "question": "Who led the strike?"}
             | {"origin": "file", "reference": "Hanna Quill"}
         ]
     )
-    warehouse.write(tables.QUESTIONS, "coast", asked)
+    warehouse.write(QUESTIONS, "coast", asked)
     with duckdb.connect(str(warehouse.file("coast"))) as connection:
         connection.execute("drop table meta.format")
     with warehouse.connect("coast"):
         pass
-    assert warehouse.read(tables.QUESTIONS, "coast").equals(asked)
+    assert warehouse.read(QUESTIONS, "coast").equals(asked)
 
 
 def test_a_failed_step_leaves_the_file_as_it_was(
@@ -165,7 +168,7 @@ def test_a_failed_step_leaves_the_file_as_it_was(
         with pytest.raises(WarehouseError, match=f"from format 0 to {len(steps)}.*no_such_table.*as it was"):
             warehouse.write(tables.COMMUNITY_MEMBERS, "coast", tables.COMMUNITY_MEMBERS.empty())
     assert format_of(file) is None
-    assert warehouse.read_if_present(tables.QUESTIONS, "coast") is None
+    assert warehouse.read_if_present(QUESTIONS, "coast") is None
 
 
 @pytest.mark.parametrize("read_only", [True, False])

@@ -6,8 +6,8 @@ from subprocess import run
 import duckdb
 import pytest
 
-from graphrag_dagster.resources.duckdb_files.duckdb_messages import is_busy
-from graphrag_dagster.resources.duckdb_files.opening import (
+from graphrag_dagster.kernel.storage.duckdb_files.duckdb_messages import is_busy
+from graphrag_dagster.kernel.storage.duckdb_files.opening import (
     Opened,
     attach,
     open_alone,
@@ -252,7 +252,7 @@ def test_many_threads_open_and_close_at_once(file: Path) -> None:
 FORKS = """
 import multiprocessing, sys
 from pathlib import Path
-from graphrag_dagster.resources.duckdb_files.opening import open_often
+from graphrag_dagster.kernel.storage.duckdb_files.opening import open_often
 
 def numbers():
     opened = open_often(Path(sys.argv[1]), read_only=True)

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.core.changes import flattened
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.operations.keeping.differences import changed_settings
-from graphrag_dagster.resources.published import Origin, Published
-from graphrag_dagster.settings import CorpusSettings, load_settings, parse_settings
-from graphrag_dagster.settings.profiles import PROFILES
+from graphrag_dagster.kernel.common.changes import flattened
+from graphrag_dagster.kernel.pipeline.updates.differences import changed_settings
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings, load_settings, parse_settings
+from graphrag_dagster.kernel.settings.profiles import profiles
+from graphrag_dagster.kernel.storage.published import Origin, Published
 
-PAPER = PROFILES["paper"]
+PAPER = profiles()["paper"]
 
 
 def flat(content: dict[str, object]) -> dict[str, object]:

@@ -7,11 +7,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster import tables
-from graphrag_dagster.core.ids import stable_id
 from graphrag_dagster.dbt_like_sql.loader import MODELS, ModelError, SqlModel, empty_database, load_models
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 CASES = [
     pytest.param(case, id=f"{file.stem}: {case['case']}")

@@ -6,8 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
 from support.plugins import plugged_in
 
 REPOSITORY = Path(__file__).parent.parent.parent
@@ -21,16 +22,16 @@ def members(**changes: object) -> pl.DataFrame:
 
 
 def test_names_and_keys_are_unique_and_references_resolve() -> None:
-    names = [table.full_name for table in tables.ALL_TABLES]
+    names = [table.full_name for table in all_tables()]
     assert len(set(names)) == len(names)
-    for table in tables.ALL_TABLES:
+    for table in all_tables():
         assert len(set(table.column_names)) == len(table.column_names)
         assert set(table.key) <= set(table.column_names)
         assert "corpus" not in table.column_names
         for column in table.columns:
             if column.references:
                 target, _, name = column.references.rpartition(".")
-                assert tables.table(target).column(name).type == column.type
+                assert declared_table(target).column(name).type == column.type
 
 
 def test_a_frame_is_ordered_cast_and_sorted() -> None:
@@ -70,17 +71,17 @@ def test_a_value_outside_the_allowed_set_is_refused() -> None:
 
 def test_an_unknown_table_names_those_there_are() -> None:
     with pytest.raises(WarehouseError, match="graph.entities"):
-        tables.table("graph.entity")
+        declared_table("graph.entity")
 
 
 PLUGIN = """
-from graphrag_dagster.catalogue.engines import Engine
-from graphrag_dagster.tables import CLAIMS
+from graphrag_dagster.kernel.catalogue.engines import Engine
+from graphrag_dagster.kernel.tables import CLAIMS
 
 FOUND = Engine("oracle", CLAIMS.meaning, {"answerer": "nowhere:nothing"})
 """
 NAMES = """
-from graphrag_dagster.tables import ANSWERS, ENTITIES
+from graphrag_dagster.kernel.tables import ANSWERS, ENTITIES
 
 print(*ANSWERS.column("engine").values)
 print(*ENTITIES.column("description_engine").values)

@@ -7,10 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables
+from graphrag_dagster.apps.evaluation.tables.evaluation import VERDICTS
 from graphrag_dagster.errors import CorpusError, WarehouseError
-from graphrag_dagster.resources.integrity import violations
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.storage.integrity import violations
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.disks import files_of_at_most
 
 
@@ -52,7 +54,7 @@ def test_rows_that_stand_in_another_order_come_back_in_key_order(warehouse: Ware
 
 
 def test_every_declared_table_can_be_written_empty_and_read(warehouse: Warehouse) -> None:
-    for table in tables.ALL_TABLES:
+    for table in all_tables():
         frame = table.empty()
         if "vector" in frame.columns:
             frame = frame.with_columns(pl.Series("vector", [], dtype=pl.Array(pl.Float32, 4)))
@@ -155,7 +157,7 @@ def test_a_corpus_that_was_never_indexed_says_what_to_run(warehouse: Warehouse) 
     with pytest.raises(WarehouseError, match="run 'graphrag-dagster index a'.*materialise corpus/files"):
         warehouse.read(tables.FILES, "a")
     with pytest.raises(WarehouseError, match="run 'graphrag-dagster evaluate a'"):
-        warehouse.read(tables.VERDICTS, "a")
+        warehouse.read(VERDICTS, "a")
 
 
 def test_a_file_that_is_no_database_is_named(warehouse: Warehouse) -> None:

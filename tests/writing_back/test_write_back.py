@@ -8,15 +8,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster import tables, write_back
+from graphrag_dagster import write_back
+from graphrag_dagster.apps.interchange.importing.taking_in import take_in
+from graphrag_dagster.apps.interchange.writing_back.writing import take_away
 from graphrag_dagster.cli.output.running import run_job
 from graphrag_dagster.errors import EndpointDown, EndpointError, ExportError, SettingsError
-from graphrag_dagster.operations.importing.taking_in import take_in
-from graphrag_dagster.operations.writing_back.writing import take_away
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.published import Origin, publish
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.settings import parse_settings
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.published import Origin, publish
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import CONTEXT_NODES
 from support.bolt_server import BoltScript, BoltServer
 from support.commands import Run
 from support.homes import copy_home, shared_home
@@ -68,7 +70,7 @@ def port(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             {"level": level, "community_id": other, "entity_id": entity, "home_id": own, **rest}
             for level in (1, 2)
         ]
-        Warehouse().write(tables.CONTEXT_NODES, "port", tables.CONTEXT_NODES.frame(rows))
+        Warehouse().write(CONTEXT_NODES, "port", CONTEXT_NODES.frame(rows))
         settings = parse_settings({"kind": "graph"}, "test")
         publish(Warehouse(), "port", Origin(settings=settings))
 
@@ -120,9 +122,7 @@ def expected(level: int = 1, *, summaries: bool = True) -> dict[str, dict[str, A
             node["graphrag_community"] = community
             if summaries:
                 node["graphrag_summary"] = reports[community]
-    for entity, community in (
-        read(tables.CONTEXT_NODES).select("entity_id", "community_id").unique().iter_rows()
-    ):
+    for entity, community in read(CONTEXT_NODES).select("entity_id", "community_id").unique().iter_rows():
         found[ids[entity]]["graphrag_context_of"] = [community]
     return found
 

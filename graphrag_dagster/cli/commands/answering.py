@@ -4,16 +4,18 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from graphrag_dagster.apps.evaluation.questions.question_list import questions_of
+from graphrag_dagster.apps.evaluation.settings import QuestionSettings
+from graphrag_dagster.apps.evaluation.tables.questions import TESTSET_DOCUMENTS
 from graphrag_dagster.cli.output.console import OUT, number, print_json
 from graphrag_dagster.cli.output.mending import ANSWERED, repaired_line, repaired_rows
 from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget
 from graphrag_dagster.cli.output.running import run_watched
-from graphrag_dagster.core.search.filters import Filters
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.operations.evaluating.questions import questions_of
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import ANSWERS, TESTSET_DOCUMENTS
+from graphrag_dagster.kernel.questions.filters import Filters
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import ANSWERS
 
 _COUNTED = ("answers", "refused", "statements", "partly_supported", "unsupported", "removed_citations")
 
@@ -24,7 +26,7 @@ def require_questions(store: CorpusStore, name: str) -> None:
     Raises:
         SettingsError: it has none and writes none.
     """
-    own = store.settings(name).questions
+    own = store.settings(name).section(QuestionSettings)
     if own.write == "never" and not own.testset.enabled and not questions_of(store.folder(name), own):
         raise SettingsError(
             f"corpus {name!r} has no questions; list them in its corpus.yaml under questions.ask, name a "

@@ -7,19 +7,26 @@ from types import MappingProxyType
 from rich.markup import escape
 from rich.tree import Tree
 
-from graphrag_dagster.catalogue.engines import Verdict
-from graphrag_dagster.catalogue.registry import quotes
 from graphrag_dagster.cli.output.console import ERR, OUT, markdown, print_json
 from graphrag_dagster.cli.output.progress import progress_on
-from graphrag_dagster.core.language.answer_form import KNOWLEDGE_MARK
-from graphrag_dagster.core.printable import counted
-from graphrag_dagster.core.progress import listening
-from graphrag_dagster.core.search.context.answer import Answer, ContextUse, Section, Source, Statement, Value
-from graphrag_dagster.core.search.filters import Filters
-from graphrag_dagster.core.search.question import Question
-from graphrag_dagster.core.text.evidence import Row, Written
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.asking.index import Index
+from graphrag_dagster.index import Index
+from graphrag_dagster.kernel.catalogue.engines import Verdict
+from graphrag_dagster.kernel.catalogue.registry import quotes
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.progress import listening
+from graphrag_dagster.kernel.questions.context.answer import (
+    Answer,
+    ContextUse,
+    Section,
+    Source,
+    Statement,
+    Value,
+)
+from graphrag_dagster.kernel.questions.filters import Filters
+from graphrag_dagster.kernel.questions.question import Question
+from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK
+from graphrag_dagster.kernel.text.evidence import Row, Written
 
 _ROWS_SHOWN, _LONGEST_SHOWN = 12, 90
 #: What is said of a statement by its verdict, where that is not simply that it is supported.

@@ -7,13 +7,13 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.output.console import ERR, OUT, number, print_json
-from graphrag_dagster.core.language.chat.loop import run_one
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.model_calls.batches.batch_refresh import api_of, refresh_all
-from graphrag_dagster.model_calls.batches.batch_store import Batch, BatchStore
-from graphrag_dagster.model_calls.memory.database import database_at
-from graphrag_dagster.resources.corpora import models_of
-from graphrag_dagster.resources.home import memory_file
+from graphrag_dagster.kernel.models.batches.batch_refresh import api_of, refresh_all
+from graphrag_dagster.kernel.models.batches.batch_store import Batch, BatchStore
+from graphrag_dagster.kernel.models.cache.database import database_at
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.storage.corpora import models_of
+from graphrag_dagster.kernel.storage.home import memory_file
 
 _COLUMNS = ("batch", "corpus", "model", "status", "done", "of", "hours old")
 _NUMBERS = frozenset({"done", "of", "hours old"})

@@ -8,16 +8,16 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster import tables
 from graphrag_dagster.cli.output.console import OUT, number, print_json
-from graphrag_dagster.core.printable import counted
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.model_calls.memory.database import database_at
-from graphrag_dagster.model_calls.memory.upkeep import Upkeep
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.corpus_names import check_name
-from graphrag_dagster.resources.home import memory_file
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.models.cache.database import database_at
+from graphrag_dagster.kernel.models.cache.upkeep import Upkeep
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_names import check_name
+from graphrag_dagster.kernel.storage.home import memory_file
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
 def upkeep() -> Upkeep:

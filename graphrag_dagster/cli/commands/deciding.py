@@ -5,12 +5,12 @@ from typing import Literal
 
 from rich.markup import escape
 
+from graphrag_dagster.apps.decisions.decisions import Concerned, Decided, merge, split, undo
+from graphrag_dagster.apps.decisions.said import Said, applied_words, decisions
 from graphrag_dagster.cli.output.console import OUT, print_json
-from graphrag_dagster.core.printable import counted
-from graphrag_dagster.operations.deciding.decisions import Concerned, Decided, merge, split, undo
-from graphrag_dagster.operations.deciding.said import Said, applied_words, decisions
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
 def decide(

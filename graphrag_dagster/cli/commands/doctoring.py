@@ -11,25 +11,25 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster.catalogue.registry import engines, in_plugin, loaded, rerankers
+from graphrag_dagster.apps.planning.indexing_plan import largest_data
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
-from graphrag_dagster.core.language.chat.loop import run_one
-from graphrag_dagster.engines.rerankers import examined
 from graphrag_dagster.errors import CorpusError, EndpointError
-from graphrag_dagster.model_calls.endpoint.address import BASE_URL
-from graphrag_dagster.model_calls.memory.ability_store import AbilityStore
-from graphrag_dagster.model_calls.memory.database import database_at
-from graphrag_dagster.model_calls.memory.replies import User
-from graphrag_dagster.model_calls.probing.probes import Finding
-from graphrag_dagster.model_calls.probing.probing import asks_models, examine, remember, verdict
-from graphrag_dagster.operations.planning.indexing_plan import largest_data
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.home import memory_file
-from graphrag_dagster.resources.language import Language
-from graphrag_dagster.resources.reply_memory import ReplyMemory
-from graphrag_dagster.settings import CorpusSettings
-from graphrag_dagster.settings.editing import lines_of, write_settings
-from graphrag_dagster.settings.model import RoleName
+from graphrag_dagster.kernel.catalogue.registry import engines, in_plugin, loaded, rerankers
+from graphrag_dagster.kernel.models.cache.capability_store import AbilityStore
+from graphrag_dagster.kernel.models.cache.database import database_at
+from graphrag_dagster.kernel.models.cache.replies import User
+from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.endpoint.address import BASE_URL
+from graphrag_dagster.kernel.models.probing.probes import Finding
+from graphrag_dagster.kernel.models.probing.probing import asks_models, examine, remember, verdict
+from graphrag_dagster.kernel.retrieval.reranking.reranker_kinds import examined
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.settings.editing import lines_of, write_settings
+from graphrag_dagster.kernel.settings.model import RoleName
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.home import memory_file
+from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.tasks.resource import Language
 
 _COLOURS = {"works": "green", "fallback": "yellow", "fails": "red", "skipped": "dim"}
 _LINES = {

@@ -7,7 +7,24 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster import tables
+from graphrag_dagster.apps.evaluation.inference.measures import measure
+from graphrag_dagster.apps.evaluation.inference.verdict import headline, main_measure
+from graphrag_dagster.apps.evaluation.measures.quality_asking import NOT_KNOWN
+from graphrag_dagster.apps.evaluation.planning.plan import plan_evaluation_of
+from graphrag_dagster.apps.evaluation.questions.question_list import EvaluationScope
+from graphrag_dagster.apps.evaluation.report.report import report_folder
+from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
+from graphrag_dagster.apps.evaluation.tables.evaluation import (
+    ANSWER_SENTENCES,
+    CONDITION_COSTS,
+    JUDGEMENTS,
+    QUALITY_SCORES,
+    SIGNIFICANCE,
+    THEME_REASONS,
+    THEMES,
+    VERDICTS,
+)
+from graphrag_dagster.apps.evaluation.tables.studies import EXTRACTION_COUNTS, WINDOW_WIN_RATES
 from graphrag_dagster.cli.commands.answering import lacking_answers, require_questions
 from graphrag_dagster.cli.commands.planning import plan_json, print_estimates
 from graphrag_dagster.cli.commands.showing import sizes_table
@@ -16,23 +33,24 @@ from graphrag_dagster.cli.output.mending import EVALUATED, repaired_line, repair
 from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget, Ran
 from graphrag_dagster.cli.output.running import run_watched
 from graphrag_dagster.cli.output.spending import usage_rows, usage_table
-from graphrag_dagster.core.evaluation.inference.measures import measure
-from graphrag_dagster.core.evaluation.inference.verdict import headline, main_measure
-from graphrag_dagster.core.evaluation.quality.quality_asking import NOT_KNOWN
-from graphrag_dagster.core.graph.context.metrics.summary import IN_SHORT, in_the_papers_form, verdict
-from graphrag_dagster.core.graph.context.study import AS_SET
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.operations.evaluating.evaluation_report import report_folder
-from graphrag_dagster.operations.evaluating.questions import EvaluationScope
-from graphrag_dagster.operations.planning.evaluation_plan import plan_evaluation_of
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.context_leiden.index.metrics.summary import (
+    IN_SHORT,
+    in_the_papers_form,
+    verdict,
+)
+from graphrag_dagster.systems.context_leiden.index.study import AS_SET
+from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
+from graphrag_dagster.systems.lego.studies.tables import PATH_SUMMARY
 
 _STUDIES = {"gleanings": "study_extraction", "windows": "study_windows", "context": "study_context"}
 _STUDY_TABLES = {
-    "gleanings": tables.EXTRACTION_COUNTS,
-    "windows": tables.WINDOW_WIN_RATES,
-    "context": tables.CONTEXT_METRICS,
+    "gleanings": EXTRACTION_COUNTS,
+    "windows": WINDOW_WIN_RATES,
+    "context": CONTEXT_METRICS,
 }
 #: Names of columns that are too long for 80 characters.
 _SHORT = {"gleanings": "rounds", "relationships": "relations", "quarantined": "put aside"}
@@ -85,15 +103,18 @@ def evaluate_corpus(
 def _summarise(name: str, ran: Ran, *, as_json: bool) -> int:
     warehouse = Warehouse()
     settings = CorpusStore().settings(name)
-    verdicts = warehouse.read(tables.VERDICTS, name)
-    costs = warehouse.read(tables.CONDITION_COSTS, name)
+    verdicts = warehouse.read(VERDICTS, name)
+    costs = warehouse.read(CONDITION_COSTS, name)
     sizes = warehouse.read_if_present(tables.CONTEXT_SIZES, name)
-    tested = warehouse.read(tables.SIGNIFICANCE, name)
+    tested = warehouse.read(SIGNIFICANCE, name)
     main = main_measure(verdicts)
     questions = tested.filter(pl.col("measure") == main)["questions"].max() if main else 0
-    judged = not warehouse.read(tables.JUDGEMENTS, name).is_empty()
+    judged = not warehouse.read(JUDGEMENTS, name).is_empty()
     told = headline(
-        verdicts, questions=int(str(questions or 0)), judged=judged, baseline=settings.evaluation.baseline
+        verdicts,
+        questions=int(str(questions or 0)),
+        judged=judged,
+        baseline=settings.section(EvaluationSettings).baseline,
     )
     page = report_folder(warehouse, name) / "report.html"
     missing = _missing(warehouse, name)
@@ -108,7 +129,7 @@ def _summarise(name: str, ran: Ran, *, as_json: bool) -> int:
                 "verdicts": verdicts.to_dicts(),
                 "costs": costs.to_dicts(),
                 "context_sizes": [] if sizes is None else sizes.to_dicts(),
-                "themes": warehouse.read(tables.THEMES, name).to_dicts(),
+                "themes": warehouse.read(THEMES, name).to_dicts(),
                 "usage": usage_rows(name, ran.run_id),
                 "report": str(page),
                 "missing": missing,
@@ -142,10 +163,10 @@ def _main(verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _missing(warehouse: Warehouse, name: str) -> list[str]:
-    unusable = warehouse.read(tables.JUDGEMENTS, name)["problem"].is_not_null().sum()
-    unread = warehouse.read(tables.THEME_REASONS, name)["problem"].is_not_null().sum()
-    failed = (warehouse.read(tables.ANSWER_SENTENCES, name)["state"] == "failed").sum()
-    scores = warehouse.read_if_present(tables.QUALITY_SCORES, name)
+    unusable = warehouse.read(JUDGEMENTS, name)["problem"].is_not_null().sum()
+    unread = warehouse.read(THEME_REASONS, name)["problem"].is_not_null().sum()
+    failed = (warehouse.read(ANSWER_SENTENCES, name)["state"] == "failed").sum()
+    scores = warehouse.read_if_present(QUALITY_SCORES, name)
     unknown = 0 if scores is None else scores["reason"].str.contains(NOT_KNOWN, literal=True).sum()
     counted = {
         "judgements count as ties for want of a usable reply: see evaluation.judgements": unusable,
@@ -185,12 +206,12 @@ def write_report(name: str, out: Path | None) -> None:
         WarehouseError: the corpus has not been evaluated, nor its paths.
     """
     warehouse = Warehouse()
-    evaluated = (tables.VERDICTS, tables.PATH_SUMMARY)
+    evaluated = (VERDICTS, PATH_SUMMARY)
     if all(warehouse.read_if_present(table, name) is None for table in evaluated):
         raise WarehouseError(
             f"corpus {name!r} has not been evaluated: run 'graphrag-dagster evaluate {name}'"
         )
-    from graphrag_dagster.operations.evaluating.evaluation_report import make_report
+    from graphrag_dagster.apps.evaluation.report.report import make_report
 
     # Opened to be written, a file of an older version gets the columns that the page tells of.
     with warehouse.connect(name):

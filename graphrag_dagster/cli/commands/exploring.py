@@ -9,9 +9,9 @@ from urllib.parse import quote
 import typer
 from rich.markup import escape
 
+from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.cli.output.console import OUT
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.operations.exploring.explorer import Explorer
 from graphrag_dagster.service.explorer.exporting import export_page
 from graphrag_dagster.service.guarding.settings import ServiceSettings, token_from_environment
 from graphrag_dagster.service.http.running import run

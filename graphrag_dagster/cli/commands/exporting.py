@@ -5,10 +5,10 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from graphrag_dagster.apps.interchange.exporting.exporting import export
 from graphrag_dagster.cli.output.console import ERR, OUT, number, print_json
 from graphrag_dagster.cli.output.progress import progress_on
-from graphrag_dagster.core.progress import listening
-from graphrag_dagster.operations.exporting.exporting import export
+from graphrag_dagster.kernel.common.progress import listening
 
 
 def export_corpus(

@@ -9,16 +9,17 @@ from typing import Any
 
 from rich.markup import escape
 
+from graphrag_dagster.apps.cypher.asking import GraphAnswer
+from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
+from graphrag_dagster.apps.cypher.port import GraphRows, Ran
+from graphrag_dagster.apps.cypher.settings import CypherSettings
 from graphrag_dagster.cli.commands.querying import print_rows, write_csv
 from graphrag_dagster.cli.output.console import OUT, print_json
-from graphrag_dagster.core.cypher.asking import GraphAnswer
-from graphrag_dagster.core.cypher.port import GraphRows, Ran
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.asking.index import Index
-from graphrag_dagster.operations.querying.graph_queries import CorpusGraph
-from graphrag_dagster.operations.querying.sql_sandbox import Rows
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.index import Index
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.queries.sql_sandbox import Rows
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _PARAMETER = re.compile(r"\$?(?P<name>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL)
 _MORE = "there may be more: the query gives no further rows than these; ask for others with SKIP"
@@ -53,7 +54,7 @@ def run_cypher(name: str, given: Given, *, csv: Path | None, formula_safe: bool,
         _print_answer(answer)
         ran = answer.ran
     else:
-        graph = CorpusGraph(Warehouse(), name, CorpusStore().settings(name).cypher)
+        graph = CorpusGraph(Warehouse(), name, CorpusStore().settings(name).section(CypherSettings))
         ran = graph.run(str(given.query), dict(_parameters(given.parameters)))
         if as_json:
             print_json(list(ran.found.objects()))

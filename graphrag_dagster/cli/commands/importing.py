@@ -4,10 +4,10 @@ from pathlib import Path
 
 from rich.markup import escape
 
+from graphrag_dagster.apps.interchange.importing.proposing import propose
 from graphrag_dagster.cli.output.console import OUT, print_json
-from graphrag_dagster.core.files.discovery import SETTINGS_FILE
-from graphrag_dagster.operations.importing.proposing import propose
-from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.kernel.documents.files.discovery import SETTINGS_FILE
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
 
 _MOST_TOLD = 10
 

@@ -16,27 +16,21 @@ from graphrag_dagster.cli.output.progress import watching
 from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget, Ran
 from graphrag_dagster.cli.output.spending import shortfall, usage_rows, usage_table
 from graphrag_dagster.cli.output.unread import name_unread, print_accounted, unread_rows
-from graphrag_dagster.core.changes import PLACE, DocumentChanges, compare_documents
-from graphrag_dagster.core.corpus.unread import not_read
-from graphrag_dagster.core.extraction.ledger import unreadable_units
-from graphrag_dagster.core.printable import counted
 from graphrag_dagster.errors import CorpusError, WarehouseError
-from graphrag_dagster.operations.keeping.changes import status_of
-from graphrag_dagster.operations.keeping.deletion import withdraw
-from graphrag_dagster.operations.keeping.removals import check_removals
-from graphrag_dagster.operations.keeping.residue import gone_documents, note_file
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.corpus_names import is_allowed
-from graphrag_dagster.resources.duckdb_files.opening import staying_open
-from graphrag_dagster.resources.published import published, reading
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import (
-    CORPUS_SUMMARY,
-    DOCUMENTS,
-    FILES,
-    IMPORT_ACCOUNT,
-    UNIT_LEDGER,
-)
+from graphrag_dagster.kernel.common.changes import PLACE, DocumentChanges, compare_documents
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.documents.unread import not_read
+from graphrag_dagster.kernel.pipeline.updates.changes import status_of
+from graphrag_dagster.kernel.pipeline.updates.deletion import withdraw
+from graphrag_dagster.kernel.pipeline.updates.erasure import gone_documents, note_file
+from graphrag_dagster.kernel.pipeline.updates.removals import check_removals
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_names import is_allowed
+from graphrag_dagster.kernel.storage.duckdb_files.opening import staying_open
+from graphrag_dagster.kernel.storage.published import published, reading
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import CORPUS_SUMMARY, DOCUMENTS, FILES, IMPORT_ACCOUNT, UNIT_LEDGER
+from graphrag_dagster.systems.graphrag.extraction.ledger import unreadable_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +117,9 @@ def _published_documents(name: str) -> pl.DataFrame:
 def _ran(name: str, wanted: Wanted, *, as_json: bool) -> Ran:
     run_id, begin = str(uuid.uuid4()), time.monotonic()
     # Loaded for a run: it takes twice as long as finding out that none is needed.
+    from graphrag_dagster.apps.planning.outlook import note_indexing, outlook
     from graphrag_dagster.cli.output.outlook import show_outlook
     from graphrag_dagster.cli.output.running import run_told
-    from graphrag_dagster.operations.planning.outlook import note_indexing, outlook
 
     with watching():
         show_outlook(outlook(name))

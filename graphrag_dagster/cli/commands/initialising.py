@@ -1,12 +1,12 @@
 """``graphrag-dagster init``."""
 
 from graphrag_dagster.cli.output.console import OUT
-from graphrag_dagster.core.files.discovery import SETTINGS_FILE
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.operations.keeping.deletion import made_of
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.corpus_names import check_name
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.documents.files.discovery import SETTINGS_FILE
+from graphrag_dagster.kernel.pipeline.updates.deletion import made_of
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_names import check_name
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _TEMPLATE = """\
 # Settings of this corpus. Every key has a default; docs/settings.md lists them all.

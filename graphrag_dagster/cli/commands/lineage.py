@@ -8,13 +8,13 @@ from rich.table import Table as RichTable
 from rich.tree import Tree
 
 from graphrag_dagster.cli.output.console import OUT, number, print_json
-from graphrag_dagster.core.lineage.impact import Impact
-from graphrag_dagster.core.lineage.steps import Step
-from graphrag_dagster.core.lineage.why import WHY_KINDS
-from graphrag_dagster.core.text.evidence import Told
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.asking.lineage import impact, why
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.lineage.impact import Impact
+from graphrag_dagster.kernel.lineage.reading import impact, why
+from graphrag_dagster.kernel.lineage.steps import Step
+from graphrag_dagster.kernel.lineage.why import WHY_KINDS
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.text.evidence import Told
 
 _SHOWN, _TEXT = 5, 200
 _ROWS = 10

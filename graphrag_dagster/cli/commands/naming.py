@@ -7,12 +7,12 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from graphrag_dagster.apps.decisions.entities import EntityNames, Questions, entities, entity, questions
 from graphrag_dagster.cli.commands.showing import print_unused
 from graphrag_dagster.cli.output.console import OUT, print_json
-from graphrag_dagster.core.printable import counted, shortened
-from graphrag_dagster.core.resolution.telling import OpenQuestion
-from graphrag_dagster.operations.deciding.entities import EntityNames, Questions, entities, entity, questions
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.common.printable import counted, shortened
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.graphrag.resolution.telling import OpenQuestion
 
 _ROWS, _NAMES, _DOCUMENTS = 30, 8, 3
 _LONGEST = 80

@@ -8,10 +8,10 @@ from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.output.console import OUT, print_json
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.asking.index import session_of
-from graphrag_dagster.operations.paths.asking import PathIndex, PathsFound
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.questions.asking.index import session_of
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.lego.studies.asking import PathIndex, PathsFound
 
 
 def ask_paths(

@@ -11,13 +11,15 @@ from graphrag_dagster.cli.output.console import OUT, number, print_json
 from graphrag_dagster.cli.output.ran import INCOMPLETE, Budget
 from graphrag_dagster.cli.output.running import run_watched
 from graphrag_dagster.cli.output.spending import usage_rows, usage_table
-from graphrag_dagster.core.paths.found import MODULES
-from graphrag_dagster.core.paths.metrics.summary import ALL_HOPS, in_the_papers_order
-from graphrag_dagster.operations.paths.questions import require_questions
-from graphrag_dagster.operations.planning.paths_plan import plan_paths_of
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
-from graphrag_dagster.tables import PATH_ANSWERS, PATH_COSTS, PATH_JUDGEMENTS, PATH_QUESTIONS, PATH_SUMMARY
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.lego.instances.found import MODULES
+from graphrag_dagster.systems.lego.instances.plan import plan_paths_of
+from graphrag_dagster.systems.lego.settings import PathSettings
+from graphrag_dagster.systems.lego.studies.metrics.summary import ALL_HOPS, in_the_papers_order
+from graphrag_dagster.systems.lego.studies.questions import require_questions
+from graphrag_dagster.systems.lego.studies.tables import PATH_JUDGEMENTS, PATH_SUMMARY
+from graphrag_dagster.systems.lego.tables import PATH_ANSWERS, PATH_COSTS, PATH_QUESTIONS
 
 #: Measures that are printed where they have values, with what stands above them.
 _SHOWN = {
@@ -49,7 +51,7 @@ def run_paths(name: str, budget: Budget, *, plan_only: bool, as_json: bool) -> i
         GraphragError: what else is wrong, and the mend.
     """
     store, warehouse = CorpusStore(), Warehouse()
-    require_questions(store.settings(name).paths, name)
+    require_questions(store.settings(name).section(PathSettings), name)
     plan = plan_paths_of(name)
     if plan_only and as_json:
         print_json(plan_json(plan))

@@ -7,12 +7,12 @@ from rich.markup import escape
 
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
 from graphrag_dagster.cli.output.progress import progress_on
-from graphrag_dagster.core.progress import listening
-from graphrag_dagster.operations.asking.index import session_of
-from graphrag_dagster.operations.paths.training import PathTraining
-from graphrag_dagster.operations.paths.training_questions import Drawn
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.common.progress import listening
+from graphrag_dagster.kernel.questions.asking.index import session_of
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.lego.training.fitting import PathTraining
+from graphrag_dagster.systems.lego.training.training_questions import Drawn
 
 
 def tune_scorer(name: str, folder: Path, most: int, *, epochs: int, device: str, as_json: bool) -> None:

@@ -5,11 +5,11 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 from graphrag_dagster.cli.output.console import OUT, number, print_json
-from graphrag_dagster.core.accounting.planning import Estimate, Range
-from graphrag_dagster.core.accounting.prices import Price
-from graphrag_dagster.operations.planning.indexing_plan import Plan, plan_corpus
-from graphrag_dagster.resources.corpora import CorpusStore
+from graphrag_dagster.kernel.models.accounting.planning import Estimate, Plan, Range
+from graphrag_dagster.kernel.models.accounting.prices import Price
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
 
 
 def show_plan(target: str, *, as_json: bool) -> None:

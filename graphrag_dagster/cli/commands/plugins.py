@@ -3,9 +3,9 @@
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster.catalogue.plugins import GROUPS
-from graphrag_dagster.catalogue.registry import installed
 from graphrag_dagster.cli.output.console import OUT, print_json
+from graphrag_dagster.kernel.catalogue.plugins import GROUPS
+from graphrag_dagster.kernel.catalogue.registry import installed
 
 
 def list_plugins(*, as_json: bool) -> int:

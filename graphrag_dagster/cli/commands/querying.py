@@ -12,11 +12,11 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.output.console import OUT, print_json
-from graphrag_dagster.core.printable import FORMULA_SIGNS
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.operations.querying.guarded_process import QueryLimits
-from graphrag_dagster.operations.querying.sql_sandbox import Rows, queried
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.common.printable import FORMULA_SIGNS
+from graphrag_dagster.kernel.storage.queries.guarded_process import QueryLimits
+from graphrag_dagster.kernel.storage.queries.sql_sandbox import Rows, queried
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _MOST_ROWS = 100
 _MOST_LINES = 2000

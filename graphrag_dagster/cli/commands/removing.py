@@ -8,15 +8,19 @@ import typer
 from rich.markup import escape
 
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
-from graphrag_dagster.core.printable import counted
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.operations.keeping.deletion import delete_made, made_of
-from graphrag_dagster.orchestration.dagster_history import forget_partition, purge_history, runs_of
-from graphrag_dagster.orchestration.dagster_instance import instance
-from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.corpus_names import check_name
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_history import (
+    forget_partition,
+    purge_history,
+    runs_of,
+)
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.pipeline.updates.deletion import delete_made, made_of
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_names import check_name
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
 def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:

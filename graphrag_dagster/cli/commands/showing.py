@@ -8,17 +8,17 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster import tables
 from graphrag_dagster.cli.output.console import OUT, markdown, number, print_json
 from graphrag_dagster.cli.output.unread import name_unread, print_accounted, print_files, unread_rows
-from graphrag_dagster.core.extraction.ledger import unreadable_units
-from graphrag_dagster.core.printable import counted
-from graphrag_dagster.core.search.filters import level_of
-from graphrag_dagster.core.system_errors import told_of
 from graphrag_dagster.errors import GraphragError, QuestionError
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.resources.published import published, reading
-from graphrag_dagster.resources.warehouse import Reader, Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.system_errors import told_of
+from graphrag_dagster.kernel.questions.filters import level_of
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.published import published, reading
+from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
+from graphrag_dagster.systems.graphrag.extraction.ledger import unreadable_units
 
 _MOST_COMMUNITIES = 10
 #: Sentences on files that were not read.

@@ -6,11 +6,11 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from graphrag_dagster.apps.explorer.snapshots.snapshots import Snapshot, kept_snapshots
 from graphrag_dagster.cli.output.console import OUT, number, print_json
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.operations.exploring.snapshots import Snapshot, kept_snapshots
-from graphrag_dagster.resources.published import folder_of, published, rollback
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel.storage.published import folder_of, published, rollback
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _COUNTED = ("documents", "entities", "reports")
 

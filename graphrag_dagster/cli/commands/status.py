@@ -8,14 +8,14 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.output.console import OUT, number, print_json
-from graphrag_dagster.core.changes import FileChanges
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.operations.keeping.changes import Status, status_of
-from graphrag_dagster.resources.corpora import CorpusStore
-from graphrag_dagster.tables import table
+from graphrag_dagster.kernel.catalogue.registry import declared_table
+from graphrag_dagster.kernel.common.changes import FileChanges
+from graphrag_dagster.kernel.pipeline.updates.changes import Status, status_of
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
 
 if TYPE_CHECKING:
-    from graphrag_dagster.operations.planning.indexing_plan import Plan
+    from graphrag_dagster.kernel.models.accounting.planning import Plan
 
 #: Exit code where something is to be done.
 TO_DO = 6
@@ -45,7 +45,7 @@ def show_status(target: str, *, as_json: bool) -> int:
 def _plan(status: Status) -> "tuple[Plan | None, str | None]":
     if not (status.redo and status.files.now and status.asks_models):
         return None, None
-    from graphrag_dagster.operations.planning.indexing_plan import plan_corpus
+    from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 
     try:
         return plan_corpus(status.corpus), None
@@ -105,7 +105,9 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
     )
     yield from _titled("models", (f"{c.key}: {_value(c.before)} → {_value(c.now)}" for c in status.models))
     yield from _titled("prompts", map(escape, status.prompts))
-    yield from _titled("code", dict.fromkeys(table(key.replace("/", ".")).group for key in status.code))
+    yield from _titled(
+        "code", dict.fromkeys(declared_table(key.replace("/", ".")).group for key in status.code)
+    )
     yield from _titled(
         "packages", (f"{c.key}: {_value(c.before)} → {_value(c.now)}" for c in status.libraries)
     )

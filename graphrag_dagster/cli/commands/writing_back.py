@@ -4,12 +4,12 @@ from dataclasses import asdict
 
 from rich.markup import escape
 
+from graphrag_dagster.apps.interchange.writing_back.writing import WrittenBack, take_away, write_back
 from graphrag_dagster.cli.output.console import ERR, OUT, print_json
 from graphrag_dagster.cli.output.progress import progress_on
-from graphrag_dagster.core.printable import counted
-from graphrag_dagster.core.progress import listening
-from graphrag_dagster.core.search.filters import level_of
-from graphrag_dagster.operations.writing_back.writing import WrittenBack, take_away, write_back
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.progress import listening
+from graphrag_dagster.kernel.questions.filters import level_of
 
 
 def write_back_corpus(name: str, level: str | None, *, dry_run: bool, as_json: bool) -> None:

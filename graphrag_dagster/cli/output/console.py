@@ -9,7 +9,7 @@ from rich.errors import MarkupError
 from rich.segment import Segment
 from rich.text import Text
 
-from graphrag_dagster.core.printable import json_text, printable
+from graphrag_dagster.kernel.common.printable import json_text, printable
 
 if TYPE_CHECKING:
     from rich.markdown import Markdown

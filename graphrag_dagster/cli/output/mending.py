@@ -3,8 +3,10 @@
 A reply is mended only where nothing of it is lost, so that mended ones are shown and change no exit code.
 """
 
-from graphrag_dagster import tables
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.apps.evaluation.tables.evaluation import ANSWER_SENTENCES, JUDGEMENTS, QUALITY_SCORES
+from graphrag_dagster.apps.evaluation.tables.questions import CORPUS_DESCRIPTIONS, TESTSET_DOCUMENTS
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 #: Whose rows count mended replies, the column that does, and what such rows are called.
 INDEXED = (
@@ -16,15 +18,15 @@ INDEXED = (
     (tables.COMMUNITY_REPORTS, "repaired", "reports"),
 )
 ANSWERED = (
-    (tables.CORPUS_DESCRIPTIONS, "repaired", "descriptions of the corpus with its questions"),
-    (tables.TESTSET_DOCUMENTS, "repaired", "documents of the testset"),
+    (CORPUS_DESCRIPTIONS, "repaired", "descriptions of the corpus with its questions"),
+    (TESTSET_DOCUMENTS, "repaired", "documents of the testset"),
     (tables.ANSWERS, "repaired", "answers"),
 )
 EVALUATED = (
     *ANSWERED,
-    (tables.JUDGEMENTS, "repaired", "judgements"),
-    (tables.ANSWER_SENTENCES, "repaired", "sentences"),
-    (tables.QUALITY_SCORES, "repaired", "quality scores"),
+    (JUDGEMENTS, "repaired", "judgements"),
+    (ANSWER_SENTENCES, "repaired", "sentences"),
+    (QUALITY_SCORES, "repaired", "quality scores"),
 )
 
 

@@ -2,9 +2,9 @@
 
 from rich.markup import escape
 
+from graphrag_dagster.apps.planning.outlook import Outlook
 from graphrag_dagster.cli.output.console import ERR
 from graphrag_dagster.cli.output.progress import span
-from graphrag_dagster.operations.planning.outlook import Outlook
 
 
 def show_outlook(before: Outlook) -> None:

@@ -24,8 +24,8 @@ from rich.progress import (
 from rich.text import Text
 
 from graphrag_dagster.cli.output.console import ERR
-from graphrag_dagster.core.progress import Listener, listening
-from graphrag_dagster.core.waiting import calls_now
+from graphrag_dagster.kernel.common.progress import Listener, listening
+from graphrag_dagster.kernel.common.waiting import calls_now
 
 #: Seconds after which it is told what is waited for, and between two lines; or this share of the time so far.
 _PATIENT, _BETWEEN, _SHARE = 2.0, 10.0, 0.1

@@ -17,12 +17,12 @@ from graphrag_dagster.cli.output.progress import watching
 from graphrag_dagster.cli.output.ran import Budget, Ran
 from graphrag_dagster.cli.output.spending import usage_line
 from graphrag_dagster.errors import GraphragError, WarehouseError
-from graphrag_dagster.orchestration.dagster_instance import instance
-from graphrag_dagster.orchestration.leftovers import collecting_what_is_new
-from graphrag_dagster.orchestration.partitions import CORPUS
-from graphrag_dagster.orchestration.resource_keys import resource_key
-from graphrag_dagster.orchestration.retrying import RETRIES_TAG
-from graphrag_dagster.resources.duckdb_files.opening import staying_open
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.orchestration.leftovers import collecting_what_is_new
+from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.pipeline.orchestration.resource_keys import resource_key
+from graphrag_dagster.kernel.pipeline.orchestration.retrying import RETRIES_TAG
+from graphrag_dagster.kernel.storage.duckdb_files.opening import staying_open
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 

@@ -7,14 +7,14 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster import tables
-from graphrag_dagster.catalogue.registry import engines
 from graphrag_dagster.cli.output.console import number
-from graphrag_dagster.core.accounting.use import ModelUse
-from graphrag_dagster.model_calls.memory.account import UsageLog
-from graphrag_dagster.model_calls.memory.database import database_at
-from graphrag_dagster.resources.home import memory_file
-from graphrag_dagster.resources.warehouse import Warehouse
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import engines
+from graphrag_dagster.kernel.models.accounting.use import ModelUse
+from graphrag_dagster.kernel.models.cache.account import UsageLog
+from graphrag_dagster.kernel.models.cache.database import database_at
+from graphrag_dagster.kernel.storage.home import memory_file
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _COUNTS: dict[str, Callable[[ModelUse], float]] = {
     "calls": lambda use: use.calls,
@@ -133,7 +133,7 @@ def _unread(corpus: str) -> list[str]:
     if not parts:
         return []
     # What an index without a model does not need.
-    from graphrag_dagster.core.accounting.sizes import SERVE_MORE
+    from graphrag_dagster.kernel.models.accounting.sizes import SERVE_MORE
 
     return [
         f"{one.prompts:,} prompts of {one.task} were read only in part by {one.model}: "

@@ -7,8 +7,8 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.output.console import OUT
-from graphrag_dagster.core.corpus.unread import files_told, not_read, read_in_part
-from graphrag_dagster.core.printable import counted
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.documents.unread import files_told, not_read, read_in_part
 
 
 def unread_rows(files: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:

@@ -16,7 +16,7 @@ from typing import Any
 from anyio.from_thread import start_blocking_portal
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.resources.durable import write_durably
+from graphrag_dagster.kernel.storage.durable import write_durably
 from graphrag_dagster.service.explorer.gathering import gathered
 from graphrag_dagster.service.explorer.page import hash_source, page_parts
 

@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 
 import httpx2
 
-from graphrag_dagster.core.printable import counted
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.common.printable import counted
 from graphrag_dagster.service.guarding.settings import ServiceSettings
 from graphrag_dagster.service.http.app import make_app
 

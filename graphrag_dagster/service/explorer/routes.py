@@ -6,22 +6,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
 
-from graphrag_dagster.core.lineage.steps import Step
-from graphrag_dagster.core.lineage.why import WhyKind
-from graphrag_dagster.operations.exploring.cells import Measure
-from graphrag_dagster.operations.exploring.changes import Changes
-from graphrag_dagster.operations.exploring.communities import CommunityCells
-from graphrag_dagster.operations.exploring.community_page import CommunityPage, Members
-from graphrag_dagster.operations.exploring.consequences import DocumentImpact
-from graphrag_dagster.operations.exploring.document_text import DocumentText
-from graphrag_dagster.operations.exploring.documents import DocumentPage, Units
-from graphrag_dagster.operations.exploring.drawing import MOST_NODES, Drawn
-from graphrag_dagster.operations.exploring.entities import EntityPage, Neighbours
-from graphrag_dagster.operations.exploring.finding import Found
-from graphrag_dagster.operations.exploring.mentions import Mentions
-from graphrag_dagster.operations.exploring.overview import Overview
-from graphrag_dagster.operations.exploring.snapshots import Snapshot
-from graphrag_dagster.operations.exploring.table_pages import Order, TablePage, TableView
+from graphrag_dagster.apps.explorer.community_page import CommunityPage, Members
+from graphrag_dagster.apps.explorer.documents.consequences import DocumentImpact
+from graphrag_dagster.apps.explorer.documents.document_text import DocumentText
+from graphrag_dagster.apps.explorer.documents.documents import DocumentPage, Units
+from graphrag_dagster.apps.explorer.documents.mentions import Mentions
+from graphrag_dagster.apps.explorer.entities import EntityPage, Neighbours
+from graphrag_dagster.apps.explorer.finding import Found
+from graphrag_dagster.apps.explorer.map.cells import Measure
+from graphrag_dagster.apps.explorer.map.communities import CommunityCells
+from graphrag_dagster.apps.explorer.map.drawing import MOST_NODES, Drawn
+from graphrag_dagster.apps.explorer.overview import Overview
+from graphrag_dagster.apps.explorer.rows.table_pages import Order, TablePage, TableView
+from graphrag_dagster.apps.explorer.snapshots.changes import Changes
+from graphrag_dagster.apps.explorer.snapshots.snapshots import Snapshot
+from graphrag_dagster.kernel.lineage.steps import Step
+from graphrag_dagster.kernel.lineage.why import WhyKind
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.errors import documented, without_paths
 from graphrag_dagster.service.http.corpora import Corpus

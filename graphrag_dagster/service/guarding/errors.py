@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphrag_dagster.core.printable import printable
 from graphrag_dagster.errors import (
     CorpusError,
     DamagedError,
@@ -25,8 +24,9 @@ from graphrag_dagster.errors import (
     OutOfCredit,
     QuestionError,
 )
-from graphrag_dagster.model_calls.memory.database import MemoryFileError
-from graphrag_dagster.resources.home import corpora_root, home, warehouse_template
+from graphrag_dagster.kernel.common.printable import printable
+from graphrag_dagster.kernel.models.cache.database import MemoryFileError
+from graphrag_dagster.kernel.storage.home import corpora_root, home, warehouse_template
 
 LOG = logging.getLogger("graphrag_dagster.service")
 OPENAI_PREFIX = "/v1/"

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from fastapi.sse import format_sse_event
 
-from graphrag_dagster.catalogue.registry import ways
-from graphrag_dagster.catalogue.ways import AUTO
-from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.filters import ALL
+from graphrag_dagster.kernel.catalogue.methods import AUTO
+from graphrag_dagster.kernel.catalogue.registry import methods
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.filters import ALL
 from graphrag_dagster.service.asking import unless_gone
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.events import Heard, documented_stream, event, stream, streaming
@@ -30,7 +30,7 @@ from graphrag_dagster.service.openai.chat_tasks import task_reply
 from graphrag_dagster.service.openai.chat_text import MarkFilter, headed, listed_sources, question_of
 from graphrag_dagster.service.openai.embeddings import DOCUMENTS, QUERIES
 
-_LISTED_METHODS = [one.name for one in ways().values() if one.suits_a_chat and one.name != AUTO]
+_LISTED_METHODS = [one.name for one in methods().values() if one.suits_a_chat and one.name != AUTO]
 _NOTHING_USED = ChatUsage(prompt_tokens=0, completion_tokens=0, total_tokens=0)
 _DONE = format_sse_event(data_str="[DONE]")
 _STREAMED = documented_stream("The answer; with `stream` chunks of it as events.")

@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from graphrag_dagster.core.search.filters import Filters
+from graphrag_dagster.kernel.questions.filters import Filters
 from graphrag_dagster.service.models import FILTERS
 
 

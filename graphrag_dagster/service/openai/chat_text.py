@@ -3,11 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from graphrag_dagster.core.language.tasks import Turn
-from graphrag_dagster.core.search.context.answer import HEADINGS, Answer, Source
-from graphrag_dagster.core.search.filters import Filters
-from graphrag_dagster.core.search.question import Question
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.questions.context.answer import HEADINGS, Answer, Source
+from graphrag_dagster.kernel.questions.filters import Filters
+from graphrag_dagster.kernel.questions.question import Question
+from graphrag_dagster.kernel.tasks.ports import Turn
 from graphrag_dagster.service.openai.chat_models import ChatMessage, Part
 
 _HEADING = "\n\nSources:\n\n"

@@ -10,8 +10,8 @@ from fastapi.responses import JSONResponse, Response
 from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, Field
 
-from graphrag_dagster.core.text.tokens import get_tokenizer
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.text.tokens import get_tokenizer
 from graphrag_dagster.service.asking import unless_gone
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.errors import Refusal, documented

@@ -9,13 +9,13 @@ from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field, JsonValue
 
 from graphrag_dagster import __version__
-from graphrag_dagster.core.language.tasks import Engine, Usage
-from graphrag_dagster.core.printable import printable
-from graphrag_dagster.core.search.context.answer import Answer
-from graphrag_dagster.core.search.context.queries import Query
-from graphrag_dagster.core.search.filters import ALL, Filters
-from graphrag_dagster.core.search.question import Question
-from graphrag_dagster.core.text.evidence import Evidence
+from graphrag_dagster.kernel.common.printable import printable
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.context.queries import Query
+from graphrag_dagster.kernel.questions.filters import ALL, Filters
+from graphrag_dagster.kernel.questions.question import Question
+from graphrag_dagster.kernel.tasks.ports import Engine, Usage
+from graphrag_dagster.kernel.text.evidence import Evidence
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.guarding.errors import refusal_of
 from graphrag_dagster.service.guarding.settings import ServiceSettings

@@ -2,11 +2,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graphrag_dagster.core.graph.context import betweenness as module
-from graphrag_dagster.core.graph.context import sweep
-from graphrag_dagster.core.graph.context.betweenness import betweenness, centrality
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.settings.context import ContextSettings
+from graphrag_dagster.systems.context_leiden.index import betweenness as module
+from graphrag_dagster.systems.context_leiden.index import sweep
+from graphrag_dagster.systems.context_leiden.index.betweenness import betweenness, centrality
+from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 from tests.support.context_graphs import adjacency_of
 
 GRAPHS = {

@@ -2,13 +2,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from graphrag_dagster.core.graph.context import build
-from graphrag_dagster.core.graph.context.build import build_context
-from graphrag_dagster.core.graph.context.partition import budgets
-from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.settings.context import ContextSettings
-from graphrag_dagster.tables.context import CONTEXT_ACCOUNT, CONTEXT_CANDIDATES, CONTEXT_NODES, OUTCOMES
+from graphrag_dagster.kernel.tables import CONTEXT_ACCOUNT, CONTEXT_CANDIDATES, CONTEXT_NODES
+from graphrag_dagster.kernel.tables.context import OUTCOMES
+from graphrag_dagster.systems.context_leiden.index import build
+from graphrag_dagster.systems.context_leiden.index.build import build_context
+from graphrag_dagster.systems.context_leiden.index.partition import budgets
+from graphrag_dagster.systems.context_leiden.index.vectors.node_vectors import NodeVectors
+from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 from tests.support.context_graphs import (
     FIVE,
     Case,

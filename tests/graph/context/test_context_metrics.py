@@ -5,20 +5,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.graph.context.build import build_context
-from graphrag_dagster.core.graph.context.metrics import level_nodes, nearest
-from graphrag_dagster.core.graph.context.metrics.measuring import cross_similarity, measure_context
-from graphrag_dagster.core.graph.context.metrics.memberships import (
+from graphrag_dagster.systems.context_leiden.index.build import build_context
+from graphrag_dagster.systems.context_leiden.index.metrics import level_nodes, nearest
+from graphrag_dagster.systems.context_leiden.index.metrics.measuring import cross_similarity, measure_context
+from graphrag_dagster.systems.context_leiden.index.metrics.memberships import (
     NONE,
     Memberships,
     random_misaligned,
     random_nodes,
     shares,
 )
-from graphrag_dagster.core.graph.context.metrics.nearest import nearest_nodes, nearest_to
-from graphrag_dagster.core.graph.context.metrics.rows import COLUMNS
-from graphrag_dagster.core.graph.context.units import Units
-from graphrag_dagster.settings.context import ContextSettings
+from graphrag_dagster.systems.context_leiden.index.metrics.nearest import nearest_nodes, nearest_to
+from graphrag_dagster.systems.context_leiden.index.metrics.rows import COLUMNS
+from graphrag_dagster.systems.context_leiden.index.units import Units
+from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 from tests.support.context_graphs import FIVE, Case, community_levels, random_case
 
 FIVE_HOME = np.array([0, 0, 1, 1, 1])

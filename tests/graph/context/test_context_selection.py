@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.graph.context.partition import Candidates, budgets, select
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.settings import parse_settings
-from graphrag_dagster.settings.context import ContextSettings
-from graphrag_dagster.tables.context import OUTCOMES
+from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.tables.context import OUTCOMES
+from graphrag_dagster.systems.context_leiden.index.partition import Candidates, budgets, select
+from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 
 
 def candidates(*rows: tuple[float, int, float], target: int = 0) -> Candidates:

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.core.graph.context import similarity
-from graphrag_dagster.core.graph.context.similarity import Alignment, alignment, community_means
-from graphrag_dagster.core.graph.context.units import Units
+from graphrag_dagster.systems.context_leiden.index import similarity
+from graphrag_dagster.systems.context_leiden.index.similarity import Alignment, alignment, community_means
+from graphrag_dagster.systems.context_leiden.index.units import Units
 
 
 def matrix(seed: int, nodes: int, width: int) -> np.ndarray:

@@ -5,13 +5,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from graphrag_dagster.core.graph.context.vectors import spectral
-from graphrag_dagster.core.graph.context.vectors.making import node_vectors, walks
-from graphrag_dagster.core.graph.context.vectors.node_vectors import NodeVectors, dimension, weights
-from graphrag_dagster.core.graph.context.vectors.spectral import log_pmi
-from graphrag_dagster.core.graph.network import Network, network
-from graphrag_dagster.core.ranks import unit_rows
 from graphrag_dagster.errors import EngineError, GraphragError
+from graphrag_dagster.kernel.common.stable_scores import unit_rows
+from graphrag_dagster.kernel.graph.network import Network, network
+from graphrag_dagster.systems.context_leiden.index.vectors import spectral
+from graphrag_dagster.systems.context_leiden.index.vectors.making import node_vectors, walks
+from graphrag_dagster.systems.context_leiden.index.vectors.node_vectors import NodeVectors, dimension, weights
+from graphrag_dagster.systems.context_leiden.index.vectors.spectral import log_pmi
 
 BLOCK = 25
 NO_EDGES = network(pl.DataFrame(schema={"source": pl.String, "target": pl.String, "weight": pl.Float64}))

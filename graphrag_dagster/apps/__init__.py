@@ -1,0 +1,1 @@
+"""Applications that stand on published tables."""

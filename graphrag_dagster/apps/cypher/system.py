@@ -1,0 +1,51 @@
+"""What queries over the graph declare of themselves."""
+
+from types import MappingProxyType
+
+from graphrag_dagster.kernel.catalogue.methods import (
+    FORM_OPTIONS,
+    GRAPH_TABLES,
+    LEVEL_TABLES,
+    REPORT_TABLES,
+    REPORT_VECTOR_TABLES,
+    TEXT_UNIT_TABLES,
+    SearchMethod,
+)
+from graphrag_dagster.kernel.catalogue.system import System
+from graphrag_dagster.kernel.catalogue.tasks import LLM
+
+SYSTEM = System(
+    "cypher",
+    "graphrag_dagster.apps.cypher",
+    builds_on=("graphrag",),
+    tasks="graphrag_dagster.apps.cypher.tasks:TASKS",
+    derived="graphrag_dagster.apps.cypher.storage.making:GRAPHS",
+    graph="graphrag_dagster.apps.cypher.graph_queries:graph_of_snapshot",
+    engines=MappingProxyType({LLM: "graphrag_dagster.apps.cypher.llm"}),
+    methods=(
+        SearchMethod(
+            "graph",
+            "nodes and edges that a query over the graph finds, summaries of communities, or both",
+            "graphrag_dagster.apps.cypher.graph_search.answering:graph",
+            "graphrag_dagster.apps.cypher.graph_search.sizes:routed",
+            brief="a query over the graph, or the nearest community reports",
+            tasks=("graph_router", "cypher_writer", "answerer"),
+            tables=(
+                *(
+                    *TEXT_UNIT_TABLES,
+                    *GRAPH_TABLES,
+                    *LEVEL_TABLES,
+                    *REPORT_TABLES,
+                    *REPORT_VECTOR_TABLES,
+                    "graph.context_nodes",
+                    "graph.context_vectors",
+                ),
+                *("graph.community_members", "graph.triples", "embeddings.entities"),
+            ),
+            options=(*FORM_OPTIONS, "routing", "level", "retrieval", "graph"),
+            levelled=True,
+            features=("route", "community reports", "traversal", "query", "context nodes"),
+        ),
+    ),
+    sections=MappingProxyType({"cypher": "graphrag_dagster.apps.cypher.settings:CypherSettings"}),
+)

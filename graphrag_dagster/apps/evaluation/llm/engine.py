@@ -1,0 +1,78 @@
+"""Who does the tasks of an evaluation by a language model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphrag_dagster.apps.evaluation import tasks
+from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
+from graphrag_dagster.kernel.tasks import prompts
+
+if TYPE_CHECKING:
+    from graphrag_dagster.apps.evaluation.measures.quality_tasks import QualityJudge
+    from graphrag_dagster.apps.evaluation.tasks import (
+        AnswerJudge,
+        ClaimDecomposer,
+        QuestionWriter,
+        ReasonReader,
+        TestsetWriter,
+    )
+    from graphrag_dagster.kernel.tasks.session import Session
+
+
+def question_writer(session: Session) -> QuestionWriter:
+    """Who writes questions, from the description of the corpus."""
+    from graphrag_dagster.apps.evaluation.llm.questioning import LlmQuestionWriter
+
+    limit = session.reply_limit(tasks.QUESTION_WRITER)
+    return LlmQuestionWriter(session.chat(tasks.QUESTION_WRITER), prompts, max_tokens=limit)
+
+
+def testset_writer(session: Session) -> TestsetWriter:
+    """Who writes questions with reference answers from documents."""
+    from graphrag_dagster.apps.evaluation.llm.testset import LlmTestsetWriter
+
+    limit = session.reply_limit(tasks.TESTSET_WRITER)
+    return LlmTestsetWriter(session.chat(tasks.TESTSET_WRITER), prompts, max_tokens=limit)
+
+
+def answer_judge(session: Session) -> AnswerJudge:
+    """Who compares answers."""
+    from graphrag_dagster.apps.evaluation.llm.judging import LlmAnswerJudge
+
+    return LlmAnswerJudge(
+        session.chat(tasks.ANSWER_JUDGE),
+        prompts,
+        max_tokens=session.reply_limit(tasks.ANSWER_JUDGE),
+        temperature=session.settings.model.verdict_temperature,
+    )
+
+
+def reason_reader(session: Session) -> ReasonReader:
+    """Who finds the themes of a judge's reasons."""
+    from graphrag_dagster.apps.evaluation.llm.theming import LlmReasonReader
+
+    limit = session.reply_limit(tasks.REASON_READER)
+    return LlmReasonReader(session.chat(tasks.REASON_READER), prompts, max_tokens=limit)
+
+
+def claim_decomposer(session: Session) -> ClaimDecomposer:
+    """Who takes answers apart into claims."""
+    from graphrag_dagster.apps.evaluation.llm.decomposing import LlmClaimDecomposer
+
+    own = session.settings.section(EvaluationSettings)
+    return LlmClaimDecomposer(
+        session.chat(tasks.CLAIM_DECOMPOSER),
+        prompts,
+        preceding=own.preceding,
+        following=own.following,
+        max_tokens=session.reply_limit(tasks.CLAIM_DECOMPOSER),
+    )
+
+
+def quality_judge(session: Session) -> QualityJudge:
+    """Who says what in an answer is relevant and true."""
+    from graphrag_dagster.apps.evaluation.llm.quality import LlmQualityJudge
+
+    limit = session.reply_limit(tasks.QUALITY_JUDGE)
+    return LlmQualityJudge(session.chat(tasks.QUALITY_JUDGE), prompts, max_tokens=limit)

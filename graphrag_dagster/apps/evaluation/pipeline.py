@@ -1,0 +1,139 @@
+"""The steps of an evaluation, in order."""
+
+from graphrag_dagster.apps.evaluation.stages.answers import answers
+from graphrag_dagster.apps.evaluation.stages.evaluation import judgements, measures, report, statistics
+from graphrag_dagster.apps.evaluation.stages.questions import questions
+from graphrag_dagster.apps.evaluation.stages.studies import extraction_study, window_study
+from graphrag_dagster.apps.evaluation.tables.evaluation import (
+    ALIGNMENT,
+    ANSWER_CLAIMS,
+    ANSWER_MEASURES,
+    ANSWER_SENTENCES,
+    COMPARISONS,
+    CONDITION_COSTS,
+    CONDITION_MEANS,
+    DIVERSITY_CLUSTERS,
+    JUDGEMENTS,
+    POSITION_BIAS,
+    QUALITY_SCORES,
+    QUALITY_VERDICTS,
+    SIGNIFICANCE,
+    THEME_REASONS,
+    THEMES,
+    VERDICTS,
+    WIN_RATES,
+)
+from graphrag_dagster.apps.evaluation.tables.questions import (
+    CORPUS_DESCRIPTIONS,
+    PERSONA_QUESTIONS,
+    PERSONA_TASKS,
+    PERSONAS,
+    QUESTIONS,
+    TESTSET_DOCUMENTS,
+    TESTSET_QUESTIONS,
+)
+from graphrag_dagster.apps.evaluation.tables.studies import (
+    EXTRACTION_COUNTS,
+    WINDOW_ANSWERS,
+    WINDOW_JUDGEMENTS,
+    WINDOW_WIN_RATES,
+)
+from graphrag_dagster.kernel.pipeline.step import Step
+from graphrag_dagster.kernel.pipeline.steps import SNAPSHOT
+from graphrag_dagster.kernel.tables import (
+    ANSWER_CITATIONS,
+    ANSWER_CONTEXTS,
+    ANSWER_COSTS,
+    ANSWER_STATEMENTS,
+    ANSWERS,
+    DOCUMENTS,
+    ENTITIES,
+    TEXT_CHUNKS,
+)
+
+STEPS = (
+    Step(
+        "questions",
+        questions,
+        reads=(TEXT_CHUNKS, ENTITIES, DOCUMENTS),
+        assets={
+            PERSONA_QUESTIONS: (TEXT_CHUNKS, ENTITIES),
+            TESTSET_QUESTIONS: (DOCUMENTS,),
+            QUESTIONS: (PERSONA_QUESTIONS, TESTSET_QUESTIONS),
+        },
+        beside=(CORPUS_DESCRIPTIONS, PERSONAS, PERSONA_TASKS, TESTSET_DOCUMENTS),
+        requested=True,
+    ),
+    Step(
+        "answers",
+        answers,
+        reads=(QUESTIONS,),
+        assets={ANSWERS: (QUESTIONS, SNAPSHOT), ANSWER_CITATIONS: (ANSWERS,)},
+        beside=(ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_STATEMENTS),
+        requested=True,
+    ),
+    Step(
+        "judgements",
+        judgements,
+        reads=(ANSWERS,),
+        assets={
+            JUDGEMENTS: (ANSWERS,),
+            THEMES: (JUDGEMENTS,),
+            WIN_RATES: (JUDGEMENTS,),
+        },
+        beside=(THEME_REASONS, COMPARISONS),
+        group="evaluation",
+        requested=True,
+    ),
+    Step(
+        "measures",
+        measures,
+        reads=(ANSWERS, ANSWER_CONTEXTS, QUESTIONS),
+        assets={
+            ANSWER_CLAIMS: (ANSWERS,),
+            QUALITY_SCORES: (ANSWERS,),
+            ANSWER_MEASURES: (ANSWER_CLAIMS, QUALITY_SCORES),
+        },
+        beside=(ANSWER_SENTENCES, DIVERSITY_CLUSTERS, QUALITY_VERDICTS, CONDITION_COSTS),
+        group="evaluation",
+        requested=True,
+    ),
+    Step(
+        "statistics",
+        statistics,
+        reads=(JUDGEMENTS, COMPARISONS, ANSWER_MEASURES),
+        assets={
+            CONDITION_MEANS: (WIN_RATES, ANSWER_MEASURES),
+            SIGNIFICANCE: (WIN_RATES, ANSWER_MEASURES),
+            VERDICTS: (SIGNIFICANCE,),
+        },
+        beside=(POSITION_BIAS, ALIGNMENT),
+        group="evaluation",
+        requested=True,
+    ),
+    Step(
+        "extraction_study",
+        extraction_study,
+        reads=(DOCUMENTS, TEXT_CHUNKS),
+        assets={EXTRACTION_COUNTS: (TEXT_CHUNKS,)},
+        group="studies",
+        requested=True,
+    ),
+    Step(
+        "window_study",
+        window_study,
+        reads=(QUESTIONS,),
+        assets={WINDOW_ANSWERS: (QUESTIONS, SNAPSHOT), WINDOW_WIN_RATES: (WINDOW_ANSWERS,)},
+        beside=(WINDOW_JUDGEMENTS,),
+        group="studies",
+        requested=True,
+    ),
+    Step(
+        "evaluation_report",
+        report,
+        artifact="evaluation/report",
+        made_of=(CONDITION_MEANS, VERDICTS, THEMES),
+        group="evaluation",
+        requested=True,
+    ),
+)

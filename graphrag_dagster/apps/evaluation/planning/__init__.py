@@ -1,0 +1,1 @@
+"""What an evaluation will ask of models."""

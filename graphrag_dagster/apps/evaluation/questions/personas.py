@@ -1,0 +1,294 @@
+"""The questions of an evaluation: K personas x N tasks x M questions (paper §3.2, Algorithm 1).
+
+Whoever writes may repeat himself or give too little. What is blank or there already, letter case and blanks
+aside, is asked for again, at most three times; the result has exactly K·N·M questions or is an error.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from numpy.typing import NDArray
+
+from graphrag_dagster.apps.evaluation.tasks import (
+    Drafts,
+    PersonaDraft,
+    QuestionRequest,
+    QuestionWriter,
+    TaskRequest,
+)
+from graphrag_dagster.errors import EngineError, QuestionError
+from graphrag_dagster.kernel.catalogue.registry import asks_model
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.common.stable_scores import cosines, unit_rows
+from graphrag_dagster.kernel.questions.question import checked
+from graphrag_dagster.kernel.tasks.ports import Engine, Usage
+from graphrag_dagster.kernel.text.similarity import diverse
+
+T = TypeVar("T")
+#: Number of a place, how many to ask for, what to avoid.
+_Request: TypeAlias = tuple[int, int, tuple[T, ...]]
+Embed: TypeAlias = Callable[[Sequence[str]], NDArray[Any]]
+
+_AGAIN = 3
+#: Of relevance to the task against diversity, as in BenchmarkQED (spec_graphrag §8).
+_BALANCE = 0.5
+_LISTED = 5
+_MEND = {
+    True: "Take a model that follows instructions better, describe the corpus more fully, or ask for fewer "
+    "personas, tasks or questions",
+    False: "Ask for fewer personas, tasks or questions, or let a model write them",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """An invented user; ``position`` counts from 0."""
+
+    id: str
+    position: int
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaTask:
+    """What a persona uses the corpus for; ``position`` is the place among the tasks of the persona."""
+
+    id: str
+    persona_id: str
+    position: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonaQuestion:
+    """What is asked at a task; ``position`` is the place among the questions of the task.
+
+    ``regenerated`` is how often its place had to be asked for again, 0–3.
+    """
+
+    id: str
+    task_id: str
+    position: int
+    text: str
+    regenerated: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """All rows in reading order. ``problems`` are those on the way, although the set is complete."""
+
+    personas: tuple[Persona, ...]
+    tasks: tuple[PersonaTask, ...]
+    questions: tuple[PersonaQuestion, ...]
+    engine: Engine
+    problems: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+
+
+def write_questions(
+    writer: QuestionWriter,
+    description: str,
+    *,
+    personas: int = 5,
+    tasks: int = 5,
+    questions: int = 5,
+    oversample: int = 1,
+    embed: Embed | None = None,
+) -> QuestionSet:
+    """Return ``personas`` · ``tasks`` · ``questions`` distinct questions.
+
+    Args:
+        writer: writes personas, tasks and questions.
+        description: of the corpus and what it is for.
+        personas: K.
+        tasks: N for each persona.
+        questions: M for each task.
+        oversample: as many times M questions are asked for; M of them are chosen by maximal marginal
+            relevance, relevance being the cosine to the task.
+        embed: gives a vector for each text; needed where ``oversample`` is more than 1.
+
+    Raises:
+        EngineError: the description is blank, or so many cannot be had; says how many are missing where.
+        EndpointError: the endpoint cannot be used at all.
+        ValueError: a count is below 1, or ``embed`` is missing.
+    """
+    if min(personas, tasks, questions, oversample) < 1:
+        raise ValueError("personas, tasks, questions and oversample are at least 1")
+    if oversample > 1 and embed is None:
+        raise ValueError("choosing among more questions than are needed takes embed")
+    if not description.strip():
+        raise EngineError("questions are written from a description of the corpus, and it is blank; give one")
+    writing = _Writing(writer, description)
+    people = writing.personas(personas)
+    work = writing.tasks(people, tasks)
+    places = writing.questions(people, work, questions, oversample)
+    if embed is not None and oversample > 1:
+        _choose(places, work, questions, embed)
+    rows = tuple(
+        PersonaQuestion(stable_id("question", text), task.id, position, text, again)
+        for task, place in zip(work, places, strict=True)
+        for position, (text, again) in enumerate(place.kept)
+    )
+    return QuestionSet(people, work, rows, writer.engine, tuple(writing.problems), writing.usage)
+
+
+@dataclass
+class _Place(Generic[T]):
+    """What one request brought: what is kept, each with the round it came in, and what was there already."""
+
+    label: str
+    kept: list[tuple[T, int]] = field(default_factory=list)
+    repeated: list[T] = field(default_factory=list)
+    problem: str | None = None
+
+    @property
+    def avoid(self) -> tuple[T, ...]:
+        return (*(one for one, _ in self.kept), *self.repeated)
+
+    def take(self, drafts: Iterable[T | None], again: int, most: int, taken: set[str]) -> None:
+        told = set(map(_key, self.avoid))
+        for draft in drafts:
+            if draft is None:
+                continue
+            key = _key(draft)
+            if key in taken and key not in told:
+                self.repeated.append(draft)
+            elif key not in taken and len(self.kept) < most:
+                taken.add(key)
+                self.kept.append((draft, again))
+            else:
+                continue
+            told.add(key)
+
+
+class _Writing:
+    """Writes one set; ``usage`` and ``problems`` are those of all its requests."""
+
+    def __init__(self, writer: QuestionWriter, description: str) -> None:
+        self._writer = writer
+        self._description = description
+        self.usage = Usage()
+        self.problems: list[str] = []
+
+    def personas(self, count: int) -> tuple[Persona, ...]:
+        place: _Place[PersonaDraft] = _Place("personas")
+
+        def ask(requests: list[_Request[PersonaDraft]]) -> list[Drafts[PersonaDraft]]:
+            return [self._writer.personas(self._description, asked, avoid) for _, asked, avoid in requests]
+
+        self._fill([place], count, 1, ask, _clean_persona)
+        return tuple(
+            Persona(stable_id("persona", one.name, one.description), position, one.name, one.description)
+            for position, (one, _) in enumerate(place.kept)
+        )
+
+    def tasks(self, people: Sequence[Persona], count: int) -> tuple[PersonaTask, ...]:
+        drafts = [PersonaDraft(one.name, one.description) for one in people]
+        places: list[_Place[str]] = [_Place(f"tasks of the persona {one.name!r}") for one in people]
+
+        def ask(requests: list[_Request[str]]) -> list[Drafts[str]]:
+            return self._writer.tasks(
+                [TaskRequest(self._description, drafts[at], asked, avoid) for at, asked, avoid in requests]
+            )
+
+        self._fill(places, count, 1, ask, _clean)
+        return tuple(
+            PersonaTask(stable_id("task", person.id, text), person.id, position, text)
+            for person, place in zip(people, places, strict=True)
+            for position, (text, _) in enumerate(place.kept)
+        )
+
+    def questions(
+        self, people: Sequence[Persona], work: Sequence[PersonaTask], count: int, times: int
+    ) -> list[_Place[str]]:
+        drafts = {one.id: PersonaDraft(one.name, one.description) for one in people}
+        asked_by = [drafts[task.persona_id] for task in work]
+        places: list[_Place[str]] = [
+            _Place(f"questions of the task {task.text!r} of the persona {person.name!r}")
+            for task, person in zip(work, asked_by, strict=True)
+        ]
+
+        def ask(requests: list[_Request[str]]) -> list[Drafts[str]]:
+            return self._writer.questions(
+                [
+                    QuestionRequest(self._description, asked_by[at], work[at].text, asked, avoid)
+                    for at, asked, avoid in requests
+                ]
+            )
+
+        self._fill(places, count, times, ask, _clean)
+        return places
+
+    def _fill(
+        self,
+        places: Sequence[_Place[T]],
+        count: int,
+        times: int,
+        ask: Callable[[list[_Request[T]]], list[Drafts[T]]],
+        clean: Callable[[T], T | None],
+    ) -> None:
+        """Ask until every place has ``count``; at first ``times`` as many are asked for."""
+        taken: set[str] = set()
+        for again in range(_AGAIN + 1):
+            open_ = [(at, place) for at, place in enumerate(places) if len(place.kept) < count]
+            # One more each time: the same prompt would be answered from memory with the same reply.
+            requests = [
+                (at, count - len(place.kept) + again if again else count * times, place.avoid)
+                for at, place in open_
+            ]
+            for (_, place), drafts in zip(open_, ask(requests) if requests else [], strict=True):
+                self.usage += drafts.usage
+                place.problem = drafts.problem
+                if drafts.problem:
+                    self.problems.append(f"{place.label}: {drafts.problem}")
+                place.take(map(clean, drafts.items), again, count * times, taken)
+        _refuse_gaps(places, count, self._writer.engine)
+
+
+def _refuse_gaps(places: Sequence[_Place[T]], count: int, engine: Engine) -> None:
+    gaps = [(place, count - len(place.kept)) for place in places if len(place.kept) < count]
+    if not gaps:
+        return
+    told = [
+        f"{missing} of {count} {place.label}" + (f" ({place.problem})" if place.problem else "")
+        for place, missing in gaps[:_LISTED]
+    ]
+    if len(gaps) > _LISTED:
+        told.append(f"and so on, in {len(gaps)} places")
+    raise EngineError(
+        f"{sum(missing for _, missing in gaps)} of {count * len(places)} are still missing after {_AGAIN} "
+        f"repetitions, since what came was blank, there already or of no use: {'; '.join(told)}. "
+        f"{_MEND[asks_model(engine)]}"
+    )
+
+
+def _choose(places: Sequence[_Place[str]], work: Sequence[PersonaTask], count: int, embed: Embed) -> None:
+    """Leave in each place ``count`` questions, in the order they were written in."""
+    texts = [task.text for task in work] + [text for place in places for text, _ in place.kept]
+    vectors = unit_rows(embed(texts))
+    start = len(work)
+    for place, task in zip(places, vectors[:start], strict=True):
+        own = vectors[start : start + len(place.kept)]
+        start += len(place.kept)
+        chosen = diverse(cosines(own, task), own, count, _BALANCE, lambda _at, _chosen: True)
+        place.kept = [place.kept[at] for at in sorted(chosen)]
+
+
+def _key(draft: object) -> str:
+    text = draft.name if isinstance(draft, PersonaDraft) else str(draft)
+    return " ".join(text.casefold().split())
+
+
+def _clean(text: str) -> str | None:
+    """Return a text on one line; None where it is blank, or otherwise nothing that could be asked."""
+    try:
+        return checked(" ".join(text.split()))
+    except QuestionError:
+        return None
+
+
+def _clean_persona(draft: PersonaDraft) -> PersonaDraft | None:
+    name, description = _clean(draft.name), _clean(draft.description)
+    return PersonaDraft(name, description) if name and description else None

@@ -1,0 +1,177 @@
+"""A table of the report: text that is rounded already, and a few ways to get there.
+
+Turning hostile text into HTML: the corpus and the models may have written anything into an answer.
+
+Text becomes markup in one place only, :func:`rendered`, where every piece of it is escaped by itself and only
+tags from this module are put around it, so that nothing in the text can open, close or bend a tag.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from markupsafe import Markup, escape
+
+from graphrag_dagster.apps.evaluation.inference.contrasts import Contrast, contrasts
+from graphrag_dagster.apps.evaluation.inference.measures import measure
+from graphrag_dagster.apps.evaluation.inference.numbers import p_value
+from graphrag_dagster.apps.evaluation.report.content import ReportData
+
+#: What intervals and p values are of, for the captions of tables that show them side by side.
+BOUNDS = "95 % bootstrap interval"
+TESTED = "p of Wilcoxon's test, corrected by Holm"
+#: Stands at a p value that the interval beside it disagrees with.
+DAGGER = "\N{DAGGER}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in a cell: a number or word, smaller notes below, and its tone.
+
+    ``tone`` colours it (``good``, ``bad``, ``even``, ``more`` or ''); the words say the same.
+    """
+
+    text: str
+    notes: tuple[str, ...] = ()
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableView:
+    """A table: the first cell of each row is its heading; ``folded``: opened by a click."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    folded: bool = False
+    wordy: bool = False
+
+
+def table(
+    caption: str,
+    header: Iterable[str],
+    rows: Iterable[Iterable[Cell | str]],
+    *,
+    folded: bool = False,
+    wordy: bool = False,
+) -> TableView | None:
+    """Return a table, or None without rows; ``wordy``: its cells hold words rather than numbers."""
+    made = tuple(tuple(Cell(one) if isinstance(one, str) else one for one in row) for row in rows)
+    return TableView(caption, tuple(header), made, folded, wordy) if made else None
+
+
+def tests(data: ReportData) -> list[Contrast]:
+    """Return the tests against the baseline."""
+    if data.significance is None:
+        return []
+    return contrasts(data.significance, data.conditions, data.baseline)
+
+
+def others(data: ReportData) -> list[str]:
+    """Return the ways of answering without the baseline."""
+    return [one for one in data.conditions if one != data.baseline]
+
+
+def tested_notes(test: Contrast, *words: str) -> tuple[str, ...]:
+    """Return what a cell notes of a test: corrected p, marked where the interval disagrees, and words."""
+    mark = f" {DAGGER}" if test.disagreement else ""
+    return (f"{p_value(test.p_holm)}{mark}", *words)
+
+
+def tone_of(test: Contrast) -> str:
+    """Return the tone of a cell that shows a test."""
+    if test.outcome in ("no difference", "mixed"):
+        return "even"
+    if not measure(test.measure).sign:
+        return "more"
+    return "good" if test.outcome == "better" else "bad"
+
+
+_LINE = re.compile(r"\r\n|[\r\u2028\u2029\u0085\v\f]")
+# Controls, lone surrogates, and the marks that make text run the other way beyond its own end.
+_HIDDEN = re.compile(
+    r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
+)
+_INLINE = re.compile(r"\*\*(?P<strong>[^*\n]+)\*\*|`(?P<code>[^`\n]+)`|(?P<cite>\[\d+(?:, ?\d+)*\])")
+_TIES = re.compile(r"(?<=\d) (?=[%×])|(?<=\bp) (?=[<=] \.?\d)|(?<=p [<=]) (?=\.?\d)")
+_NAMESPACE = 'xmlns="http://www.w3.org/2000/svg"'
+_HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
+_BULLET = re.compile(r"[-*•+]\s+(?P<text>.*)")
+_NUMBERED = re.compile(r"\d{1,3}[.)]\s+(?P<text>.*)")
+
+
+def clean(text: str) -> str:
+    """Return text without characters that cannot be shown or that change how what follows them is shown."""
+    return _HIDDEN.sub("", _LINE.sub("\n", text))
+
+
+def rendered(text: str) -> Markup:
+    """Return text with the little Markdown that answers use: headings, lists, bold, code, citation marks.
+
+    Headings become bold paragraphs, since the page has an outline of its own; links and HTML stay text.
+    """
+    parts = []
+    for tag, lines in _blocks(clean(text).split("\n")):
+        if tag in ("ul", "ol"):
+            items = Markup("").join(Markup("<li>{}</li>").format(_inline(line)) for line in lines)
+            parts.append((Markup("<ul>{}</ul>") if tag == "ul" else Markup("<ol>{}</ol>")).format(items))
+        elif tag == "h":
+            parts.append(Markup('<p class="heading">{}</p>').format(_inline(lines[0])))
+        else:
+            parts.append(Markup("<p>{}</p>").format(Markup("<br>").join(_inline(line) for line in lines)))
+    return Markup("\n").join(parts)
+
+
+def _blocks(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield runs of lines of one kind: ``ul``, ``ol``, ``h`` or ``p``."""
+    kind, run = "", list[str]()
+    for line in (*lines, ""):
+        new, text = _kind(line.strip())
+        if run and (new != kind or new == "h"):
+            yield kind, run
+            run = []
+        kind = new
+        if text:
+            run.append(text)
+
+
+def _kind(line: str) -> tuple[str, str]:
+    for kind, pattern in (("h", _HEADING), ("ul", _BULLET), ("ol", _NUMBERED)):
+        if found := pattern.fullmatch(line):
+            return kind, found["text"]
+    return ("p", line) if line else ("", "")
+
+
+def _inline(text: str) -> Markup:
+    made, end = Markup(""), 0
+    for found in _INLINE.finditer(text):
+        made += escape(text[end : found.start()])
+        if found["strong"] is not None:
+            made += Markup("<strong>{}</strong>").format(found["strong"])
+        elif found["code"] is not None:
+            made += Markup("<code>{}</code>").format(found["code"])
+        else:
+            made += Markup('<sup class="cite">{}</sup>').format(found["cite"])
+        end = found.end()
+    return made + escape(text[end:])
+
+
+def tied(text: str) -> str:
+    """Return text in which numbers keep their per cent sign, and p its value, on one line.
+
+    >>> tied("8 % (p < .001)").replace("\N{NO-BREAK SPACE}", "_")
+    '8_% (p_<_.001)'
+    """
+    return _TIES.sub("\N{NO-BREAK SPACE}", text)
+
+
+def image(svg: str) -> str:
+    """Return a drawing as an address that holds it.
+
+    As an image it has ids of its own, and neither scripts nor addresses in it are followed. In a page an
+    ``svg`` element may do without its namespace, in an image it may not.
+    """
+    if _NAMESPACE not in svg:
+        svg = svg.replace("<svg", f"<svg {_NAMESPACE}", 1)
+    return "data:image/svg+xml;base64," + b64encode(svg.encode("utf-8", "replace")).decode("ascii")

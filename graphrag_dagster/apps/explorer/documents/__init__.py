@@ -1,0 +1,1 @@
+"""Documents, what is named in them, and what rests on them."""

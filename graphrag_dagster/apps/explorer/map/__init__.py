@@ -1,0 +1,1 @@
+"""The map of the graph: communities as cells, entities as points."""

@@ -1,0 +1,1 @@
+"""Published snapshots that are open, and what differs between them."""

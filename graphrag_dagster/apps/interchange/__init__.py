@@ -1,0 +1,1 @@
+"""Graphs and indexes from elsewhere, and ours for other tools."""

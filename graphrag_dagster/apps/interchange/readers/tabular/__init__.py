@@ -1,0 +1,1 @@
+"""Graphs in tables and lists of edges."""

@@ -1,0 +1,270 @@
+"""The plan of a corpus: its real text units, rendered and counted as they would be sent, and nothing sent."""
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import loaded, systems
+from graphrag_dagster.kernel.models.accounting.planning import (
+    PAIR,
+    Estimate,
+    Plan,
+    Range,
+    around,
+    exactly,
+    plan_extraction,
+    plan_reports,
+    plan_typing,
+    summary_tokens,
+)
+from graphrag_dagster.kernel.models.accounting.prices import Price
+from graphrag_dagster.kernel.models.accounting.reply_sizes import names_and_pairs, reply_tokens
+from graphrag_dagster.kernel.models.cache.account import price_of
+from graphrag_dagster.kernel.models.chat.port import ChatRequest
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.planning.basis import Basis, basis_of
+from graphrag_dagster.kernel.models.planning.known_replies import SUMMARIES_PER_NAME, Known, Planned, Unit
+from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.settings.model import ModelSettings, RoleName
+from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.tasks.name_judging import Untyped
+from graphrag_dagster.kernel.text.tokens import get_tokenizer
+from graphrag_dagster.systems.graphrag.extraction.typing import untyped
+from graphrag_dagster.systems.graphrag.index.plan import (
+    claims_estimate,
+    merging_estimate,
+    resolution_estimate,
+)
+from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper, typed_at_once
+from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
+from graphrag_dagster.systems.graphrag.llm.name_judging import MOST_PAIRS
+from graphrag_dagster.systems.graphrag.settings import ExtractionSettings, ReportSettings
+
+#: Tokens of an entity or a relationship in a context.
+_ELEMENT = 45
+#: Share of the entities that are context nodes, at most, as in the corpora that were measured.
+_CONTEXT_NODES = 0.3
+_TASKS: dict[str, RoleName] = {
+    "extraction": "extract",
+    "claims": "extract",
+    "typing": "type",
+    "resolution": "resolve",
+    "merging": "summarise",
+    "reports": "report",
+    "coterag": "summarise",
+    "embeddings": "embed",
+}
+
+
+def plan_corpus(name: str) -> Plan:
+    """Return what an index of a corpus would ask of models now; what is remembered is left out.
+
+    Raises:
+        GraphragError: the corpus or its settings cannot be used.
+    """
+    store = CorpusStore()
+    return _Planner(name, store.settings(name), basis_of(store, name)).plan()
+
+
+def largest_data(name: str) -> dict[RoleName, int]:
+    """Return the most tokens of data that a prompt of a task is given, with the corpus as it is.
+
+    Text units are counted; of what is made of them the most is taken that is to be expected.
+
+    Raises:
+        GraphragError: the corpus or its settings cannot be used, or it has no documents.
+    """
+    store = CorpusStore()
+    return _Planner(name, store.settings(name), basis_of(store, name)).largest_data()
+
+
+class _Planner:
+    def __init__(self, name: str, settings: CorpusSettings, basis: Basis) -> None:
+        self._name = name
+        self._settings = settings
+        self._names, self._pairs, self._left = basis.names, basis.pairs, basis.reports
+        units = basis.units
+        self._texts: list[str] = units["text"].to_list()
+        self._unit_tokens = int(units["tokens"].sum())
+        self._largest_unit = int(units.select(pl.max("tokens")).item() or 0)
+        self._units: list[tuple[str, str]] = units.select("text_unit_id", "text").rows()
+        self._count = get_tokenizer(settings.text_units.encoding).count
+        self._known = Known(settings.model, self._count)
+
+    def plan(self) -> Plan:
+        made = list(self._stages())
+        prices = {one.model: self._price(one) for one in made}
+        return Plan(
+            self._name,
+            len(self._texts),
+            made,
+            {model: price for model, price in prices.items() if price},
+            self._known.average("extract", "extract_graph") is not None,
+        )
+
+    def _stages(self) -> Iterator[Estimate]:
+        own = self._settings
+        if own.asks_model("extraction"):
+            requests = self._requests()
+            new = self._known.new("extract", requests)
+            yield self._extraction(requests, new)
+        else:
+            new = self._never_extracted()
+        are_new = set(new)
+        units = [Unit(*self._units[place], place in are_new) for place in range(len(self._units))]
+        if own.asks_model("claims"):
+            yield claims_estimate(self._name, own, units, self._known)
+        if own.asks_model("typing"):
+            yield typing_estimate(self._name, own, units, self._known)
+        if own.asks_model("resolution"):
+            yield resolution_estimate(self._name, own, units, self._known)
+        if own.asks_model("graph"):
+            yield merging_estimate(self._name, own, units, self._known)
+        if own.asks_model("reports"):
+            yield self._reports()
+        planned = Planned(self._name, own, units, self._known, self._names, self._pairs)
+        for system in systems().values():
+            if system.estimates:
+                yield from loaded(system.estimates)(planned)
+        if own.embeds_at_endpoint:
+            yield self._embeddings()
+
+    def largest_data(self) -> dict[RoleName, int]:
+        """See :func:`largest_data`."""
+        own = self._settings
+        elements = max((self._names + self._pairs) * _ELEMENT * 2, self._unit_tokens)
+        reports = int(self._communities().high * own.model.for_role("report").reply_limit)
+        return {
+            "extract": self._largest_unit,
+            "type": max(min(typed_at_once(), self._unit_tokens), self._largest_unit),
+            "resolve": min(MOST_PAIRS * PAIR, 2 * self._unit_tokens),
+            "summarise": min(own.most_data("summarise"), elements),
+            "report": min(own.section(ReportSettings).context_tokens, elements),
+            "answer": min(own.search.context_tokens, self._unit_tokens + elements + reports),
+        }
+
+    def _requests(self) -> list[ChatRequest]:
+        settings, own = self._known.of_task("extract"), self._settings.section(ExtractionSettings)
+        extractor = LlmGraphExtractor(
+            OpenAIChatModel(settings),
+            prompts,
+            entity_types=own.entity_types,
+            examples=own.examples,
+            relation_labels=own.relation_labels,
+            replies=settings.replies,
+            logit_bias=False,
+        )
+        return [extractor.first_request(text) for text in self._texts]
+
+    def _never_extracted(self) -> list[int]:
+        ledger = Warehouse().read_if_present(tables.UNIT_LEDGER, self._name)
+        before = set() if ledger is None else set(ledger["text_unit_id"])
+        return [place for place, (unit_id, _) in enumerate(self._units) if unit_id not in before]
+
+    def _extraction(self, requests: Sequence[ChatRequest], new: Sequence[int]) -> Estimate:
+        settings, gleaning = (
+            self._known.of_task("extract"),
+            self._settings.section(ExtractionSettings).gleaning,
+        )
+        texts = [self._texts[place] for place in new]
+        calls, inputs, outputs = plan_extraction(
+            [self._known.size(requests[place]) for place in new],
+            reply_tokens(texts, json=settings.replies == "json_schema"),
+            rounds=gleaning.rounds,
+            check_first=gleaning.order == "check_first",
+            turn=self._known.tokens(prompts.load("glean_continue").text),
+            seen=self._known.average("extract", "extract_graph"),
+        )
+        remembered = len(requests) - len(new)
+        return Estimate("extraction", "extract_graph", settings.name, calls, inputs, outputs, remembered)
+
+    def _reports(self) -> Estimate:
+        settings = self._settings.model.for_role("report")
+        communities = self._communities()
+        prompt = self._known.tokens(
+            *(prompts.load(f"community_report_{part}").text for part in ("system", "user"))
+        )
+        elements = around(
+            float((self._names + self._pairs) * _ELEMENT), known=communities.low == communities.high
+        )
+        calls, inputs, outputs = plan_reports(
+            communities,
+            prompt,
+            self._settings.section(ReportSettings).context_tokens,
+            elements,
+            self._known.average("report", "community_report"),
+        )
+        return Estimate("reports", "community_report", settings.name, calls, inputs, outputs)
+
+    def _communities(self) -> Range:
+        if self._left is not None:
+            return exactly(float(self._left))
+        made = Warehouse().read_if_present(tables.COMMUNITIES, self._name)
+        if made is None:
+            return around(max(self._names * 0.25, 1), known=False)
+        return exactly(float(made.height))
+
+    def _embeddings(self) -> Estimate:
+        model, prefixes = self._settings.embeddings.model or "", self._settings.embeddings.prefixes
+        whole = self._settings.embeddings.kept == "all"
+        units = self._texts if whole else []
+        known, count = self._known.vectors(model, prefixes.of_documents(units)), len(units)
+        share = (1 - known / max(count, 1)) if whole else 0
+        # Entities, or of these context nodes alone, and reports; then descriptions and summaries.
+        entities = 1.0 if whole else _CONTEXT_NODES if self._settings.makes("context") else 0.0
+        each, tokens = entities + 0.25, entities * _ELEMENT + 0.25 * 500
+        if self._settings.makes("coterag"):
+            each += 1 + SUMMARIES_PER_NAME
+            tokens += _ELEMENT + SUMMARIES_PER_NAME * summary_tokens(None).expected
+        texts = around(self._names * each, known=False) + exactly(count - known)
+        contents = exactly(self._unit_tokens * share) + around(self._names * tokens, known=False)
+        inputs = contents + texts * self._count(prefixes.document)
+        return Estimate("embeddings", "embed", model, texts * (1 / 64), inputs, exactly(0), known)
+
+    def _price(self, one: Estimate) -> Price | None:
+        return price_of(*self._endpoint(one))
+
+    def _endpoint(self, one: Estimate) -> tuple[ModelSettings, str, str]:
+        settings = self._settings.model.for_role(_TASKS[one.stage])
+        return settings, one.model, OpenAIChatModel(settings).connection.url
+
+
+#: Names without a type for each name that stands in a text unit; a guess, by which nothing was measured.
+_WITHOUT_TYPE = 0.5
+
+
+def typing_estimate(corpus: str, settings: CorpusSettings, units: Sequence[Unit], known: Known) -> Estimate:
+    """Return what typing asks: of the untyped names of units that stay, of a guessed number in new ones."""
+    own = known.of_task("type")
+    typer = LlmEntityTyper(
+        OpenAIChatModel(own),
+        prompts,
+        labels=settings.section(ExtractionSettings).gliner.labels,
+        max_tokens=own.reply_limit,
+    )
+    staying = {unit.unit_id for unit in units if not unit.new}
+    asked = [one for one in _asked_before(corpus) if one.unit.id in staying]
+    requests = typer.requests(asked)
+    new = [requests[place] for place in known.new("type", requests)]
+    texts = [unit.text for unit in units if unit.new]
+    names = _WITHOUT_TYPE * sum(len(names_and_pairs(text)[0]) for text in texts)
+    calls, inputs, outputs = plan_typing(
+        [known.size(request) for request in new],
+        sum(len(one.names) for one in asked) * len(new) / max(len(requests), 1),
+        around(names, known=False),
+        texts=known.tokens(*texts) if texts else 0,
+        prompt=known.tokens(*(prompts.load(f"type_entities_{part}").text for part in ("system", "user"))),
+        seen=known.average("type", "type_entities"),
+    )
+    return Estimate("typing", "type_entities", own.name, calls, inputs, outputs, len(requests) - len(new))
+
+
+def _asked_before(corpus: str) -> list[Untyped]:
+    wanted = (tables.GLEANED_ENTITIES, tables.TYPINGS, tables.TEXT_CHUNKS)
+    entities, typings, chunks = (Warehouse().read_if_present(table, corpus) for table in wanted)
+    if entities is None or typings is None or chunks is None:
+        return []
+    return untyped(entities, typings, chunks)

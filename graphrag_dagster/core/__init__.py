@@ -1,1 +1,0 @@
-"""The domain: frames or small records in, frames or records out. Imports neither Dagster nor DuckDB."""

@@ -1,1 +1,0 @@
-"""What comes with a graph from elsewhere, as the tables of a corpus have it."""

@@ -1,1 +1,0 @@
-"""What CoTeRAG-S makes when an index is made: stores, communities, descriptions, summaries, thresholds."""

@@ -1,1 +1,0 @@
-"""The claims of answers, and how many different ones there are."""

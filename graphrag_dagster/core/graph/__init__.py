@@ -1,1 +1,0 @@
-"""Merging, hierarchical Leiden and levels."""

@@ -1,1 +1,0 @@
-"""CoTeRAG-S as a way of answering."""

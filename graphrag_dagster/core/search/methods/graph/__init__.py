@@ -1,1 +1,0 @@
-"""Answers by a router and two retrievers over the graph (fourth paper §III; spec_context_leiden §6)."""

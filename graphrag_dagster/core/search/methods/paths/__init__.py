@@ -1,1 +1,0 @@
-"""The way of answering ``paths``: paths from what a question names, and the words that state them."""

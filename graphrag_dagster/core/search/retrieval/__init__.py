@@ -1,1 +1,0 @@
-"""Retrieval: which text units and entities a question is about."""

@@ -1,0 +1,1 @@
+"""What any graph-RAG system needs; names none of them."""

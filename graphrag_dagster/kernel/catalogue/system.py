@@ -1,0 +1,100 @@
+"""What a published system, or an application upon its tables, declares of itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from graphrag_dagster.kernel.catalogue.methods import SearchMethod
+from graphrag_dagster.kernel.catalogue.stages import Stage
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotPart:
+    """What the search methods of one system read of a snapshot, beside the graph.
+
+    Attributes:
+        table: full name of a table that has rows where the index was made with the system.
+        made: ``module:class``, loaded where there are such rows: a
+            :class:`~graphrag_dagster.kernel.questions.context.index.SnapshotPart`.
+    """
+
+    table: str
+    made: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What can be run as a whole, beside the index.
+
+    Attributes:
+        name: of the job.
+        makes: stages, each with all requested ones that it reads; or steps alone.
+        description: of it.
+    """
+
+    name: str
+    makes: tuple[str, ...]
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A system, found by its entry point of the group ``graphrag_dagster.systems``, which has its name.
+
+    What it names as ``module:name`` is loaded when it is used.
+
+    Attributes:
+        name: of the entry point.
+        package: in which it lies; the folder ``prompts`` there holds the prompts of its tasks.
+        builds_on: names of the systems that come before it, wherever things are listed.
+        tasks: ``module:TASKS``, its language tasks.
+        engines: by the name of an engine, the module whose functions make who does the tasks; each function
+            has the name of its task, and is called with a
+            :class:`~graphrag_dagster.kernel.tasks.session.Session`.
+        methods: search methods.
+        tables: ``module:TABLES`` of each module that declares some, beside those of the kernel.
+        stages: of the index, or made on request.
+        pipeline: ``module:STEPS``, the steps that make its tables, loaded where there is Dagster.
+        rules: ``module:RULES``, what must hold of its tables beside what these declare.
+        estimates: ``module:function`` that tells what its stages will ask of models: it is called with a
+            :class:`~graphrag_dagster.kernel.models.planning.known_replies.Planned`.
+        jobs: what of it can be run.
+        resources: ``module:class`` by the key under which its steps get them and run config sets them.
+        lineage: ``module:LINEAGE``, a
+            :class:`~graphrag_dagster.kernel.lineage.steps.SystemLineage` of its rows.
+        graph: ``module:function`` that opens the graph of a snapshot for queries; it is called with the
+            warehouse, the corpus, its settings and the version of the index.
+        shown: ``module:function`` that gives what the published snapshot is shown with, by name; it is called
+            with the corpus, the warehouse and the corpora.
+        superseded: ``module:function`` that looks at a snapshot before it is deleted; it is called with the
+            warehouse, the corpus, that snapshot and the one after it.
+        derived: ``module:FILES``, what is made beside snapshots when it is first asked for, and goes with
+            them.
+        sections: of ``corpus.yaml``: ``module:class`` by name.
+        profiles: what a value of the key ``profile`` sets of other keys, by that value: a mapping, or
+            ``module:NAME`` of one.
+        parts: what these read of a snapshot beside the graph, by the name under which a snapshot has it.
+    """
+
+    name: str
+    package: str
+    builds_on: tuple[str, ...] = ()
+    tasks: str = ""
+    engines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    methods: tuple[SearchMethod, ...] = ()
+    parts: Mapping[str, SnapshotPart] = field(default_factory=lambda: MappingProxyType({}))
+    tables: tuple[str, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    pipeline: str = ""
+    rules: str = ""
+    lineage: str = ""
+    estimates: str = ""
+    graph: str = ""
+    shown: str = ""
+    superseded: str = ""
+    derived: str = ""
+    jobs: tuple[Job, ...] = ()
+    resources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    sections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    profiles: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,0 +1,1 @@
+"""Readers of data: tables, JSON, notebooks, Parquet."""

@@ -1,0 +1,278 @@
+"""Mail: single messages (eml) and mailboxes (mbox)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
+from email.parser import BytesParser
+from email.policy import compat32
+from email.utils import getaddresses, parsedate_to_datetime
+
+from graphrag_dagster.kernel.documents.files.decoding import decode
+from graphrag_dagster.kernel.documents.files.records import (
+    Reading,
+    Record,
+    RefusedError,
+    Source,
+    UnreadableError,
+    clean,
+    lines_of,
+    one_line,
+)
+from graphrag_dagster.kernel.documents.readers.markup.html import parse, to_text
+from graphrag_dagster.kernel.documents.readers.speech import left_out
+
+_BEGINNING = re.compile(rb"^From [^\r\n]{1,300}\r?\n", re.MULTILINE)
+_HEADER = re.compile(rb"[A-Za-z][A-Za-z0-9-]{0,70}:|[ \t]|>?From ")
+_QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+_LONGEST_HEADER = 10_000
+_MOST_ADDRESSES = 200
+_MOST_PARTS = 1_000
+_DEEPEST = 20
+
+
+def read_mail(data: bytes, source: Source) -> Reading:
+    """Read a message: its text, else its page; subject as title, its date, and who wrote to whom as metadata.
+
+    Messages that are passed on stand in the text. Attachments are noted.
+
+    Raises:
+        RefusedError: not text.
+        UnreadableError: no header, so that it is no message.
+    """
+    if not data.strip():
+        return Reading(())
+    if not _HEADER.match(data.lstrip(b"\xef\xbb\xbf \t\r\n")):
+        raise UnreadableError("no mail: it does not begin with a header such as 'From:'")
+    left: Counter[str] = Counter()
+    record = _record(data.lstrip(b"\xef\xbb\xbf\r\n"), left, source)
+    return Reading((record,), None, left_out(left))
+
+
+def read_mailbox(data: bytes, source: Source) -> Reading:
+    """Read the messages of a mailbox, a document each; see :func:`read_mail`.
+
+    Raises:
+        UnreadableError: no line ``From …`` begins a message, or there are too many messages or characters.
+    """
+    if not data.strip():
+        return Reading(())
+    data = data.lstrip(b"\r\n")
+    left: Counter[str] = Counter()
+    records: list[Record] = []
+    characters, blank = 0, 0
+    for number, message in enumerate(_messages(data)):
+        record = _record(_QUOTED_FROM.sub(rb"\1", message), left, source, number)
+        blank += not record.text.strip()
+        characters += len(record.text)
+        records.append(record)
+        if number >= source.limits.max_documents:
+            raise UnreadableError(source.limits.beyond("max_documents", "messages"))
+        if characters > source.limits.max_characters:
+            raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
+    if blank:
+        left["messages without a text"] += blank
+    return Reading(tuple(records), None, left_out(left))
+
+
+def _messages(data: bytes) -> Iterator[bytes]:
+    # A line that begins a message stands after a blank line and before a header.
+    begins = [
+        found
+        for found in _BEGINNING.finditer(data)
+        if (
+            found.start() == 0
+            or data[max(0, found.start() - 4) : found.start()].endswith((b"\n\n", b"\r\n\r\n"))
+        )
+        and _HEADER.match(data, found.end())
+    ]
+    if not begins or begins[0].start() > 0:
+        raise UnreadableError(
+            "no mailbox: it does not begin with a line such as 'From hanna@example.org Thu Mar  4 …'"
+        )
+    ends = [found.start() for found in begins[1:]] + [len(data)]
+    for found, end in zip(begins, ends, strict=True):
+        yield data[found.end() : end]
+
+
+def _record(data: bytes, left: Counter[str], source: Source, row: int | None = None) -> Record:
+    message = BytesParser(policy=compat32).parsebytes(data)
+    text = "\n\n".join(filter(str.strip, _texts(message, left, source)))
+    if len(text) > source.limits.max_characters:
+        raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
+    told = {name: _addresses(message, name) for name in ("from", "to", "cc")}
+    return Record(
+        clean(text),
+        title=_words(message, "subject"),
+        source_id=_words(message, "message-id"),
+        date=_date(message),
+        metadata={
+            **told,
+            "in_reply_to": _words(message, "in-reply-to"),
+            "list": _words(message, "list-id"),
+            "attachments": _attached(message),
+        },
+        row=row,
+    )
+
+
+def _texts(message: Message, left: Counter[str], source: Source, depth: int = 0) -> Iterator[str]:
+    """The readable parts in their order; of alternatives, the plain one that has any words."""
+    if depth > _DEEPEST:
+        left["parts that are nested too deeply"] += 1
+        return
+    kind = message.get_content_type()
+    payload = message.get_payload()
+    parts = [part for part in payload if isinstance(part, Message)] if isinstance(payload, list) else []
+    if kind == "message/rfc822" and parts:
+        for inner in parts[:1]:
+            heads = (
+                f"{name.title()}: {said}"
+                for name in ("from", "to", "date", "subject")
+                if (said := _words(inner, name))
+            )
+            yield "\n".join(["Forwarded message:", *heads])
+            yield from _texts(inner, left, source, depth + 1)
+    elif parts:
+        if len(parts) > _MOST_PARTS:
+            left["parts beyond the first thousand"] += len(parts) - _MOST_PARTS
+        if kind == "multipart/alternative":
+            yield from _best(parts[:_MOST_PARTS], left, source, depth)
+            return
+        for part in parts[:_MOST_PARTS]:
+            yield from _texts(part, left, source, depth + 1)
+    elif _is_attached(message) or kind not in ("text/plain", "text/html"):
+        name = _file_name(message)
+        left[f"attachments ({kind})" if depth or name else f"a body of {kind}"] += 1
+    else:
+        yield _text(message, kind)
+
+
+def _best(parts: list[Message], left: Counter[str], source: Source, depth: int) -> Iterator[str]:
+    """What one of several forms of the same says: the first with words, the plain text before the page."""
+    order = {"text/plain": 0, "text/html": 1}
+    for part in sorted(
+        parts, key=lambda one: order.get(one.get_content_type(), 2 if one.is_multipart() else 3)
+    ):
+        of_part: Counter[str] = Counter()
+        said = list(_texts(part, of_part, source, depth + 1))
+        if any(map(str.strip, said)):
+            left.update({what: count for what, count in of_part.items() if part.is_multipart()})
+            yield from said
+            return
+
+
+def _text(message: Message, kind: str) -> str:
+    payload = message.get_payload(decode=True)
+    data = payload if isinstance(payload, bytes) else b""
+    if not data.strip():
+        return ""
+    charset = message.get_content_charset()
+    try:
+        text = decode(data, charset).text
+    except RefusedError:
+        text = data.decode("utf-8", "replace")
+    if kind == "text/html":
+        return to_text(parse(text))[0]
+    if str(message.get_param("format") or "").casefold() == "flowed":
+        return _reflowed(text)
+    return text
+
+
+def _reflowed(text: str) -> str:
+    """Lines that end in a blank go on in the next one of the same depth of quotation."""
+    lines: list[list[str]] = []
+    open_depth = None
+    for line in lines_of(text):
+        bare = line.lstrip(">")
+        depth = len(line) - len(bare)
+        bare = bare.removeprefix(" ")
+        if open_depth == depth and bare != "-- ":
+            lines[-1].append(bare)
+        else:
+            lines.append([">" * depth + (" " if depth else "") + bare])
+        open_depth = depth if bare.endswith(" ") and bare != "-- " else None
+    return "\n".join("".join(parts) for parts in lines)
+
+
+def _is_attached(message: Message) -> bool:
+    return message.get_content_disposition() == "attachment" or (
+        message.get_content_type() != "text/plain" and bool(_file_name(message))
+    )
+
+
+def _attached(message: Message) -> list[str]:
+    names = []
+    for place, part in enumerate(message.walk()):
+        if place > _MOST_PARTS:
+            break
+        if not part.is_multipart() and (name := _file_name(part)):
+            names.append(name)
+    return names
+
+
+def _file_name(message: Message) -> str | None:
+    try:
+        return one_line(_decoded(str(message.get_filename() or "")[:_LONGEST_HEADER]))
+    except (LookupError, ValueError, TypeError):
+        return None
+
+
+def _decoded(header: str) -> str:
+    """A header with its encoded words as what they mean."""
+    try:
+        parts = decode_header(header)
+    except (HeaderParseError, ValueError):
+        return header
+    found = []
+    for part, charset in parts:
+        if isinstance(part, str):
+            found.append(part)
+            continue
+        try:
+            found.append(part.decode(charset or "utf-8"))
+        except (LookupError, ValueError):
+            found.append(part.decode("utf-8") if _is_utf8(part) else part.decode("cp1252", "replace"))
+    return "".join(found)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _raw(message: Message, name: str) -> str:
+    value = next((str(value) for key, value in message.raw_items() if key.casefold() == name), "")[
+        :_LONGEST_HEADER
+    ]
+    # Bytes that are not ASCII stand there as lone surrogates.
+    data = value.encode("utf-8", "surrogateescape")
+    return data.decode("utf-8") if _is_utf8(data) else data.decode("cp1252", "replace")
+
+
+def _words(message: Message, name: str) -> str | None:
+    return one_line(_decoded(_raw(message, name)))
+
+
+def _addresses(message: Message, name: str) -> list[str] | str | None:
+    found = []
+    for person, address in getaddresses([_raw(message, name)])[:_MOST_ADDRESSES]:
+        named = one_line(_decoded(person))
+        found.append(f"{named} <{address}>" if named and address else named or address)
+    told = [one_line(one) or "" for one in found if one]
+    return (told[0] if told else None) if name == "from" else told or None
+
+
+def _date(message: Message) -> str | None:
+    written = _words(message, "date")
+    if not written:
+        return None
+    try:
+        return parsedate_to_datetime(written).isoformat()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return written

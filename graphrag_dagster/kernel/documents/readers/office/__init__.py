@@ -1,0 +1,1 @@
+"""Readers of office documents, e-books and PDF."""

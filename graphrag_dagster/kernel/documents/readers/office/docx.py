@@ -1,0 +1,414 @@
+"""Word documents (docx)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element
+
+from graphrag_dagster.kernel.documents.files.decoding import decode
+from graphrag_dagster.kernel.documents.files.records import (
+    Reading,
+    Record,
+    RefusedError,
+    Source,
+    UnreadableError,
+    clean,
+    one_line,
+)
+from graphrag_dagster.kernel.documents.readers.markup.html import parse, to_text
+from graphrag_dagster.kernel.documents.readers.office.docx_lists import Styles
+from graphrag_dagster.kernel.documents.readers.office.office_parts import (
+    chart,
+    chosen,
+    diagram,
+    drawn_line,
+    equation,
+    listed,
+    row,
+)
+from graphrag_dagster.kernel.documents.readers.office.packages import Package, Related, texts
+from graphrag_dagster.kernel.documents.readers.office.packages import child as child_of
+
+_MOST_EMBEDDED = 3
+#: Said of a text, or struck out of it.
+_NOT_SHOWN = frozenset(
+    {
+        "w:del",
+        "w:moveFrom",
+        "w:instrText",
+        "w:delText",
+        "w:delInstrText",
+        "w:fldData",
+        "w:softHyphen",
+        "w:pgNum",
+    }
+    | {"w:lastRenderedPageBreak", "w:annotationRef", "w:footnoteRef", "w:endnoteRef", "w:separator"}
+    | {"w:continuationSeparator", "w:proofErr", "w:bookmarkStart", "w:bookmarkEnd", "w:commentReference"}
+)
+_SIGNS = {"w:tab": " ", "w:ptab": " ", "w:cr": "\n", "w:br": "\n", "w:noBreakHyphen": "\u2011"}
+_PAGE_FIELDS = frozenset({"PAGE", "NUMPAGES", "SECTIONPAGES"})
+#: Fields that show nothing of their own.
+_MUTE_FIELDS = _PAGE_FIELDS | {"XE", "TC", "TA", "RD", "SET", "ASK", "PRIVATE", "ADVANCE"}
+_NO_WORDS = re.compile(r"^\W*(?:page|seite|p|pp|s)?\W*(?:of|von|de|sur|/)?\W*$", re.IGNORECASE)
+_GREEK = dict(
+    zip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+        "αβχδεφγηιϕκλμνοπθρστυϖωξψζΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", strict=True)
+)  # fmt: skip
+#: Signs of the fonts Wingdings and Symbol that stand for words, by their place in the font.
+_PICTURED = {
+    0xFE: "☑",
+    0xFD: "☒",
+    0xA8: "☐",
+    0x6F: "☐",
+    0x71: "☐",
+    0xFC: "✓",
+    0xFB: "✗",
+    0xE0: "→",
+    0xDF: "←",
+}
+
+
+def read_docx(data: bytes, source: Source) -> Reading:
+    """Read a Word document: headings, paragraphs, lists, tables, equations, text boxes, charts and diagrams
+    where they stand; then headers and footers, notes and comments. Deleted text is left out, and what cannot
+    be read is noted.
+
+    Raises:
+        UnreadableError: damaged, protected by a password, or unpacking to more than ``files.max_bytes``.
+    """
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        raise UnreadableError("an old .doc file or protected by a password; save it as .docx without one")
+    package = Package(data, source, "Word document")
+    word = _Word(package, source)
+    text = word.text()
+    properties = package.properties()
+    title = properties.pop("title", None) or _heading(text)
+    return Reading((Record(text, title=title, metadata=properties),), None, *word.told())
+
+
+def _heading(text: str) -> str | None:
+    first = re.search(r"^#{1,6} (.+)$", text, re.MULTILINE)
+    return one_line(first[1]) if first else None
+
+
+class _Word:
+    """A document on its way to text."""
+
+    def __init__(self, package: Package, source: Source, depth: int = 0) -> None:
+        self._package = package
+        self._source = source
+        self._depth = depth
+        main = next((one.target for one in package.related().values() if one.kind == "officeDocument"), "")
+        self._main = main if main in package else "word/document.xml"
+        self._related = package.related(self._main)
+        self._part_related = self._related
+        self._styles = Styles(self._optional("styles"), self._optional("numbering"))
+        self._missing: Counter[str] = Counter()
+        self._unsaid: Counter[str] = Counter()
+        self._fields: list[str] = []
+        self._beside: list[str] = []
+        self._in_head = False
+
+    def told(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return notes of what is not in the text, and remarks."""
+        return listed("not in the text", self._missing), listed("without text", self._unsaid)
+
+    def text(self) -> str:
+        """Return the whole text."""
+        root = self._package.xml(self._main)
+        blocks = [*self._blocks(root), *self._heads_and_feet("\n".join(texts(root, "w:t")))]
+        blocks += self._numbered_notes("footnotes", "w:footnote")
+        blocks += self._numbered_notes("endnotes", "w:endnote")
+        blocks += self._comments()
+        return clean(_joined(blocks))
+
+    def _optional(self, kind: str) -> Element | None:
+        """The part of that kind, where it is there and whole."""
+        name = next((one.target for one in self._related.values() if one.kind == kind), f"word/{kind}.xml")
+        return self._part(name) if name in self._package else None
+
+    def _part(self, name: str) -> Element | None:
+        try:
+            return self._package.xml(name)
+        except UnreadableError:
+            if hasattr(self, "_missing"):
+                self._missing[f"damaged part {name.rpartition('/')[2]}"] += 1
+            return None
+
+    def _blocks(self, element: Element) -> Iterator[str]:
+        for child in element:
+            tag = child.tag
+            if tag == "w:p":
+                yield from self._paragraph(child)
+            elif tag == "w:tbl":
+                yield from self._table(child)
+            elif tag == "w:altChunk":
+                yield from self._embedded(child)
+            elif tag == "mc:AlternateContent":
+                yield from self._blocks(chosen(child))
+            elif tag in ("m:oMath", "m:oMathPara"):
+                yield equation(child)
+            elif tag in ("w:r", "w:t", "w:hyperlink", "w:fldSimple"):
+                yield from filter(None, [self._inline_of(child), *self._taken()])
+            elif tag not in _NOT_SHOWN and not tag.endswith("Pr"):
+                yield from self._blocks(child)
+
+    def _paragraph(self, paragraph: Element) -> Iterator[str]:
+        text = self._inline_of(paragraph)
+        if text:
+            yield self._styles.marked(paragraph, text)
+        yield from self._taken()
+
+    def _aside(self, element: Element) -> None:
+        before, self._beside = self._beside, []
+        blocks = list(self._blocks(element))
+        self._beside = [*before, *blocks]
+
+    def _taken(self) -> list[str]:
+        beside, self._beside = self._beside, []
+        return beside
+
+    def _inline_of(self, element: Element) -> str:
+        parts: list[str] = []
+        self._inline(element, parts)
+        lines = ("".join(parts)).split("\n")
+        return "\n".join(" ".join(line.split()) for line in lines).strip()
+
+    def _inline(self, element: Element, parts: list[str]) -> None:
+        for child in element:
+            tag = child.tag
+            if tag in ("w:t", "a:t", "m:t"):
+                parts.append("" if self._of_page() else child.text or "")
+            elif tag in _SIGNS:
+                parts.append(" " if child.get("w:type") in ("page", "column") else _SIGNS[tag])
+            elif tag == "w:sym":
+                parts.append(self._symbol(child))
+            elif tag == "w:fldChar":
+                self._field(child, parts)
+            elif tag == "w:instrText" and self._fields:
+                self._fields[-1] += child.text or ""
+            elif tag in ("w:footnoteReference", "w:endnoteReference"):
+                parts.append(f"[{child.get('w:id', '')}]")
+            elif tag in _NOT_SHOWN or tag.endswith("Pr"):
+                continue
+            else:
+                self._nested(child, parts)
+
+    def _nested(self, child: Element, parts: list[str]) -> None:
+        tag = child.tag
+        if tag == "mc:AlternateContent":
+            self._inline(chosen(child), parts)
+        elif tag in ("m:oMath", "m:oMathPara"):
+            parts.append(f" {equation(child)} " if tag == "m:oMathPara" else equation(child))
+        elif tag in ("w:drawing", "w:pict", "w:object"):
+            self._drawing(child)
+        elif tag == "w:ruby":
+            parts.append(f"{''.join(texts_of(child, 'w:rubyBase'))}({''.join(texts_of(child, 'w:rt'))})")
+        elif tag == "w:fldSimple":
+            self._fields.append(child.get("w:instr", ""))
+            self._inline(child, parts)
+            self._fields.pop()
+        elif tag in ("w:p", "w:tbl", "w:altChunk"):
+            self._aside(_only(child))
+        elif (
+            tag == "w:r"
+            and (vanished := child_of(child, "w:rPr", "w:vanish")) is not None
+            and vanished.get("w:val") not in ("0", "false")
+        ):
+            self._unsaid["hidden run"] += bool(list(texts(child, "w:t")))
+        else:
+            self._inline(child, parts)
+
+    def _of_page(self) -> bool:
+        """Whether what stands here is the number of a page."""
+        return any(_name_of(field) in _PAGE_FIELDS for field in self._fields)
+
+    def _field(self, mark: Element, parts: list[str]) -> None:
+        kind = mark.get("w:fldCharType")
+        if kind == "begin":
+            self._fields.append("")
+            box = child_of(mark, "w:ffData", "w:checkBox")
+            if box is not None:
+                states = [one for one in box if one.tag in ("w:checked", "w:default")]
+                ticked = bool(states) and states[-1].get("w:val", "1") not in ("0", "false")
+                parts.append("☒" if ticked else "☐")
+                self._fields[-1] = "SET"
+        elif kind == "separate" and self._fields:
+            self._fields[-1] += "\x00"
+        elif kind == "end" and self._fields:
+            instruction = self._fields.pop()
+            name = _name_of(instruction)
+            if "\x00" not in instruction and name and name not in _MUTE_FIELDS:
+                if name == "MACROBUTTON":
+                    parts.append(" ".join(instruction.split()[2:]))
+                else:
+                    self._missing[f"field {name[:20]} without a result"] += 1
+
+    def _symbol(self, symbol: Element) -> str:
+        font = symbol.get("w:font", "")
+        try:
+            code = int(symbol.get("w:char", ""), 16)
+        except ValueError:
+            return ""
+        if not 0xF000 <= code <= 0xF0FF:
+            return chr(code) if code < 0x110000 else ""
+        place = code - 0xF000
+        if font.casefold() == "symbol" and chr(place) in _GREEK:
+            return _GREEK[chr(place)]
+        if place in _PICTURED and font.casefold().startswith("wingdings"):
+            return _PICTURED[place]
+        self._missing[f"sign of the font {font[:30] or 'that is not named'}"] += 1
+        return ""
+
+    def _drawing(self, drawing: Element) -> None:
+        """Put what stands in a drawing after the paragraph it is anchored in."""
+        said = len(self._beside)
+        self._drawn(drawing)
+        described = [
+            text for one in drawing.iter() if one.tag in ("wp:docPr", "v:shape", "pic:cNvPr")
+            if (text := one_line(one.get("descr") or one.get("alt") or one.get("title")))
+        ]  # fmt: skip
+        self._beside += dict.fromkeys(described)
+        pictures = sum(one.tag in ("pic:pic", "v:imagedata") for one in drawing.iter())
+        if len(self._beside) == said and pictures and drawing.tag != "w:object":
+            self._unsaid["picture"] += pictures
+
+    def _drawn(self, element: Element) -> None:
+        for child in element:
+            tag = child.tag
+            if tag == "mc:AlternateContent":
+                self._drawn(chosen(child))
+            elif tag == "w:txbxContent":
+                self._aside(child)
+            elif tag == "a:p":
+                self._beside += filter(None, [drawn_line(child)])
+            elif tag in ("c:chart", "dgm:relIds", "cx:chart"):
+                self._graphic(child)
+            elif tag == "v:textpath":
+                self._beside += filter(None, [one_line(child.get("string"))])
+            elif tag == "o:OLEObject":
+                self._missing[f"embedded object {child.get('ProgID', 'of an unknown kind')[:40]}"] += 1
+            elif tag == "contentPart":
+                self._missing["drawing in ink"] += 1
+            elif tag not in _NOT_SHOWN:
+                self._drawn(child)
+
+    def _graphic(self, named: Element) -> None:
+        is_diagram = named.tag == "dgm:relIds"
+        part = self._part_related.get(named.get("r:dm" if is_diagram else "r:id", ""))
+        root = self._part(part.target) if part and part.target in self._package else None
+        if root is None:
+            self._missing["diagram" if is_diagram else "chart"] += 1
+        else:
+            self._beside += diagram(root) if is_diagram else chart(root)
+
+    def _table(self, table: Element) -> Iterator[str]:
+        rows = []
+        for line in _below(table, "w:tr"):
+            cells: list[str] = []
+            for cell in _below(line, "w:tc"):
+                cells.append(" ".join(self._blocks(cell)))
+                span = child_of(cell, "w:tcPr", "w:gridSpan")
+                width = span.get("w:val", "1") if span is not None else "1"
+                cells += [""] * (min(int(width), 50) - 1 if width.isdecimal() and len(width) < 5 else 0)
+            rows.append(row(cells))
+        if any(one.strip("| ") for one in rows):
+            yield "\n".join(rows)
+
+    def _embedded(self, named: Element) -> Iterator[str]:
+        part = self._related.get(named.get("r:id", ""))
+        if part is None or part.external or part.target not in self._package:
+            self._missing["embedded document"] += 1
+            return
+        extension = part.target.rpartition(".")[2].lower()
+        try:
+            yield from self._text_of(part, extension)
+        except (UnreadableError, RefusedError):
+            self._missing[f"embedded document .{extension[:10]}"] += 1
+
+    def _text_of(self, part: Related, extension: str) -> list[str]:
+        data = self._package.read(part.target)
+        if extension in ("docx", "docm", "dotx") and self._depth < _MOST_EMBEDDED:
+            inner = _Word(Package(data, self._source, "Word document"), self._source, self._depth + 1)
+            text = inner.text()
+            self._missing += inner._missing
+            return [text]
+        if extension in ("html", "htm", "xhtml"):
+            return list(filter(None, [to_text(parse(decode(data).text)).text]))
+        if extension == "txt":
+            return list(filter(None, [decode(data).text.strip()]))
+        raise UnreadableError("a document of another kind")
+
+    def _heads_and_feet(self, body: str) -> Iterator[str]:
+        """What headers and footers say once, but for numbers of pages and what the text says itself."""
+        found: dict[str, None] = {}
+        said = " ".join(body.split())
+        for kind in ("header", "footer"):
+            for part in sorted({one.target for one in self._related.values() if one.kind == kind}):
+                root = self._part(part) if part in self._package else None
+                if root is None:
+                    continue
+                self._part_related = self._package.related(part)
+                found.update(dict.fromkeys(self._blocks(root)))
+                self._part_related = self._related
+        yield from (
+            text for text in found if not _NO_WORDS.match(text) and " ".join(text.split()) not in said
+        )
+
+    def _numbered_notes(self, kind: str, tag: str) -> Iterator[str]:
+        root = self._optional(kind)
+        if root is None:
+            return
+        self._part_related = self._package.related(f"word/{kind}.xml")
+        for note in root.iter(tag):
+            if note.get("w:type") in (None, "normal") and (text := " ".join(self._blocks(note))):
+                yield f"[{note.get('w:id', '')}] {text}"
+        self._part_related = self._related
+
+    def _comments(self) -> Iterator[str]:
+        root = self._optional("comments")
+        for comment in root.iter("w:comment") if root is not None else ():
+            if text := " ".join(self._blocks(comment)):
+                author = one_line(comment.get("w:author"))
+                yield f"Comment{f' by {author}' if author else ''}: {text}"
+
+
+def _joined(blocks: list[str]) -> str:
+    """Blocks with an empty line between, but for items of a list."""
+    parts: list[str] = []
+    item = False
+    for block in filter(None, blocks):
+        was, item = item, bool(_ITEM.match(block))
+        parts += ["\n" if was and item else "\n\n", block]
+    return "".join(parts[1:])
+
+
+_ITEM = re.compile(r"^ *(?:-|\w{1,8}\.) ")
+
+
+def _name_of(instruction: str) -> str:
+    words = instruction.replace("\x00", " ").split(maxsplit=1)
+    return words[0].upper() if words else ""
+
+
+def texts_of(element: Element, name: str) -> Iterator[str]:
+    """Yield the texts of the runs below the elements of a name."""
+    for found in element.iter(name):
+        yield from texts(found, "w:t")
+
+
+def _only(child: Element) -> Element:
+    holder = Element("holder")
+    holder.append(child)
+    return holder
+
+
+def _below(element: Element, name: str) -> Iterator[Element]:
+    """Yield the elements of a name, whatever they are wrapped in, but none inside another."""
+    for child in element:
+        if child.tag == name:
+            yield child
+        elif child.tag == "mc:AlternateContent":
+            yield from _below(chosen(child), name)
+        elif child.tag not in _NOT_SHOWN and not child.tag.endswith("Pr"):
+            yield from _below(child, name)

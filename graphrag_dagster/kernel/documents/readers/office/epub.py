@@ -1,0 +1,81 @@
+"""Electronic books (epub)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element
+
+from graphrag_dagster.kernel.documents.files.decoding import decode
+from graphrag_dagster.kernel.documents.files.records import (
+    Reading,
+    Record,
+    RefusedError,
+    Source,
+    UnreadableError,
+    one_line,
+)
+from graphrag_dagster.kernel.documents.readers.markup.html import parse, to_text
+from graphrag_dagster.kernel.documents.readers.office.office_parts import listed
+from graphrag_dagster.kernel.documents.readers.office.packages import Package, resolved
+
+_PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+_LOCKED = "META-INF/encryption.xml"
+
+
+def read_epub(data: bytes, source: Source) -> Reading:
+    """Read a book, chapter after chapter in the order of reading; its contents page is left out.
+
+    Raises:
+        UnreadableError: damaged, protected, or unpacking to more than ``files.max_bytes``.
+    """
+    package = Package(data, source, "book")
+    missing: Counter[str] = Counter()
+    root = package.xml(_root(package))
+    folder = _root(package).rpartition("/")[0]
+    properties = _properties(root)
+    chapters = list(_chapters(package, root, folder, missing))
+    if not any(chapters) and _LOCKED in package:
+        raise UnreadableError("protected against copying; only a book without protection can be read")
+    text = "\n\n".join(filter(None, chapters))
+    title = properties.pop("title", None)
+    record = Record(text, title=title, date=properties.pop("date", None), metadata=properties)
+    return Reading((record,), None, listed("not in the text", missing))
+
+
+def _root(package: Package) -> str:
+    if "META-INF/container.xml" in package:
+        for element in package.xml("META-INF/container.xml").iter():
+            if element.tag == "rootfile" and (path := element.get("full-path", "")) in package:
+                return path
+    found = next((name for name in package.names if name.endswith(".opf")), None)
+    if found is None:
+        raise UnreadableError("not a readable book: it names no contents (.opf)")
+    return found
+
+
+def _properties(root: Element) -> dict[str, str]:
+    wanted = {"dc:title": "title", "dc:creator": "author", "dc:date": "date", "dc:publisher": "publisher"}
+    found: dict[str, str] = {}
+    for element in root.iter():
+        if element.tag in wanted and (value := one_line(element.text)):
+            found.setdefault(wanted[element.tag], value)
+    return found
+
+
+def _chapters(package: Package, root: Element, folder: str, missing: Counter[str]) -> Iterator[str]:
+    items = {one.get("id", ""): one for one in root.iter("item")}
+    order = [items[key] for one in root.iter("itemref") if (key := one.get("idref", "")) in items]
+    pages = order or [one for one in items.values() if one.get("media-type") in _PAGES]
+    for item in pages:
+        name = resolved(folder, item.get("href", ""))
+        if "nav" in item.get("properties", "").split():
+            continue
+        try:
+            yield to_text(parse(decode(_without_declaration(package.read(name)), "utf-8").text)).text
+        except (UnreadableError, RefusedError):
+            missing["damaged or protected chapter"] += 1
+
+
+def _without_declaration(data: bytes) -> bytes:
+    """Leave out what the parser of HTML would take for text."""
+    return re.sub(rb"\A\s*<\?xml[^>]*\?>", b"", data)

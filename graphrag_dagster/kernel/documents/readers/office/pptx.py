@@ -1,0 +1,175 @@
+"""Presentations (pptx)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from xml.etree.ElementTree import Element
+
+from graphrag_dagster.kernel.documents.files.records import (
+    Reading,
+    Record,
+    Source,
+    UnreadableError,
+    clean,
+    one_line,
+)
+from graphrag_dagster.kernel.documents.readers.office.office_parts import (
+    chart,
+    chosen,
+    diagram,
+    drawn,
+    drawn_line,
+    equation,
+    listed,
+    row,
+)
+from graphrag_dagster.kernel.documents.readers.office.packages import Package, Related, child, children, texts
+
+#: What a layout puts on every slide.
+_OF_EVERY_SLIDE = frozenset({"sldNum", "dt", "ftr", "hdr", "sldImg"})
+_TITLES = frozenset({"title", "ctrTitle"})
+
+
+def read_pptx(data: bytes, source: Source) -> Reading:
+    """Read a presentation, slide after slide: its title as a heading, texts, tables, charts and diagrams,
+    then the speaker's notes and comments. Slides that are hidden are read; what cannot be read is noted.
+
+    Raises:
+        UnreadableError: damaged, protected by a password, or unpacking to more than ``files.max_bytes``.
+    """
+    if data.startswith(b"\xd0\xcf\x11\xe0"):
+        raise UnreadableError("an old .ppt file or protected by a password; save it as .pptx without one")
+    package = Package(data, source, "presentation")
+    show = _Show(package)
+    blocks = [block for slide in show.slides() for block in show.of_slide(slide)]
+    text = clean("\n\n".join(filter(None, blocks)))
+    properties = package.properties()
+    title = properties.pop("title", None)
+    if title is None or title.casefold() in ("powerpoint presentation", "presentation", "untitled"):
+        title = next((block.lstrip("# ") for block in blocks if block.startswith("# ")), None)
+    notes, remarks = listed("not in the text", show.missing), listed("without text", show.unsaid)
+    return Reading((Record(text, title=title, metadata=properties),), None, notes, remarks)
+
+
+class _Show:
+    """A presentation on its way to text; ``missing`` and ``unsaid`` count what is not in it."""
+
+    def __init__(self, package: Package) -> None:
+        self._package = package
+        self.missing: Counter[str] = Counter()
+        self.unsaid: Counter[str] = Counter()
+        self._related: Mapping[str, Related] = {}
+
+    def slides(self) -> list[str]:
+        """Return the names of the slides in the order in which they are shown."""
+        main = next(
+            (one.target for one in self._package.related().values() if one.kind == "officeDocument"), ""
+        )
+        main = main if main in self._package else "ppt/presentation.xml"
+        related = self._package.related(main)
+        named = [
+            related[key].target
+            for one in self._package.xml(main).iter("p:sldId")
+            if (key := one.get("r:id", "")) in related
+        ]
+        known = set(named)
+        # A slide that the presentation does not name is shown by some programs all the same.
+        loose = [name for name in self._package.names if _SLIDE.fullmatch(name) and name not in known]
+        found = [name for name in dict.fromkeys(named) if name in self._package]
+        self.missing["slide that is missing"] += len(known) - len(found)
+        return found if found else sorted(loose, key=lambda name: int(re.sub(r"\D", "", name)[:9] or "0"))
+
+    def of_slide(self, name: str) -> Iterator[str]:
+        """Yield what a slide says."""
+        root = self._part(name)
+        if root is None:
+            return
+        self._related = self._package.related(name)
+        related = list(self._related.values())
+        yield from self._shapes(root)
+        for one in related:
+            if one.kind == "notesSlide" and (notes := self._part(one.target)) is not None:
+                said = "\n\n".join(self._shapes(notes))
+                yield f"Notes: {said}" if said else ""
+            elif one.kind == "comments" and (comments := self._part(one.target)) is not None:
+                for comment in comments.iter():
+                    if comment.tag.rpartition(":")[2] in ("cm", "comment"):
+                        text = " ".join([*texts(comment, "p:text"), *drawn(comment)])
+                        yield f"Comment: {text}" if text else ""
+
+    def _part(self, name: str) -> Element | None:
+        try:
+            return self._package.xml(name)
+        except UnreadableError:
+            self.missing[f"damaged part {name.rpartition('/')[2]}"] += 1
+            return None
+
+    def _shapes(self, element: Element) -> Iterator[str]:
+        for one in element:
+            tag = one.tag
+            if tag == "mc:AlternateContent":
+                yield from self._shapes(chosen(one))
+            elif tag == "p:sp":
+                yield from self._shape(one)
+            elif tag == "p:graphicFrame":
+                yield from self._frame(one)
+            elif tag == "p:pic":
+                yield from self._picture(one)
+            elif tag == "a:p":
+                yield drawn_line(one)
+            elif tag == "p:oleObj":
+                self.missing[f"embedded object {one.get('progId', 'of an unknown kind')[:40]}"] += 1
+            elif tag in ("m:oMath", "m:oMathPara"):
+                yield equation(one)
+            else:
+                yield from self._shapes(one)
+
+    def _shape(self, shape: Element) -> Iterator[str]:
+        place = child(shape, "p:nvSpPr", "p:nvPr", "p:ph")
+        kind = place.get("type", "") if place is not None else ""
+        if kind in _OF_EVERY_SLIDE:
+            return
+        body = child(shape, "p:txBody")
+        lines = [] if body is None else [(_level(one), drawn_line(one)) for one in children(body, "a:p")]
+        lines = [(level, text) for level, text in lines if text]
+        if kind in _TITLES and lines:
+            yield f"# {' '.join(' '.join(text.split()) for _, text in lines)}"
+        elif kind in ("", "body", "obj") and place is not None and len(lines) > 1:
+            yield "\n".join(f"{'  ' * level}- {' '.join(text.split())}" for level, text in lines)
+        else:
+            yield from (text for _, text in lines)
+
+    def _frame(self, frame: Element) -> Iterator[str]:
+        for table in frame.iter("a:tbl"):
+            rows = (
+                row(" ".join(drawn(cell)) for cell in children(line, "a:tc"))
+                for line in children(table, "a:tr")
+            )
+            yield "\n".join(rows)
+        for one in frame.iter():
+            if one.tag in ("c:chart", "cx:chart", "dgm:relIds"):
+                part = self._related.get(one.get("r:dm" if one.tag == "dgm:relIds" else "r:id", ""))
+                root = self._part(part.target) if part and part.target in self._package else None
+                if root is None:
+                    self.missing["diagram" if one.tag == "dgm:relIds" else "chart"] += 1
+                else:
+                    yield from diagram(root) if one.tag == "dgm:relIds" else chart(root)
+            elif one.tag == "p:oleObj" and one.get("progId"):
+                self.missing[f"embedded object {one.get('progId', '')[:40]}"] += 1
+
+    def _picture(self, picture: Element) -> Iterator[str]:
+        named = child(picture, "p:nvPicPr", "p:cNvPr")
+        described = one_line(named.get("descr")) if named is not None else None
+        if described:
+            yield described
+        else:
+            self.unsaid["picture"] += 1
+
+
+_SLIDE = re.compile(r"ppt/slides/slide\d+\.xml")
+
+
+def _level(paragraph: Element) -> int:
+    properties = child(paragraph, "a:pPr")
+    level = properties.get("lvl", "0") if properties is not None else "0"
+    return min(int(level), 8) if level.isdecimal() and len(level) < 3 else 0

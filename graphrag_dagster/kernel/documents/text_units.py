@@ -1,0 +1,259 @@
+"""Text units: windows of the documents' texts (paper §3.1.1, spec_graphrag §2)."""
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.documents.sentence_packing import pack_sentences
+from graphrag_dagster.kernel.tables import TEXT_CHUNKS
+from graphrag_dagster.kernel.text.sentences import sentence_spans
+from graphrag_dagster.kernel.text.tokens import Tokenizer, Window, get_tokenizer, window_count
+
+__all__ = ["STRATEGIES", "check_texts", "check_units", "cut"]
+
+STRATEGIES = ("tokens", "sentences", "characters", "none")
+
+
+def cut(documents: pl.DataFrame, *, strategy: str, size: int, overlap: int, encoding: str) -> pl.DataFrame:
+    """Cut documents into text units; the columns are those of ``corpus.text_chunks``.
+
+    ``documents`` needs ``document_id``, ``human_readable_id`` and ``text``; its order does not matter. The
+    units of a document cover every character of it. ``tokens``: windows by the count rule; their number of
+    tokens is the window's. ``sentences``: whole sentences with the white space after them, up to ``size``
+    tokens, beginning with the last sentences of the unit before up to ``overlap`` tokens; a longer sentence
+    is cut by token windows. ``characters``: windows of up to ``size`` characters, ``overlap`` of them
+    shared, that end at a boundary of the text (:func:`.character_windows`). ``none``: one unit per document.
+    All but the first count the tokens of the unit's text.
+
+    Raises:
+        SettingsError: an unknown strategy or encoding, or not 0 ≤ overlap < size.
+    """
+    if strategy not in STRATEGIES:
+        raise SettingsError(f"text_units.strategy is {strategy!r}; allowed: {', '.join(STRATEGIES)}")
+    tokenizer = get_tokenizer(encoding)
+    ordered = documents.select("human_readable_id", "document_id", "text").sort("human_readable_id")
+    ids, texts = ordered["document_id"].to_list(), ordered["text"].to_list()
+    windows = _windows(texts, strategy, size, overlap, tokenizer)
+    same = {"encoding": encoding, "strategy": strategy}
+    rows = enumerate(_rows(ids, texts, windows))
+    return TEXT_CHUNKS.rows({**row, **same, "human_readable_id": number} for number, row in rows)
+
+
+def _windows(
+    texts: Sequence[str], strategy: str, size: int, overlap: int, tokenizer: Tokenizer
+) -> list[list[Window]]:
+    if strategy == "none":
+        counts = tokenizer.counts(texts)
+        return [[(0, len(text), count)] if text else [] for text, count in zip(texts, counts, strict=True)]
+    if strategy == "sentences":
+        return pack_sentences(texts, size, overlap, tokenizer)
+    if strategy == "characters":
+        return _counted(texts, [character_windows(text, size, overlap) for text in texts], tokenizer)
+    return tokenizer.windows_of_many(texts, size, overlap)
+
+
+def _counted(
+    texts: Sequence[str], ranges: Sequence[Sequence[tuple[int, int]]], tokenizer: Tokenizer
+) -> list[list[Window]]:
+    both = list(zip(texts, ranges, strict=True))
+    counts = iter(tokenizer.counts([text[start:end] for text, places in both for start, end in places]))
+    return [[(start, end, next(counts)) for start, end in places] for places in ranges]
+
+
+def _rows(
+    ids: Sequence[str], texts: Sequence[str], windows: Sequence[Sequence[Window]]
+) -> Iterator[dict[str, object]]:
+    for document_id, text, parts in zip(ids, texts, windows, strict=True):
+        for position, (start, end, tokens) in enumerate(parts):
+            part = text[start:end]
+            yield {
+                "text_unit_id": stable_id(document_id, position, part),
+                "document_id": document_id,
+                "position": position,
+                "start_char": start,
+                "end_char": end,
+                "text": part,
+                "tokens": tokens,
+            }
+
+
+_BLANKS = re.compile(r"\s+")
+_JOINER = "\u200d"
+
+#: Start and end in characters.
+Range = tuple[int, int]
+
+
+def character_windows(text: str, size: int, overlap: int) -> list[Range]:
+    """Return windows of at most ``size`` characters that cover a text; of an empty text none.
+
+    A window ends after the last blank line of its second half, else the last line end there, the last
+    sentence end, the last white space; else, and inside a word alone, at its limit, but not between a
+    character and its accents. The next begins with the first word of the last ``overlap`` characters of it,
+    or ``overlap`` characters before its end where no word begins there.
+
+    Raises:
+        SettingsError: not 0 ≤ overlap < size.
+    """
+    if not 0 <= overlap < size:
+        raise SettingsError(
+            f"text_units.overlap ({overlap}) must be at least 0 and smaller than text_units.size ({size})"
+        )
+    kinds = _boundaries(text)
+    words = kinds[-1]
+    windows: list[Range] = []
+    start = 0
+    while start + size < len(text):
+        # Past what is shared, so that every window has something of its own.
+        least = start + max(size // 2, overlap + 1)
+        end = _last_within(kinds, least, start + size) or _between_characters(text, least, start + size)
+        windows.append((start, end))
+        start = _first_within(words, end - overlap, end)
+    return [*windows, (start, len(text))] if text else []
+
+
+def _boundaries(text: str) -> tuple[Sequence[int], ...]:
+    """Where something begins, by kind: behind a blank line, a line end, a sentence end, white space."""
+    words = [found.span() for found in _BLANKS.finditer(text)]
+    line_ends = [(text.count("\n", start, end), end) for start, end in words]
+    return (
+        [end for newlines, end in line_ends if newlines > 1],
+        [end for newlines, end in line_ends if newlines],
+        [span.start for span in sentence_spans(text)],
+        [end for _, end in words],
+    )
+
+
+def _last_within(kinds: Sequence[Sequence[int]], least: int, most: int) -> int | None:
+    for places in kinds:
+        found = bisect_right(places, most) - 1
+        if found >= 0 and places[found] >= least:
+            return places[found]
+    return None
+
+
+def _first_within(places: Sequence[int], least: int, end: int) -> int:
+    found = bisect_left(places, least)
+    return places[found] if found < len(places) and places[found] < end else least
+
+
+def _between_characters(text: str, least: int, most: int) -> int:
+    """The last place up to ``most`` that parts no character from its marks; ``most`` where there is none."""
+    return next((place for place in range(most, least, -1) if not _joined(text, place)), most)
+
+
+def _joined(text: str, place: int) -> bool:
+    before, after = text[place - 1], text[place]
+    marked = _JOINER in (before, after) or unicodedata.category(after).startswith("M")
+    return marked or before + after == "\r\n"
+
+
+_KEYS = ("document_id", "position")
+
+
+def check_units(documents: pl.DataFrame, units: pl.DataFrame, size: int, overlap: int) -> list[str]:
+    """Return what is wrong with the units of these documents, an empty list if nothing is.
+
+    Checked: every document with text has units and every unit a document; positions count from 0; the units
+    of a document begin and end with it, move forward and leave no character out; each text is what stands
+    between its offsets; for token windows the count rule of spec_graphrag §2 holds and no window has more
+    than ``size`` tokens; no window of characters has more of these, or shares more than ``overlap`` of them.
+    """
+    whole = documents.select("document_id", pl.col("text").alias("whole"))
+    ordered = units.sort(_KEYS)
+    problems = [*_unmatched(whole, ordered), *_wrong_texts(whole, ordered), *_gaps(whole, ordered)]
+    windows = ordered.filter(pl.col("strategy") == "tokens")
+    if windows.height:
+        problems += _wrong_windows(whole, windows, size, overlap)
+    return problems + _wrong_ranges(ordered.filter(pl.col("strategy") == "characters"), size, overlap)
+
+
+def check_texts(documents: pl.DataFrame, units: pl.DataFrame) -> list[str]:
+    """Return which units, cut elsewhere, are not what stands between their offsets in these documents."""
+    return _wrong_texts(documents.select("document_id", pl.col("text").alias("whole")), units.sort(_KEYS))
+
+
+def _problem(wrong: pl.DataFrame, meaning: str) -> list[str]:
+    if not wrong.height:
+        return []
+    keys = [name for name in _KEYS if name in wrong.columns]
+    examples = ", ".join(
+        " ".join(f"{key} {value}" for key, value in row.items())
+        for row in wrong.select(keys).head(3).iter_rows(named=True)
+    )
+    return [f"{wrong.height} {meaning}, e.g. {examples}"]
+
+
+def _unmatched(whole: pl.DataFrame, units: pl.DataFrame) -> list[str]:
+    written = whole.filter(pl.col("whole").str.len_bytes() > 0)
+    return [
+        *_problem(written.join(units, on="document_id", how="anti"), "documents have no unit"),
+        *_problem(units.join(whole, on="document_id", how="anti"), "units have no document"),
+    ]
+
+
+def _wrong_texts(whole: pl.DataFrame, units: pl.DataFrame) -> list[str]:
+    texts = dict(whole.select("document_id", "whole").iter_rows())
+    columns = units.select("document_id", "start_char", "end_char", "text")
+    # Slicing strings in Polars walks each document from its beginning; Python goes straight there.
+    wrong = [
+        texts.get(document_id, "")[start:end] != text for document_id, start, end, text in columns.iter_rows()
+    ]
+    return _problem(
+        units.filter(pl.Series(wrong, dtype=pl.Boolean)), "units whose text is not what their offsets say"
+    )
+
+
+def _gaps(whole: pl.DataFrame, units: pl.DataFrame) -> list[str]:
+    in_document = pl.col("position").rank("ordinal").over("document_id") - 1
+    before = pl.col("end_char").shift(1).over("document_id")
+    start_before = pl.col("start_char").shift(1).over("document_id")
+    checked = units.select(*_KEYS, "start_char", "end_char").with_columns(
+        wrong_position=pl.col("position") != in_document,
+        gap=pl.col("start_char") > before.fill_null(0),
+        backward=(pl.col("start_char") < start_before).fill_null(value=False),
+        blank=pl.col("start_char") >= pl.col("end_char"),
+    )
+    ends = checked.group_by("document_id").agg(pl.col("end_char").max()).join(whole, on="document_id")
+    return [
+        *_problem(checked.filter("wrong_position"), "units whose position does not count from 0"),
+        *_problem(checked.filter("gap"), "units that leave out characters before them"),
+        *_problem(checked.filter("backward"), "units that begin before the unit in front of them"),
+        *_problem(checked.filter("blank"), "units without a character"),
+        *_problem(
+            ends.filter(pl.col("end_char") != pl.col("whole").str.len_chars()).sort("document_id"),
+            "documents whose units do not end where they end",
+        ),
+    ]
+
+
+def _wrong_windows(whole: pl.DataFrame, windows: pl.DataFrame, size: int, overlap: int) -> list[str]:
+    tokenizer = get_tokenizer(windows["encoding"][0])
+    counts = windows.group_by("document_id").len().join(whole, on="document_id").sort("document_id")
+    wanted = [window_count(tokens, size, overlap) for tokens in tokenizer.counts(counts["whole"].to_list())]
+    return [
+        *_problem(
+            counts.filter(pl.col("len") != pl.Series(wanted, dtype=pl.Int64)),
+            f"documents whose number of windows is not that of size {size} and overlap {overlap}",
+        ),
+        *_problem(windows.filter(pl.col("tokens") > size), f"windows of more than {size} tokens"),
+    ]
+
+
+def _wrong_ranges(windows: pl.DataFrame, size: int, overlap: int) -> list[str]:
+    shared = pl.col("end_char").shift(1).over("document_id") - pl.col("start_char")
+    return [
+        *_problem(
+            windows.filter(pl.col("end_char") - pl.col("start_char") > size),
+            f"windows of more than {size} characters",
+        ),
+        *_problem(
+            windows.filter(shared > overlap),
+            f"windows that share more than {overlap} characters with the one before",
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""A graph as arrays: nodes, edges, relations, levels of communities."""

@@ -1,0 +1,333 @@
+"""What rests on a document: what would go, and what would change, without it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from graphrag_dagster.kernel.lineage.affected import Touched, affected_answers, affected_reports
+from graphrag_dagster.kernel.lineage.context_nodes import attachments_of
+from graphrag_dagster.kernel.lineage.finding import find
+from graphrag_dagster.kernel.lineage.resolved import ResolvedRows
+from graphrag_dagster.kernel.lineage.rows import Rows
+from graphrag_dagster.kernel.lineage.steps import lineages
+from graphrag_dagster.kernel.lineage.triples import stated_in
+
+_UNIT_COLUMNS = ("text_unit_id", "human_readable_id", "document_id", "start_char", "end_char", "tokens")
+
+_COUNTED = {
+    "documents": "corpus.documents",
+    "text_units": "corpus.text_chunks",
+    "entities": "graph.entities",
+    "relationships": "graph.relationships",
+    "claims": "graph.claims",
+    "communities": "graph.communities",
+    "context_nodes": "graph.context_nodes",
+    "reports": "reports.community_reports",
+    "answers": "answers.answers",
+}
+
+
+_NO_SUMMARIES = pl.DataFrame(
+    schema={
+        "community_id": pl.String,
+        "title": pl.String,
+        "engine": pl.String,
+        "triples": pl.Int64,
+        "lost": pl.Int64,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """What would be different without some documents. The communities are taken to stay as they are.
+
+    Each frame has the rows concerned, the most concerned first: ``documents``; ``copies``, paths of files
+    with the same content, which would take a document's place; ``text_units``, which go; ``entities`` and
+    ``relationships`` with ``gone``, and before and after: ``frequency`` or ``weight``, ``instances``, and
+    ``descriptions``, the number of distinct ones, of which ``redescribed`` says whether they are to be merged
+    anew; ``claims`` in the same way; ``communities`` that lose members; ``context_nodes`` that go;
+    ``reports`` whose context shows what goes or changes; ``summaries`` of CoTeRAG-S that tell of it;
+    ``answers`` that cite the documents, or were shown what goes or changes. ``totals``: rows of the corpus
+    by sort.
+    """
+
+    documents: pl.DataFrame
+    copies: Sequence[str]
+    text_units: pl.DataFrame
+    entities: pl.DataFrame
+    relationships: pl.DataFrame
+    claims: pl.DataFrame
+    communities: pl.DataFrame
+    context_nodes: pl.DataFrame
+    reports: pl.DataFrame
+    summaries: pl.DataFrame
+    answers: pl.DataFrame
+    totals: Mapping[str, int]
+
+    def counts(self) -> dict[str, int]:
+        """Return how many rows of each sort go, change, or would be asked for again at most."""
+        entities, relationships, claims = self.entities, self.relationships, self.claims
+        reports = self.reports
+        cites = self.answers.filter(pl.col("citations") > 0)
+        return {
+            "text_units_gone": len(self.text_units),
+            "entities_gone": int(entities["gone"].sum()),
+            "entities_less": len(entities) - int(entities["gone"].sum()),
+            "relationships_gone": int(relationships["gone"].sum()),
+            "relationships_less": len(relationships) - int(relationships["gone"].sum()),
+            "claims_gone": int(claims["gone"].sum()),
+            "claims_less": len(claims) - int(claims["gone"].sum()),
+            "communities_less": len(self.communities),
+            "context_nodes_gone": len(self.context_nodes),
+            "reports_holding": len(reports.filter("holds")),
+            "answers_citing": len(cites),
+            "descriptions_again": sum(
+                int(frame["redescribed"].sum()) for frame in (entities, relationships, claims)
+            ),
+            "reports_again": len(reports),
+            "summaries_again": len(self.summaries),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as values that JSON can hold."""
+        frames = ("documents", "text_units", "entities", "relationships", "claims", "communities", "reports")
+        told = ("context_nodes", "summaries", "answers")
+        return {
+            "counts": self.counts(),
+            "totals": dict(self.totals),
+            "copies": list(self.copies),
+            **{name: getattr(self, name).to_dicts() for name in (*frames, *told)},
+        }
+
+
+def impact(rows: Rows, asked: str) -> Impact:
+    """Return what would go and change without a document.
+
+    Args:
+        rows: the tables.
+        asked: path of a file, which means all documents in it; or id, beginning of the id,
+            ``human_readable_id`` or title of a document. A title that several documents have means them all.
+
+    Raises:
+        QuestionError: there is no such document; names near ones.
+    """
+    documents = _documents(rows, asked)
+    units = rows.of("corpus.text_chunks", "document_id", documents["document_id"], _UNIT_COLUMNS)
+    ids = units["text_unit_id"]
+    entities = _entities(rows, ids)
+    relationships = _relationships(rows, ids)
+    claims = _claims(rows, ids)
+    triples = stated_in(rows, ids)
+    gone = entities.filter("gone")["entity_id"]
+    of_systems = lineages()
+    summaries = next((one.affected(rows, triples, gone) for one in of_systems), _NO_SUMMARIES)
+    touched = Touched(units, entities, relationships, claims, triples, summaries)
+    reports = affected_reports(rows, touched)
+    sizes = (
+        documents["document_id"]
+        .to_frame()
+        .join(units.group_by("document_id").agg(text_units=pl.len()), on="document_id", how="left")
+    )
+    return Impact(
+        documents=documents.join(sizes.fill_null(0), on="document_id"),
+        copies=rows.of("corpus.files", "duplicate_of", documents["path"].unique(), ("path",))[
+            "path"
+        ].to_list(),
+        text_units=units.sort("human_readable_id").drop("human_readable_id"),
+        entities=entities.drop("name").sort(~pl.col("gone"), -pl.col("instances"), "entity_id"),
+        relationships=relationships.drop("source_id", "target_id").sort(
+            ~pl.col("gone"), pl.col("weight_after") - pl.col("weight"), "relationship_id"
+        ),
+        claims=claims.drop("status", "start_date", "end_date").sort(
+            ~pl.col("gone"), -pl.col("instances"), "claim_id"
+        ),
+        communities=_communities(rows, gone),
+        context_nodes=attachments_of(rows, gone),
+        reports=reports,
+        summaries=summaries,
+        answers=affected_answers(rows, documents["document_id"], touched, reports["report_id"]),
+        totals={
+            **{name: rows.count(table) for name, table in _COUNTED.items()},
+            "summaries": sum(rows.count(one.table) for one in of_systems),
+        },
+    )
+
+
+def _documents(rows: Rows, asked: str) -> pl.DataFrame:
+    known = rows.all(
+        "corpus.documents", ("document_id", "human_readable_id", "path", "row", "title", "characters")
+    )
+    found = known.filter(pl.col("path") == asked)
+    if found.is_empty():
+        candidates = known.select(id="document_id", number="human_readable_id", label="path", name="title")
+        found = known.filter(pl.col("document_id").is_in(find("document", candidates, asked)))
+    return found.sort("human_readable_id").drop("human_readable_id")
+
+
+def _entities(rows: Rows, units: pl.Series) -> pl.DataFrame:
+    """Entities with an instance in the units, before and after."""
+    table, columns = (
+        "extraction.gleaned_entities",
+        ("name", "text_unit_id", "round", "position", "description"),
+    )
+    resolved = ResolvedRows(rows)
+    names = resolved.in_units(table, ["name"], units, columns)["name"].unique()
+    records = resolved.of_entities(table, ["name"], names, columns)
+    found = rows.of(
+        "graph.entities",
+        "name",
+        names,
+        ("entity_id", "name", "title", "type", "description_engine", "frequency", "instances"),
+    )
+    after = _after(rows, records, units, ["name"]).select(
+        "name",
+        "descriptions",
+        "redescribed",
+        "description_changes",
+        frequency_after="units",
+        instances_after="instances",
+    )
+    return found.join(after, on="name").with_columns(gone=pl.col("instances_after") == 0)
+
+
+def _relationships(rows: Rows, units: pl.Series) -> pl.DataFrame:
+    """Relationships with an instance in the units, before and after."""
+    pair = {
+        "source": pl.min_horizontal("source", "target"),
+        "target": pl.max_horizontal("source", "target"),
+    }
+    ends = ["source", "target"]
+    table = "extraction.gleaned_relationships"
+    columns = (*ends, "text_unit_id", "round", "position", "description", "strength")
+    resolved = ResolvedRows(rows)
+    stated = resolved.in_units(table, ends, units, columns).filter(pl.col("source") != pl.col("target"))
+    pairs = stated.select(**pair).unique()
+    both = resolved.of_entities(table, ends, [*pairs["source"], *pairs["target"]], columns)
+    records = both.with_columns(**pair).join(pairs, on=ends, how="semi")
+    found = rows.of(
+        "graph.relationships",
+        "source",
+        pairs["source"].unique(),
+        ("relationship_id", *ends, "source_id", "target_id", "description_engine", "instances", "weight"),
+    ).join(pairs, on=ends, how="semi")
+    after = _after(rows, records, units, ends).select(
+        *ends,
+        "descriptions",
+        "redescribed",
+        "description_changes",
+        "strength",
+        instances_after="instances",
+    )
+    weight = pl.col("instances_after") if _counted(rows) else pl.col("strength")
+    return (
+        found.join(after, on=ends)
+        .with_columns(gone=pl.col("instances_after") == 0, weight_after=weight.cast(pl.Float64))
+        .drop("strength")
+    )
+
+
+def _claims(rows: Rows, units: pl.Series) -> pl.DataFrame:
+    """Claims with an instance in the units, before and after."""
+    about = ["subject", "object", "type"]
+    # Claims without an object are alike as well.
+    other = pl.col("object").fill_null("")
+    table, names = "extraction.claims", ["subject", "object"]
+    columns = (*about, "text_unit_id", "round", "position", "description")
+    resolved = ResolvedRows(rows)
+    subjects = resolved.in_units(table, names, units, columns)["subject"].unique()
+    records = resolved.of_entities(table, names, subjects, columns).with_columns(other)
+    made = records.filter(pl.col("text_unit_id").is_in(units.implode())).select(about).unique()
+    found = rows.of(
+        "graph.claims",
+        "subject",
+        subjects,
+        (
+            "claim_id",
+            "human_readable_id",
+            *about,
+            "status",
+            "start_date",
+            "end_date",
+            "description",
+            "instances",
+        ),
+    ).with_columns(other)
+    after = _after(rows, records.join(made, on=about, how="semi"), units, about).select(
+        *about, "descriptions", "redescribed", "description_changes", instances_after="instances"
+    )
+    return found.join(after, on=about).with_columns(
+        pl.col("object").replace("", None), gone=pl.col("instances_after") == 0
+    )
+
+
+def _counted(rows: Rows) -> bool:
+    """Whether weights are numbers of records, and not sums of strengths."""
+    known = rows.all("graph.relationships", ("weight", "instances"))
+    return bool((known["weight"] == known["instances"]).all())
+
+
+def _after(rows: Rows, records: pl.DataFrame, units: pl.Series, key: list[str]) -> pl.DataFrame:
+    """What is left of groups of records without the units.
+
+    ``descriptions``: distinct ones left; ``redescribed``: there are several, and not those of before in the
+    same order, so that they are to be merged again; ``description_changes``: they are not those of before.
+    """
+    order = rows.of(
+        "corpus.text_chunks",
+        "text_unit_id",
+        records["text_unit_id"].unique(),
+        ("text_unit_id", "human_readable_id"),
+    )
+    ordered = records.join(order, on="text_unit_id").sort("human_readable_id", "round", "position")
+    left = ordered.filter(~pl.col("text_unit_id").is_in(units.implode()))
+    counted = left.group_by(key).agg(
+        instances=pl.len(),
+        units=pl.col("text_unit_id").n_unique(),
+        strength=pl.col("strength").sum() if "strength" in left.columns else pl.lit(0.0),
+    )
+    changed = pl.col("told").ne_missing(pl.col("told_before"))
+    return (
+        _told(ordered, key)
+        .rename({"told": "told_before"})
+        .join(counted, on=key, how="left")
+        .join(_told(left, key), on=key, how="left")
+        .with_columns(
+            pl.col("instances", "units").fill_null(0),
+            pl.col("strength").fill_null(0.0),
+            descriptions=pl.col("told").list.len().fill_null(0),
+            description_changes=changed,
+        )
+        .with_columns(redescribed=pl.col("description_changes") & (pl.col("descriptions") > 1))
+    )
+
+
+def _told(ordered: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+    """The distinct descriptions of each group, in order of first appearance."""
+    said = pl.col("description").filter(pl.col("description") != "")
+    return ordered.group_by(key, maintain_order=True).agg(told=said.unique(maintain_order=True))
+
+
+def _communities(rows: Rows, gone: pl.Series) -> pl.DataFrame:
+    """Communities that lose members, those that lose the most first."""
+    lost = (
+        rows.of("graph.community_members", "entity_id", gone, ("community_id", "entity_id"))
+        .group_by("community_id")
+        .agg(lost=pl.len().cast(pl.Int32))
+    )
+    found = rows.of(
+        "graph.communities",
+        "community_id",
+        lost["community_id"],
+        ("community_id", "human_readable_id", "level", "size"),
+    )
+    titles = rows.of("reports.community_reports", "report_id", lost["community_id"], ("report_id", "title"))
+    return (
+        found.join(lost, on="community_id")
+        .join(titles, left_on="community_id", right_on="report_id", how="left")
+        .with_columns(size_after=pl.col("size") - pl.col("lost"))
+        .sort(-pl.col("lost"), "level", "community_id")
+        .drop("lost")
+    )

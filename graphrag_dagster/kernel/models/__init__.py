@@ -1,0 +1,1 @@
+"""Models: chat, embeddings, their endpoint, cache, limits and accounts."""

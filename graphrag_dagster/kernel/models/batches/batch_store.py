@@ -1,0 +1,248 @@
+"""Batches under way and what came of their requests. Prompts are not kept, only hashes of requests."""
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from graphrag_dagster.kernel.models.batches.batch_api import LineResult, RemoteBatch
+from graphrag_dagster.kernel.models.cache.database import Database
+from graphrag_dagster.kernel.models.cache.replies import User
+from graphrag_dagster.kernel.models.chat.port import ChatReply
+from graphrag_dagster.kernel.models.endpoint.bodies import Abilities
+
+#: A request that failed in so many batches is not sent again before its asset is made.
+_MOST_FAILURES = 3
+_SOME = 500
+_COLUMNS = "id, url, variable, model, corpus, asset, run_id, status, requests, done, created, closed, problem"
+_ABILITIES = TypeAdapter(Abilities)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch; ``url`` is without credentials, times are seconds since 1970. ``closed``: all is collected."""
+
+    id: str
+    url: str
+    variable: str
+    model: str
+    corpus: str
+    asset: str
+    run_id: str
+    status: str
+    requests: int
+    done: int
+    created: float
+    closed: float | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What became of a request: a reply, or why there is none.
+
+    ``refused`` tells a refusal from vain attempts. ``batch`` and ``abilities`` are those it was sent with;
+    ``seen``: it was taken before, so that it is on an earlier account.
+    """
+
+    batch: str
+    abilities: Abilities
+    reply: ChatReply | None = None
+    problem: str = ""
+    refused: bool = False
+    seen: bool = False
+
+
+class BatchStore:
+    """The batches in one file of remembered replies.
+
+    A result stays until the asset that asked for it is made: a conversation of several requests is gone
+    through again in every run, and must find the replies that were no good, too.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def record(self, batch: Batch, abilities: Abilities, tasks: Mapping[bytes, str]) -> None:
+        """Note a batch that was begun, and the keys and tasks of its requests."""
+        names = _COLUMNS.split(", ")
+        values = [getattr(batch, name) for name in names]
+        with self._database.writing() as connection:
+            connection.execute(
+                f"insert into batches ({_COLUMNS}, abilities) "
+                f"values ({', '.join('?' * len(names))}, ?) on conflict do nothing",
+                (*values, json.dumps(asdict(abilities))),
+            )
+            connection.executemany(
+                "insert into batch_lines (key, batch, task) values (?, ?, ?) on conflict (key) do update "
+                "set batch = excluded.batch where batch_lines.answer is null and batch_lines.error is null",
+                [(key, batch.id, task) for key, task in tasks.items()],
+            )
+
+    def batches(self, corpus: str | None = None, *, open_only: bool = False) -> list[Batch]:
+        """Return the batches of a corpus, or of all, the oldest first."""
+        query = f"select {_COLUMNS} from batches where (? is null or corpus = ?)"
+        query += " and closed is null" if open_only else ""
+        with self._database.reading() as connection:
+            rows = connection.execute(f"{query} order by created, id", (corpus, corpus)).fetchall()
+        return [Batch(*row) for row in rows]
+
+    def known(self, name: str) -> bool:
+        """Whether a batch is recorded."""
+        with self._database.reading() as connection:
+            return connection.execute("select 1 from batches where id = ?", (name,)).fetchone() is not None
+
+    def progress(self, remote: RemoteBatch) -> None:
+        """Note how far a batch is."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "update batches set status = ?, done = max(done, ?) where id = ? and closed is null",
+                (remote.status, remote.done, remote.id),
+            )
+
+    def close(self, remote: RemoteBatch, results: Iterable[LineResult]) -> None:
+        """Keep the results of a batch that is over; requests without one are free to be sent again."""
+        results = list(results)
+        hindered = next((result.problem for result in results if result.problem), None)
+        done = sum(1 for result in results if result.reply or result.refused or result.failed)
+        with self._database.writing() as connection:
+            changed = connection.execute(
+                "update batches set status = ?, done = ?, closed = ?, problem = ? "
+                "where id = ? and closed is null",
+                (remote.status, done, time.time(), remote.problem or hindered, remote.id),
+            ).rowcount
+            # Another process may have been here first.
+            if changed:
+                for result in results:
+                    _keep(connection, result)
+
+    def take(self, key: bytes, run_id: str) -> Line | None:
+        """Return the result of a request and note which run has it; None where there is none."""
+        with self._database.reading() as connection:
+            row = connection.execute(
+                "select batch, abilities, answer, error, taken from batch_lines join batches on batch = id "
+                "where key = ? and (answer is not null or error is not null)",
+                (key,),
+            ).fetchone()
+        if row is None:
+            return None
+        batch, abilities, answer, error, taken = row
+        if taken != run_id:
+            with self._database.writing() as connection:
+                connection.execute("update batch_lines set taken = ? where key = ?", (run_id, key))
+        told = json.loads(error) if error else {}
+        reply = ChatReply(**json.loads(answer)) if answer else None
+        line = Line(batch, _abilities(abilities), reply, seen=taken is not None)
+        return line if reply else Line(batch, line.abilities, None, told["text"], told["refused"], line.seen)
+
+    def free(self, key: bytes) -> bool:
+        """Forget a refusal, so that the request is sent again in another form; not for ever.
+
+        Returns:
+            Whether it was forgotten.
+        """
+        with self._database.writing() as connection:
+            return bool(
+                connection.execute(
+                    "update batch_lines set error = null, taken = null, failures = failures + 1 "
+                    "where key = ? and failures < ?",
+                    (key, _MOST_FAILURES),
+                ).rowcount
+            )
+
+    def settled(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Return those of the requests that have a result."""
+        chosen = "(answer is not null or error is not null)"
+        return {key for key, _, _ in self._lines(keys, chosen)}
+
+    def under_way(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """Return the requests that are in an open batch, and its id."""
+        chosen = "answer is null and error is null and closed is null"
+        return {key: batch for key, batch, _ in self._lines(keys, chosen)}
+
+    def returned(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """Return the requests that came back from a closed batch without a result, and its status."""
+        chosen = "answer is null and error is null and closed is not null"
+        return {key: status for key, _, status in self._lines(keys, chosen)}
+
+    def complaint(self, corpus: str, asset: str) -> Batch | None:
+        """Return the oldest batch whose problem was not told yet, None where there is none; told from now."""
+        with self._database.writing() as connection:
+            row = connection.execute(
+                f"select {_COLUMNS} from batches where corpus = ? and asset = ? "
+                "and closed is not null and problem is not null and told = 0 order by created, id",
+                (corpus, asset),
+            ).fetchone()
+            if row:
+                connection.execute("update batches set told = 1 where id = ?", (row[0],))
+        return Batch(*row) if row else None
+
+    def forget_made(self, user: User) -> None:
+        """Forget the results that the last making of the asset has used, or found and did not need."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "delete from batch_lines where key in (select l.key from batch_lines l "
+                "join batches b on l.batch = b.id "
+                "join finished f on f.corpus = b.corpus and f.asset = b.asset "
+                "where b.corpus = ? and b.asset = ? and (l.taken = f.run_id or b.closed < f.begun))",
+                (user.corpus, user.asset),
+            )
+
+    def ready(self) -> dict[str, tuple[str, ...]]:
+        """Return the corpora that wait for no batch any more, and the batches that none of their runs used.
+
+        Batches that failed or were cancelled are no reason to begin again by itself.
+        """
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                "select b.corpus, b.id from batches b where b.status in ('completed', 'expired') "
+                "and b.problem is null and b.closed is not null "
+                "and exists (select 1 from batch_lines l where l.batch = b.id and l.taken is null) "
+                "and not exists (select 1 from batches o where o.corpus = b.corpus and o.closed is null) "
+                "and not exists (select 1 from finished f where f.corpus = b.corpus and f.asset = b.asset "
+                "and f.begun > b.closed) order by b.corpus, b.created, b.id"
+            ).fetchall()
+        found: dict[str, tuple[str, ...]] = {}
+        for corpus, batch in rows:
+            found[corpus] = (*found.get(corpus, ()), batch)
+        return found
+
+    def _lines(self, keys: Sequence[bytes], chosen: str) -> Iterator[tuple[bytes, str, str]]:
+        for start in range(0, len(keys), _SOME):
+            some = keys[start : start + _SOME]
+            query = (
+                "select key, batch, status from batch_lines join batches on batch = id "
+                f"where key in ({','.join('?' * len(some))}) and {chosen}"
+            )
+            with self._database.reading() as connection:
+                yield from connection.execute(query, some).fetchall()
+
+
+def _keep(connection: Any, result: LineResult) -> None:
+    """The first result of a request counts, whichever batch it came with."""
+    answer = json.dumps(asdict(result.reply)) if result.reply else None
+    error = json.dumps({"refused": True, "text": result.refused}) if result.refused else None
+    unsettled = "where key = ? and answer is null and error is null"
+    if result.failed:
+        vain = json.dumps({"refused": False, "text": result.failed})
+        connection.execute(
+            "update batch_lines set failures = failures + 1, "
+            f"error = case when failures + 1 >= ? then ? end {unsettled}",
+            (_MOST_FAILURES, vain, result.key),
+        )
+    else:
+        connection.execute(
+            f"update batch_lines set answer = ?, error = ? {unsettled}",
+            (answer, error, result.key),
+        )
+
+
+def _abilities(kept: str) -> Abilities:
+    try:
+        return _ABILITIES.validate_json(kept)
+    except ValidationError:
+        # Of another version of this program.
+        return Abilities()

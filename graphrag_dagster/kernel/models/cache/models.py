@@ -1,0 +1,284 @@
+"""Models that remember: what was asked before is not asked again, and all that is asked is booked."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.kernel.common.progress import say
+from graphrag_dagster.kernel.models.accounting.budget import Amount
+from graphrag_dagster.kernel.models.accounting.sizes import SERVE_MORE, PromptSizes
+from graphrag_dagster.kernel.models.accounting.use import ModelUse
+from graphrag_dagster.kernel.models.cache.account import Account, Till, lost_use, use_of
+from graphrag_dagster.kernel.models.cache.capability_store import AbilityStore
+from graphrag_dagster.kernel.models.cache.replies import reply_key, vector_key
+from graphrag_dagster.kernel.models.chat.port import ChatReply, ChatRequest, Listener, note_reply
+from graphrag_dagster.kernel.models.endpoint.bodies import Abilities, set_abilities
+from graphrag_dagster.kernel.models.endpoint.chat import Answered, OpenAIChatModel
+from graphrag_dagster.kernel.models.endpoint.connection import Tries
+from graphrag_dagster.kernel.models.endpoint.embeddings import EmbeddedBatch, OpenAIEmbedder
+from graphrag_dagster.kernel.settings.model import ModelSettings
+
+_sizes: dict[str, PromptSizes] = {}
+#: Models of which it was said that they do not read prompts whole.
+_said: set[str] = set()
+
+
+class Sender(Protocol):
+    """Sends requests to a model."""
+
+    @property
+    def settings(self) -> ModelSettings:
+        """The model."""
+
+    @property
+    def concurrency(self) -> int:
+        """Most calls in flight."""
+
+    async def send(
+        self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
+    ) -> Answered:
+        """Return the reply; see :class:`~graphrag_dagster.kernel.models.endpoint.chat.OpenAIChatModel`."""
+
+
+async def _ready() -> None:
+    pass
+
+
+class RememberingChatModel:
+    """A :class:`~graphrag_dagster.kernel.models.chat.port.ChatModel` that pays for nothing twice.
+
+    A reply is remembered the moment it has proved usable. Requests that are the same and under way at the
+    same time are sent once.
+
+    Args:
+        sender: sends what is not remembered.
+        account: where calls are booked.
+        till: their prices and limits.
+        gate: is awaited once, before the first request is sent; raises where the endpoint is of no use.
+    """
+
+    def __init__(
+        self, sender: Sender, account: Account, till: Till, gate: Callable[[], Awaitable[None]] = _ready
+    ) -> None:
+        self.name = sender.settings.name
+        self._sender = sender
+        self._account = account
+        self._till = till
+        self._gate = gate
+        self._opened: asyncio.Task[None] | None = None
+        self._under_way: dict[bytes, asyncio.Event] = {}
+        self._seconds: dict[bytes, float] = {}
+        self._unread: dict[bytes, tuple[int, int]] = {}
+        self._keys: WeakKeyDictionary[ChatRequest, bytes] = WeakKeyDictionary()
+        self._sizes = _sizes.setdefault(self.name, PromptSizes())
+
+    @property
+    def concurrency(self) -> int:
+        """Most calls in flight."""
+        return self._sender.concurrency
+
+    async def complete(self, request: ChatRequest, listen: Listener | None = None) -> ChatReply:
+        """Return the remembered reply, else send for one.
+
+        Raises:
+            CallFailed: this call got no reply.
+            BudgetExhausted: the call might pass a limit of the run.
+            EndpointError: the endpoint cannot be used at all.
+        """
+        key = self._key(request)
+        if request.again:
+            return await self._send(request, key, listen)
+        while other := self._under_way.get(key):
+            await other.wait()
+        if (kept := self._account.replies.reply(key, self._account.user)) is not None:
+            saved = kept.input_tokens + kept.output_tokens
+            self._account.book(request.task, self.name, ModelUse(cached=1, saved_tokens=saved))
+            note_reply(key)
+            if listen:
+                listen(kept.text)
+            return kept
+        done = self._under_way[key] = asyncio.Event()
+        try:
+            return await self._send(request, key, listen)
+        finally:
+            # Who waits runs only after the caller has judged the reply, since nothing is awaited till then.
+            del self._under_way[key]
+            done.set()
+
+    def remember(self, request: ChatRequest, reply: ChatReply) -> None:
+        """Keep a usable reply as the one to this request.
+
+        One to a prompt of which the server read only a part is not kept: what is made of it is made anew when
+        it is next wanted.
+        """
+        key = self._key(request)
+        seconds = self._seconds.pop(key, 0.0)
+        if (lost := self._unread.pop(key, None)) is not None:
+            self._account.replies.keep_unread(key, request.task, self.name, *lost, self._account.user)
+            note_reply(key)
+            return
+        self._account.replies.keep(key, request.task, self.name, reply, seconds, self._account.user)
+        note_reply(key)
+
+    def _key(self, request: ChatRequest) -> bytes:
+        """The key of a request; making it takes longer than looking for it."""
+        key = self._keys.get(request)
+        if key is None:
+            key = self._keys[request] = reply_key(self._sender.settings, request)
+        return key
+
+    async def _send(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
+        await self._open()
+        worst = await self._till.reserve(self._sizes.at_most(request), request.max_tokens)
+        use, tries = ModelUse(), Tries(request.task)
+        try:
+            came = await self._sender.send(request, listen, tries)
+            paid = use_of(came.reply, tries, repeated=request.again > 0)
+            use = paid if came.paid else ModelUse(cached=1)
+        except BaseException as error:
+            use = lost_use(tries, error)
+            raise
+        finally:
+            self._till.settle(worst, request.task, use)
+        self._look_for_loss(request, key, came.reply.input_tokens)
+        self._sizes.learn(request, came.reply.input_tokens)
+        self._seconds[key] = came.seconds
+        return came.reply
+
+    def _look_for_loss(self, request: ChatRequest, key: bytes, arrived: int) -> None:
+        sent = self._sizes.sent(request, arrived)
+        if sent is None:
+            self._unread.pop(key, None)
+            return
+        self._unread[key] = (sent, arrived)
+        if self.name not in _said:
+            _said.add(self.name)
+            say(
+                f"{self.name} read only {arrived:,} of about {sent:,} tokens of a prompt and left out the "
+                f"rest without a word: {SERVE_MORE}"
+            )
+
+    async def _open(self) -> None:
+        if self._opened is None:
+            self._opened = asyncio.ensure_future(self._gate())
+        await asyncio.shield(self._opened)
+
+
+class BookedChatModel(OpenAIChatModel):
+    """A chat model without memory whose calls are booked: for questions about the model itself.
+
+    Args:
+        settings: the model.
+        till: books its calls.
+    """
+
+    def __init__(self, settings: ModelSettings, till: Till) -> None:
+        super().__init__(settings)
+        self._till = till
+
+    async def send(
+        self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
+    ) -> Answered:
+        """Return the reply; see :class:`~graphrag_dagster.kernel.models.endpoint.chat.OpenAIChatModel`."""
+        tries = tries or Tries(request.task)
+        try:
+            came = await super().send(request, listen, tries)
+        except BaseException as error:
+            self._till.book(request.task, lost_use(tries, error))
+            raise
+        self._till.book(request.task, use_of(came.reply, tries))
+        return came
+
+
+class RememberingEmbedder:
+    """An :class:`~graphrag_dagster.kernel.tasks.ports.Embedder` that embeds no text twice.
+
+    Vectors are remembered by text, batch by batch as they come.
+
+    Args:
+        make: makes the embedder that is asked; it tells the given function of each batch that came.
+        settings: the endpoint.
+        account: where calls are booked.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Callable[[EmbeddedBatch], None]], OpenAIEmbedder],
+        settings: ModelSettings,
+        account: Account,
+    ) -> None:
+        self._embedder = make(self._arrived)
+        self._namespace = settings.namespace
+        self._account = account
+        self.name = self._embedder.name
+        self.at_once = self._embedder.at_once
+        self._model = self._embedder.model
+        self._till = Till(account, settings, self._model, self._embedder.connection.url)
+        self._embedder.reserve = self._reserve
+        self._embedder.failed = self._failed
+        self._store = AbilityStore(account.replies.database)
+        self._recall()
+        #: Keys of vectors that came, so that they are not counted as remembered if they are asked for again.
+        self._asked: set[bytes] = set()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros.
+
+        Raises:
+            BudgetExhausted: a call might pass a limit of the run.
+            EndpointError: the endpoint cannot be used, or its vectors differ in length or number.
+        """
+        keys = {text: self._key(text) for text in dict.fromkeys(texts) if text.strip()}
+        known = self._account.replies.vectors(list(keys.values()), self._account.user)
+        if remembered := known.keys() - self._asked:
+            self._account.book("embed", self._model, ModelUse(cached=len(remembered)))
+        missing = [text for text, key in keys.items() if key not in known]
+        before = self._embedder.abilities
+        made = self._embedder.embed(missing) if missing or not known else np.empty((0, 0), np.float32)
+        if (found := self._embedder.abilities) != before:
+            self._store.put(self._embedder.connection.shown_url, self._model, found)
+        fresh = dict(zip(missing, made, strict=True)) if missing else {}
+        dimension = made.shape[1] or len(next(iter(known.values()), ()))
+        self._check(dimension, known.values())
+        matrix = np.zeros((len(texts), dimension), dtype=np.float32)
+        for place, text in enumerate(texts):
+            if text.strip():
+                matrix[place] = fresh[text] if text in fresh else known[keys[text]]
+        return matrix
+
+    def _recall(self) -> None:
+        """Take over how much the endpoint took at once the last time, where this process knows nothing."""
+        connection = self._embedder.connection
+        if self._embedder.abilities == Abilities() and (
+            kept := self._store.get(connection.shown_url, self._model)
+        ):
+            set_abilities(connection.url, self._model, kept)
+
+    def _check(self, dimension: int, known: Iterable[NDArray[np.float32]]) -> None:
+        other = next((len(vector) for vector in known if len(vector) != dimension), None)
+        if other is not None:
+            raise EndpointError(
+                f"{self._model} gave vectors of {dimension} numbers, but some that are remembered "
+                f"have {other}: another model answers under the same name; set model.namespace to begin anew"
+            )
+
+    def _key(self, text: str) -> bytes:
+        return vector_key(self._model, self._namespace, text)
+
+    async def _reserve(self, batch: Sequence[str]) -> Amount:
+        return await self._till.reserve(sum(len(text.encode("utf-8", "replace")) for text in batch), 0)
+
+    def _failed(self, reserved: Amount, tries: Tries, error: BaseException) -> None:
+        self._till.settle(reserved, "embed", lost_use(tries, error))
+
+    def _arrived(self, batch: EmbeddedBatch) -> None:
+        vectors = {self._key(text): v for text, v in zip(batch.texts, batch.vectors, strict=True)}
+        self._asked.update(vectors)
+        self._account.replies.keep_vectors(self._model, vectors, batch.tokens, self._account.user)
+        use = use_of(ChatReply("", input_tokens=batch.tokens), batch.tries)
+        self._till.settle(batch.reserved, "embed", use)

@@ -1,0 +1,272 @@
+"""What an error of a call means: what to raise if it stays, and whether and when to try again."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
+from graphrag_dagster.kernel.models.chat.port import CallFailed, Refused
+from graphrag_dagster.kernel.models.endpoint.address import BASE_URL, Address
+from graphrag_dagster.kernel.models.endpoint.limits import LONGEST_WAIT, duration, retry_after, wait_words
+from graphrag_dagster.kernel.models.endpoint.response_parsing import (
+    BadAnswer,
+    ending,
+    first,
+    json_object,
+    mapping,
+)
+from graphrag_dagster.kernel.models.endpoint.timeouts import Waited
+
+_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+_NO_HEADERS: Mapping[str, str] = {}
+
+#: Statuses with which providers tell that an account has no money left, beside 402, and their words for it.
+_OF_MONEY = frozenset({400, 401, 403, 412, 429})
+_BROKE_CODE = re.compile(
+    r"insufficient_?(?:user_)?(?:quota|balance|credits?|funds)|billing_(?:hard_limit_reached|not_active)"
+    r"|exceeded_current_quota|budget_exceeded|(?:out_of|no|not_enough)_(?:credits?|balance|funds)"
+    r"|credits?_(?:exhausted|depleted|limit_exceeded)|balance_(?:exhausted|depleted)|payment_required"
+    r"|arrearage",
+    re.IGNORECASE,
+)
+_BROKE = re.compile(
+    r"insufficient[\w ]{0,20} (?:balance|credits?|funds)|(?:balance|credits?)(?: \w+){0,6} (?:is|are|was) "
+    r"(?:too low|insufficient|exhausted|depleted|used up|not enough|negative)"
+    r"|not enough (?:balance|credits?|funds)|out of (?:credits?|funds)"
+    r"|(?:have|has) no (?:remaining )?credits?|n[o']t have any credits|used (?:up )?all (?:\w+ ){0,3}credits?"
+    r"|(?:credits?|balance|funds)(?: (?:has|have|been|is|are))* (?:exhausted|depleted|run out|used up)"
+    r"|(?:credit|spend|spending|billing hard|monthly spend\w*) limit (?:has been |was )?(?:reached|exceeded)"
+    r"|(?:reached|exceeded|exceeds?) (?:\w+ ){0,4}(?:spend|spending|credit|billing|budget) ?limit"
+    r"|budget has been exceeded|exceeded your monthly (?:included )?(?:credits?|budget)"
+    r"|in arrears|overdue payment|account is not active, please check your billing|requires more credits"
+    r"|余额不足|欠费",
+    re.IGNORECASE,
+)
+#: What servers say while they load a model; a model that could not be loaded never will be.
+_LOADING = re.compile(
+    r"\bloading\b|\bload in progress|being loaded|(?:not|n't) (?:yet )?(?:been )?(?:fully )?loaded"
+    r"|warm(?:ing|ed)?[- ]?up|start(?:ing|s)? up|is starting|cold[- ]start|spinning up|booting"
+    r"|scal(?:ing|ed)[- ](?:up|from|to zero)"
+    r"|(?:model|server|backend|engine|worker|deployment)\W+(?:\S+ ){0,3}"
+    r"(?:is |are )?not (?:yet )?ready|initiali[sz]ing",
+    re.IGNORECASE,
+)
+_NOT_LOADED = re.compile(
+    r"error|fail|unable|can ?not|can't|could ?n[o']t|out of memory|not enough|no such|not found|insufficient",
+    re.IGNORECASE,
+)
+_MAY_LOAD = frozenset({409, 425, 429, 500, 502, 503, 504, 529})
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """An error of a call: what to raise if it stays, and whether and when to try again.
+
+    ``too_many``: the endpoint is busy; that is no failure of the call, however often it happens. ``silent``:
+    no answer came within the time limit. ``loading``: the server is loading the model, and says so.
+    """
+
+    error: EndpointError
+    again: bool = False
+    wait: float | None = None
+    too_many: bool = False
+    silent: bool = False
+    loading: bool = False
+
+
+class Troubles:
+    """Tells the errors of one endpoint apart; no message holds its key.
+
+    Args:
+        address: the endpoint.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._clean = address.clean
+
+    @property
+    def _shown(self) -> str:
+        return self._address.shown
+
+    def parsed(self, text: str, what: str) -> dict[str, Any] | Trouble:
+        """Return the JSON object of an answer, or what is wrong with it; ``what`` was asked for."""
+        answer = json_object(text)
+        if answer is None:
+            shown = self._clean(text) or "an empty body"
+            return Trouble(CallFailed(f"{self._shown} sent no usable JSON: {shown}"), again=True)
+        if error := answer.get("error"):
+            return self._within(error, what)
+        choice = first(answer.get("choices"))
+        if ending(choice.get("finish_reason")) != "error":
+            return answer
+        if error := choice.get("error"):
+            return self._within(error, what)
+        reason = self._clean(str(choice["finish_reason"]))
+        return Trouble(
+            CallFailed(f"{self._shown} broke off its reply (finish_reason {reason!r})"), again=True
+        )
+
+    def of_error(self, error: Exception, waited: Waited, *, answered_before: bool) -> Trouble:
+        """Return what an exception of a call means.
+
+        Args:
+            error: what the client raised.
+            waited: what was asked for, and how long it was waited for.
+            answered_before: the endpoint has answered a call already, so that it is worth another try.
+        """
+        import httpx2
+        import openai
+
+        if isinstance(error, TimeoutError):
+            text = f"no reply from {self._shown} {waited.limits}; set model.timeout_seconds higher"
+            return Trouble(CallFailed(text), again=True, silent=True)
+        if isinstance(error, openai.APIConnectionError):
+            # The package's own words say nothing of the cause.
+            return self._no_connection(error.__cause__ or error, answered_before)
+        if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL | httpx2.StreamError):
+            return self._no_connection(error, answered_before)
+        if isinstance(error, openai.APIStatusError):
+            told = error.body if error.body is not None else ""
+            return self._status(error.status_code, told, error.response.headers, waited.call.whom)
+        if isinstance(error, openai.APIError):
+            return self._within(error.body or error.message, waited.call.whom)
+        if isinstance(error, BadAnswer):
+            return Trouble(CallFailed(f"{self._shown} {self._clean(str(error))}"), again=error.again)
+        if isinstance(error, EndpointError):
+            return Trouble(error)
+        return Trouble(EndpointError(f"{self._shown}: {type(error).__name__}: {self._clean(str(error))}"))
+
+    def _no_connection(self, error: BaseException, answered_before: bool) -> Trouble:
+        import ssl
+
+        import httpx2
+
+        detail = self._clean(str(error)) or type(error).__name__
+        if isinstance(
+            error,
+            httpx2.ConnectError
+            | httpx2.ConnectTimeout
+            | httpx2.UnsupportedProtocol
+            | httpx2.InvalidURL
+            | httpx2.LocalProtocolError
+            | ssl.SSLError,
+        ):
+            mend = "SSL_CERT_FILE" if "CERTIFICATE_VERIFY" in detail else f"model.base_url or {BASE_URL}"
+            text = f"cannot reach {self._shown}: {detail}; set {mend}"
+            return Trouble(EndpointDown(text), again=answered_before)
+        return Trouble(CallFailed(f"the connection to {self._shown} broke: {detail}"), again=True)
+
+    def _within(self, error: object, what: str) -> Trouble:
+        """What an error means that comes instead of an answer, or in the midst of one."""
+        code = mapping(error).get("code")
+        status = int(code) if isinstance(code, int | str) and re.fullmatch(r"[45]\d\d", str(code)) else 0
+        said = self._clean(_message(error)) or "no reason given"
+        if status in {401, 402, 403, 404, 429} or _is_broke(429, error) or _is_loading(503, error):
+            return self._status(status or (429 if _is_broke(429, error) else 503), error, _NO_HEADERS, what)
+        return Trouble(CallFailed(f"{self._shown} broke off its reply: {said}"), again=True)
+
+    def _status(self, status: int, told: object, headers: Mapping[str, str], what: str) -> Trouble:
+        if 300 <= status < 400:
+            return Trouble(self._redirect(status, headers.get("location") or ""))
+        said = self._clean(_message(told)) or "no reason given"
+        if _is_broke(status, told):
+            return Trouble(
+                OutOfCredit(
+                    f"{self._shown}: the account has no credit left ({status}): {said}. Nothing that was "
+                    "paid for is lost: add credit, or set another model.base_url, and run again"
+                )
+            )
+        if _is_loading(status, told):
+            error = EndpointDown(f"{self._shown} is still loading {what} ({status}): {said}")
+            return Trouble(error, again=True, wait=_loading_wait(told, headers), loading=True)
+        if status in {401, 403}:
+            text = f"{self._shown} refuses the key in ${self._address.variable} ({status}): {said}"
+            return Trouble(EndpointError(text))
+        if status == 404:
+            mend = "set model.name or model.base_url"
+            if self._address.is_azure:
+                mend = "set model.name to the name of the deployment, model.base_url or model.api_version"
+            text = f"{self._shown} has no {what}, or the URL is wrong (404): {said}"
+            return Trouble(EndpointError(f"{text}; {mend}"))
+        if status == 429:
+            return self._too_many(said, headers)
+        if status in _PASSING or status >= 500:
+            wait = retry_after(headers)
+            failed = CallFailed(f"{self._shown} answered {status}: {said}")
+            return Trouble(failed, wait is None or wait <= LONGEST_WAIT, wait)
+        text = f"{self._shown} refused the request ({status}): {said}"
+        return Trouble(RefusedWith(text, status, self._clean(_message(told))))
+
+    def _redirect(self, status: int, location: str) -> EndpointError:
+        try:
+            parts = urlsplit(urljoin(self._shown, location))
+            # The path may hold a token.
+            place = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
+        except ValueError:
+            place = "another place"
+        return EndpointError(
+            f"{self._shown} redirects to {self._clean(place)} ({status}). Redirects are not followed, lest "
+            f"texts go elsewhere: set model.base_url or {BASE_URL} to the address that answers"
+        )
+
+    def _too_many(self, said: str, headers: Mapping[str, str]) -> Trouble:
+        wait = retry_after(headers)
+        if wait is None:
+            left = headers.get("x-ratelimit-remaining-requests")
+            exhausted = "requests" if left is not None and left.strip() in {"0", "0.0"} else "tokens"
+            wait = duration(headers.get(f"x-ratelimit-reset-{exhausted}"))
+        if wait is not None and wait > LONGEST_WAIT:
+            text = (
+                f"{self._shown} has no more to give for {wait_words(wait)} (429): {said}. "
+                "Nothing that was done is lost: run again then"
+            )
+            return Trouble(EndpointError(text), too_many=True, wait=wait)
+        failed = CallFailed(f"{self._shown} answered 429: {said}")
+        return Trouble(failed, again=True, wait=wait, too_many=True)
+
+
+class RefusedWith(Refused):
+    """A refusal with its HTTP status, and what the endpoint said."""
+
+    def __init__(self, text: str, status: int, said: str) -> None:
+        super().__init__(text)
+        self.status = status
+        self.said = said
+
+
+def is_out_of_credit(told: object) -> bool:
+    """Whether an error, as its body or as a text, says that the account has no money left."""
+    error = mapping(told)
+    names = (str(error.get(key) or "") for key in ("code", "type", "error_type", "status"))
+    said = _message(told)
+    return any(map(_BROKE_CODE.search, (*names, said))) or bool(_BROKE.search(said))
+
+
+def _is_broke(status: int, told: object) -> bool:
+    return status == 402 or (status in _OF_MONEY and is_out_of_credit(told))
+
+
+def _is_loading(status: int, told: object) -> bool:
+    if status not in _MAY_LOAD:
+        return False
+    said = _message(told)
+    return "estimated_time" in mapping(told) or bool(_LOADING.search(said) and not _NOT_LOADED.search(said))
+
+
+def _loading_wait(told: object, headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server which is loading asks to wait, of those in which it may be ready."""
+    wait = retry_after(headers)
+    if wait is None:
+        guess = mapping(told).get("estimated_time")
+        wait = float(guess) if isinstance(guess, int | float) and not isinstance(guess, bool) else None
+    return wait if wait is not None and 0 <= wait <= LONGEST_WAIT else None
+
+
+def _message(told: object) -> str:
+    if not isinstance(told, dict):
+        return str(told or "").strip()
+    inner = told.get("message") or told.get("error") or told.get("detail") or told
+    return str(inner.get("message", inner) if isinstance(inner, dict) else inner)

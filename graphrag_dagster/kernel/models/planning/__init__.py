@@ -1,0 +1,1 @@
+"""What a plan of model calls is made from."""

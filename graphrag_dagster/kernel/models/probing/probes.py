@@ -1,0 +1,235 @@
+"""Small questions that tell what an endpoint can do, and what follows from the answers."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import urlsplit
+
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.kernel.models.chat.port import ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.replies import visible
+from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
+from graphrag_dagster.kernel.models.endpoint.bodies import Silence, abilities_of
+from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.probing.checkup import (
+    ROOMS,
+    WAYS,
+    Way,
+    find_way,
+    listed_models,
+    named,
+    small,
+)
+
+Outcome = Literal["works", "fallback", "fails", "skipped"]
+_CUT_AT = 5
+_TOKENS_OVER = 2
+_CHARACTERS_PER_TOKEN = 4
+_WORD = re.compile(r"[^\W\d_]+")
+#: By its usual port: a server that people run themselves, and what starts it.
+_SERVERS = {
+    11434: ("Ollama", "ollama serve"),
+    1234: ("LM Studio", "lms server start"),
+    8080: ("llama.cpp", "llama-server -m MODEL.gguf --jinja"),
+    8000: ("vLLM", "vllm serve MODEL"),
+    30000: ("SGLang", "python -m sglang.launch_server --model-path MODEL"),
+}
+_HERE = frozenset({"localhost", "127.0.0.1", "::1", "host.docker.internal"})
+_UNREACHED = re.compile(r"cannot reach|no reply from|did not answer|refused", re.IGNORECASE)
+_LOADING = "still loading"
+_WAYS_OF_SILENCE: dict[Silence, str] = {
+    "not needed": "nothing",
+    "template": "chat_template_kwargs",
+    "none": "reasoning_effort none",
+    "minimal": "reasoning_effort minimal",
+    "impossible": "nothing",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a probe found.
+
+    ``consequence`` is what we do about it, or the mend. ``endpoint`` names model, place and tasks.
+    ``settings`` are those that fit what was found, by key with dots.
+    """
+
+    probe: str
+    verdict: Outcome
+    found: str
+    consequence: str = ""
+    endpoint: str = ""
+    settings: Mapping[str, int | float | bool | str] = field(default_factory=dict)
+
+
+class Unusable(Exception):
+    """The endpoint is of no use for anything further; holds the findings that say so."""
+
+    def __init__(self, *findings: Finding) -> None:
+        super().__init__()
+        self.findings = findings
+
+
+async def first_contact(model: OpenAIChatModel) -> list[Finding]:
+    """Probe whether the endpoint is there, has the model, and answers.
+
+    Raises:
+        Unusable: it does not.
+    """
+    models = await _listing(model)
+    try:
+        answered = await small(model, "Reply with the word: ready")
+    except EndpointError as error:
+        raise Unusable(*_no_contact(model, models, str(error))) from None
+    seconds = f"{answered.seconds:.2f} s"
+    findings = [
+        Finding("reachable", "works", f"a small reply took {seconds}"),
+        _model_finding(model, models),
+    ]
+    if text := " ".join(visible(answered.reply.text).split()):
+        return [*findings, Finding("chat", "works", f"replied {text[:40]!r}")]
+    mend = "choose another model, or mend its chat template"
+    raise Unusable(*findings, Finding("chat", "fails", f"an empty reply within {ROOMS[-1]} tokens", mend))
+
+
+async def reasoning(model: OpenAIChatModel) -> list[Finding]:
+    """Probe whether the model reasons where nobody sees it, and whether that can be switched off."""
+    name, wanted = "hidden reasoning", model.settings.reasoning
+    url, question = model.connection.url, "What is 17 plus 25? Reply with the number alone."
+    before = abilities_of(url, model.name)
+    answered = await small(model, question)
+    if wanted != "off":
+        seen = "seen" if answered.reasoned else "none seen"
+        return [Finding(name, "works", seen, f"left as it is: model.reasoning is {wanted}")]
+    while answered.reasoned and abilities_of(url, model.name).silence != "impossible":
+        answered = await small(model, question)
+    silence = abilities_of(url, model.name).silence
+    if silence == before.silence == "not needed":
+        return [Finding(name, "works", "none seen")]
+    if not answered.reasoned:
+        way = _WAYS_OF_SILENCE[silence]
+        return [Finding(name, "works", f"seen, silenced by {way}", f"every request carries {way}")]
+    mend = "it is taken off the replies, but costs time and tokens; a model that does not reason is cheaper"
+    return [Finding(name, "fallback", "seen, and nothing silences it", mend)]
+
+
+async def json_ways(model: OpenAIChatModel) -> list[Finding]:
+    """Probe which is the best way to get JSON, and keep to it."""
+    attempts = await find_way(model)
+    tried = {one.way: one.problem for one in attempts}
+    findings = [
+        _way("json_schema", tried, attempts[-1].way, "the schema stands in the prompt"),
+        _way("json_object", tried, attempts[-1].way, "JSON is read out of text"),
+    ]
+    if "text" not in tried:
+        return findings
+    if (problem := tried["text"]) is None:
+        told = "the schema stands in the prompt; what cannot be read is asked again"
+        return [*findings, Finding("JSON in text", "works", "data of the right shape", told)]
+    tuples = model.settings.replies == "tuples"
+    mend = "choose a model that follows instructions, or a server that decodes by JSON schema"
+    told = "model.replies: tuples needs none; reports are written without the model" if tuples else mend
+    return [*findings, Finding("JSON in text", "fallback" if tuples else "fails", problem, told)]
+
+
+async def forced_token(model: OpenAIChatModel) -> list[Finding]:
+    """Probe whether ``logit_bias`` forces one of two tokens, as the yes/no check of gleaning wants it."""
+    name, otherwise = "logit_bias", "the yes/no check reads the first word of a short reply"
+    if not model.settings.logit_bias:
+        return [Finding(name, "skipped", "model.logit_bias is false", otherwise)]
+    forced = first_tokens(encoding_of_model(model.name))
+    if not forced:
+        return [Finding(name, "skipped", f"the tokens of {model.name} are not known", otherwise)]
+    asked = (Message("user", "Name a colour."),)
+    answered = await model.send(ChatRequest("probe", asked, 1, forced_tokens=forced))
+    if not abilities_of(model.connection.url, model.name).logit_bias:
+        return [Finding(name, "fallback", "refused", otherwise)]
+    word = _WORD.search(visible(answered.reply.text))
+    if word and word[0].upper() in {"YES", "NO"}:
+        return [Finding(name, "works", "forces YES or NO", "the yes/no check is one token")]
+    mend = f"{otherwise}; set model.logit_bias: false to save a call per check"
+    shown = repr(word[0]) if word else "nothing"
+    fix = {"model.logit_bias": False}
+    return [Finding(name, "fallback", f"ignored: the reply is {shown}", mend, settings=fix)]
+
+
+async def output_limit(model: OpenAIChatModel) -> list[Finding]:
+    """Probe whether a reply ends at the limit of its tokens, and says so."""
+    name = "output limit"
+    asked = (Message("user", "Count from one to one hundred in words."),)
+    reply = (await model.send(ChatRequest("probe", asked, _CUT_AT))).reply
+    key = abilities_of(model.connection.url, model.name).limit
+    tokens = reply.output_tokens or len(reply.text) // _CHARACTERS_PER_TOKEN
+    if tokens > _CUT_AT + _TOKENS_OVER or (tokens > _CUT_AT and reply.finish_reason != "length"):
+        mend = "replies may be longer than planned for, and cost more; set the limit at the server"
+        return [Finding(name, "fails", f"{key} {_CUT_AT} gave {tokens} tokens", mend)]
+    if reply.finish_reason == "length":
+        told = "a reply that is cut off is asked again with more room"
+        return [Finding(name, "works", f"{key} is obeyed and the cut is reported", told)]
+    told = "a cut is seen only where the JSON ends too early"
+    return [Finding(name, "fallback", f"{key} is obeyed; finish_reason is {reply.finish_reason!r}", told)]
+
+
+async def _listing(model: OpenAIChatModel) -> list[str] | None:
+    try:
+        return await listed_models(model.connection)
+    except (EndpointError, TimeoutError):
+        return None
+
+
+def _model_finding(model: OpenAIChatModel, models: list[str] | None) -> Finding:
+    if models is None:
+        return Finding("model", "works", "answers; the endpoint lists no models")
+    if model.name in models:
+        listed = f"one of {len(models)} that are listed" if len(models) > 1 else "the only one listed"
+        return Finding("model", "works", listed)
+    told = "another model may have answered under this name; see model.name"
+    return Finding("model", "fallback", f"answers, but is not listed; listed: {named(models)}", told)
+
+
+def _way(way: Way, tried: dict[Way, str | None], last: Way, otherwise: str) -> Finding:
+    if way not in tried:
+        if WAYS.index(last) < WAYS.index(way):
+            return Finding(way, "skipped", "not needed", "")
+        return Finding(way, "fallback", "refused", otherwise)
+    problem = tried[way]
+    if problem is None:
+        told = "replies are decoded by it" if way == "json_schema" else "the shape is checked on arrival"
+        return Finding(way, "works", "data of the right shape", told)
+    return Finding(way, "fallback", f"not obeyed: {problem}", otherwise)
+
+
+def _no_contact(model: OpenAIChatModel, models: list[str] | None, error: str) -> list[Finding]:
+    if models is None:
+        return [Finding("reachable", "fails", error, _start(model, error))]
+    reached = Finding("reachable", "works", f"it lists {len(models)} models")
+    if models and model.name not in models:
+        mend = f"set model.name; it has {named(models)}"
+        fix = {"model.name": models[0]} if len(models) == 1 else {}
+        return [reached, Finding("model", "fails", error, mend, settings=fix)]
+    return [reached, Finding("chat", "fails", error, "see what the endpoint says")]
+
+
+def _start(model: OpenAIChatModel, error: str) -> str:
+    """What to start, or to wait for, where a server does not answer."""
+    if _LOADING in error:
+        return "the server is there and loads its model: run doctor again when that is done"
+    parts = urlsplit(model.connection.shown_url)
+    if not _UNREACHED.search(error):
+        return ""
+    server = _SERVERS.get(parts.port or 0)
+    own = parts.hostname in _HERE
+    told = (
+        f"nothing answers at port {parts.port} of this machine"
+        if own
+        else f"{parts.hostname} does not answer"
+    )
+    if server:
+        return f"{told}; that is the port of {server[0]}: start it with `{server[1]}`, then run doctor again"
+    if own:
+        started = "; ".join(
+            f"{name}: `{command}` (port {port})" for port, (name, command) in _SERVERS.items()
+        )
+        return f"{told}; start the server, or set model.base_url to where it is. {started}"
+    return f"{told}; look at model.base_url, at the network, and whether the server runs"

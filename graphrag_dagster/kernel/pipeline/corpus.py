@@ -1,0 +1,69 @@
+"""Documents and their text units."""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from graphrag_dagster.kernel.documents.dating import periods_of
+from graphrag_dagster.kernel.documents.documents import CorpusContents, require_documents
+from graphrag_dagster.kernel.documents.imported import SERVER, imported_texts
+from graphrag_dagster.kernel.documents.metadata import metadata_of
+from graphrag_dagster.kernel.documents.text_units import cut
+from graphrag_dagster.kernel.pipeline.display import counts, histogram
+from graphrag_dagster.kernel.pipeline.step import Made, StepRun, Tables
+from graphrag_dagster.kernel.pipeline.updates.erasure import note_gone
+from graphrag_dagster.kernel.pipeline.updates.removals import check_removals
+from graphrag_dagster.kernel.tables import (
+    DOCUMENT_METADATA,
+    DOCUMENT_PERIODS,
+    DOCUMENTS,
+    FILES,
+    IMPORTED_DOCUMENTS,
+    IMPORTED_FILES,
+    IMPORTED_TEXT_UNITS,
+    TEXT_CHUNKS,
+)
+
+
+def corpus(tables: Tables, run: StepRun) -> Iterator[Made]:
+    """Every file and what became of it, the documents read, and their text units (paper §3.1.1).
+
+    Text units are token windows of the documents, or those that come with a graph.
+    """
+    own, imported = run.settings.text_units, run.settings.makes("imports")
+    check_removals(run.corpora, run.warehouse, run.corpus)
+    if imported:
+        texts = imported_texts(tables[IMPORTED_DOCUMENTS], tables[IMPORTED_TEXT_UNITS], own.encoding)
+        # What a server gave is no file, which could have changed.
+        files = tables[IMPORTED_FILES].filter(pl.col("format").ne_missing(SERVER))
+        contents = CorpusContents(files, texts.documents)
+    else:
+        contents = run.corpora.read(run.corpus)
+    documents = contents.documents
+    note_gone(run.warehouse, run.corpus, documents)
+    unused = {"columns_without_file": list(contents.unused_columns)} if contents.unused_columns else {}
+    yield Made(FILES, contents.files, {**counts(contents.files, "status"), **unused})
+    if not imported and not run.warehouse.exists(DOCUMENTS, run.corpus):
+        require_documents(contents, run.corpora.folder(run.corpus))
+    characters = documents["characters"]
+    yield Made(
+        DOCUMENTS,
+        documents,
+        {
+            "characters": int(characters.sum()),
+            "sizes": histogram(characters.to_list(), "Document sizes", "characters"),
+        },
+    )
+    yield Made(DOCUMENT_METADATA, metadata_of(documents))
+    yield Made(DOCUMENT_PERIODS, periods_of(documents))
+    units = texts.text_units if imported else cut(documents, **own.model_dump())
+    tokens = units["tokens"]
+    yield Made(
+        TEXT_CHUNKS,
+        units,
+        {
+            "tokens": int(tokens.sum()),
+            "encoding": own.encoding,
+            "sizes": histogram(tokens.to_list(), "Text unit sizes", "tokens"),
+        },
+    )

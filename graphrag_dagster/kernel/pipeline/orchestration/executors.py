@@ -1,0 +1,115 @@
+"""Where the steps of a run are carried out: a name chooses, the definitions stay the same."""
+
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Literal, get_args
+
+from dagster import ExecutorDefinition, Field, Int, Noneable, in_process_executor, multiprocess_executor
+
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.storage.home import CACHE, CORPORA, HOME, WAREHOUSE, home
+
+EXECUTOR = "GRAPHRAG_DAGSTER_EXECUTOR"
+ExecutorName = Literal["in_process", "multiprocess", "ray", "k8s"]
+DEFAULT: ExecutorName = "in_process"
+
+#: Loaded before steps are forked off: what each would load. A fork hangs where another thread holds a lock at
+#: that moment. Those that Polars, NumPy and DuckDB start when they are imported are idle until there is work,
+#: which the process that is forked never has; where BLAS is the system's, as on macOS, they may not be.
+_LOADED_ONCE = ("dagster", "alembic", "sqlalchemy", "httpx2")
+_LOADED_ON_LINUX = ("graphrag_dagster.definitions",)
+#: What a step elsewhere needs to find the files. Never keys: Ray shows a job's variables to all who see it.
+_PLACES = (HOME, CORPORA, WAREHOUSE, CACHE, EXECUTOR)
+
+
+def chosen_executor() -> ExecutorDefinition:
+    """The executor that ``$GRAPHRAG_DAGSTER_EXECUTOR`` names; default: ``in_process``.
+
+    Commands of the command line always run in their own process. Which run config there is depends on the
+    executor, so Dagster has to know it as soon as it loads the definitions.
+
+    Raises:
+        SettingsError: there is no such executor, or the package that it comes with is not installed.
+    """
+    try:
+        return executor_named(os.environ.get(EXECUTOR) or DEFAULT)
+    except SettingsError as error:
+        raise SettingsError(f"{EXECUTOR}: {error}") from error
+
+
+def executor_named(name: str) -> ExecutorDefinition:
+    """The executor of a name.
+
+    Raises:
+        SettingsError: there is no such executor, or the package that it comes with is not installed.
+    """
+    if name not in _EXECUTORS:
+        raise SettingsError(f"{name!r} is no executor; allowed are {', '.join(_EXECUTORS)}")
+    return _EXECUTORS[name]()
+
+
+def loaded_before_forks() -> list[str]:
+    """The modules that steps in processes of their own find loaded on this system."""
+    return [*_LOADED_ONCE, *(_LOADED_ON_LINUX if sys.platform == "linux" else ())]
+
+
+def _in_process() -> ExecutorDefinition:
+    return in_process_executor
+
+
+def _multiprocess() -> ExecutorDefinition:
+    def options(given: dict[str, Any]) -> dict[str, Any]:
+        return {**given, "start_method": {"forkserver": {"preload_modules": loaded_before_forks()}}}
+
+    return multiprocess_executor.configured(
+        options,
+        name="multiprocess",
+        config_schema={
+            "max_concurrent": Field(
+                Noneable(Int), default_value=None, description="steps at once; default: one per processor"
+            )
+        },
+    )
+
+
+def _ray() -> ExecutorDefinition:
+    executor = _from_extra("dagster_ray", "ray_executor", "ray")
+
+    def options(given: dict[str, Any]) -> dict[str, Any]:
+        places = {HOME: str(home()), **{name: os.environ[name] for name in _PLACES if os.environ.get(name)}}
+        return {"ray": {**given, "env_vars": [f"{name}={value}" for name, value in places.items()]}}
+
+    return executor.configured(
+        options,
+        name="ray",
+        config_schema={
+            "address": Field(
+                Noneable(str), default_value=None, description="of the Ray cluster; default: $RAY_ADDRESS"
+            ),
+            "num_cpus": Field(float, default_value=1.0, description="processors that a step takes"),
+        },
+    )
+
+
+def _kubernetes() -> ExecutorDefinition:
+    return _from_extra("dagster_k8s", "k8s_job_executor", "kubernetes")
+
+
+def _from_extra(module: str, attribute: str, extra: str) -> ExecutorDefinition:
+    try:
+        found = getattr(import_module(module), attribute)
+    except ImportError as error:
+        raise SettingsError(
+            f"the executor needs {error.name or module}, which is not installed; install "
+            f"'graphrag-dagster[{extra}]'"
+        ) from error
+    if not isinstance(found, ExecutorDefinition):
+        raise SettingsError(f"{module}.{attribute} is no executor; install 'graphrag-dagster[{extra}]' anew")
+    return found
+
+
+_EXECUTORS: dict[str, Callable[[], ExecutorDefinition]] = dict(
+    zip(get_args(ExecutorName), (_in_process, _multiprocess, _ray, _kubernetes), strict=True)
+)

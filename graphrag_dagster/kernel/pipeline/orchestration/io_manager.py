@@ -1,0 +1,85 @@
+"""Frames between assets: written to and read from the corpus's DuckDB file."""
+
+import hashlib
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import get_origin
+
+import polars as pl
+from dagster import ConfigurableIOManager, DataVersion, InputContext, OutputContext, ResourceDependency
+
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.catalogue.registry import declared_table
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import VECTOR, Table
+
+
+class WarehouseIOManager(ConfigurableIOManager):
+    """Asset key ``[schema, table]`` and partition key = corpus decide where a frame goes."""
+
+    warehouse: ResourceDependency[Warehouse]
+
+    def handle_output(self, context: OutputContext, obj: pl.DataFrame) -> None:
+        """Validate and write the frame."""
+        corpus = context.partition_key
+        self.warehouse.write(_table_of(context), corpus, obj)
+        context.add_output_metadata(stored_at(self.warehouse.file(corpus)))
+
+    def load_input(self, context: InputContext) -> pl.DataFrame | dict[str, pl.DataFrame]:
+        """Read the frame of the upstream asset for a corpus, or the frames of several by the corpus's name.
+
+        Which of the two the annotation of the input says.
+
+        Raises:
+            WarehouseError: the table was not made for a corpus, or one frame is asked for and there are
+                several corpora.
+        """
+        table, corpora = _table_of(context), context.asset_partition_keys
+        wanted = context.dagster_type.typing_type
+        kind = get_origin(wanted) or wanted
+        if isinstance(kind, type) and issubclass(kind, Mapping):
+            return {corpus: self.warehouse.read(table, corpus) for corpus in corpora}
+        if len(corpora) != 1:
+            raise WarehouseError(
+                f"{table.full_name} is read for {len(corpora)} corpora as one frame; annotate the input with "
+                "dict[str, polars.DataFrame] to have a frame of each, or map its partitions to one corpus"
+            )
+        return self.warehouse.read(table, corpora[0])
+
+
+def stored_at(file: Path) -> dict[str, str]:
+    """Where something of a corpus is stored, as metadata of its asset."""
+    return {"dagster/uri": file.resolve().as_uri()}
+
+
+def _table_of(context: InputContext | OutputContext) -> Table:
+    return declared_table(".".join(context.asset_key.path))
+
+
+_HASHED_ROWS = 500
+
+
+def data_version(table: Table, frame: pl.DataFrame) -> DataVersion:
+    """Hash of a frame's content: the same for the same rows, whatever the order of rows and columns."""
+    vectors = [column.name for column in table.columns if column.type == VECTOR]
+    names = sorted(name for name in frame.columns if name not in vectors)
+    digest = hashlib.sha256(repr(names).encode())
+    if not frame.is_empty():
+        _add_rows(digest, table, frame, names, vectors)
+    return DataVersion(digest.hexdigest()[:32])
+
+
+def _add_rows(
+    digest: "hashlib._Hash", table: Table, frame: pl.DataFrame, names: list[str], vectors: list[str]
+) -> None:
+    content = frame.sort([key for key in table.key if key in frame.columns])
+    # In slices: the lines of a whole table take more memory than the table.
+    for rows in content.select(names).iter_slices(_HASHED_ROWS):
+        lines = io.BytesIO()
+        rows.write_ndjson(lines)
+        digest.update(lines.getbuffer())
+    for vector in vectors:
+        if vector in frame.columns:
+            for rows in content.select(vector).iter_slices(_HASHED_ROWS):
+                digest.update(rows[vector].explode().to_numpy().tobytes())

@@ -1,0 +1,1 @@
+"""A question, the search for its answer, and the answer with its sources."""

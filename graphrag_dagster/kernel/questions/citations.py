@@ -1,0 +1,209 @@
+"""Citations as models write them: ``[Data: Entities (1, 2); Relationships (3, +more)]`` and its variants."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.kernel.common.stable_scores import Scores, cosines
+from graphrag_dagster.kernel.models.embedder import Embedder
+from graphrag_dagster.kernel.text.english_words import STOP_WORDS
+from graphrag_dagster.kernel.text.similarity import stem, words
+
+#: Cosine of two words from which one may stand for the other.
+_LEAST = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """How well each sentence [n] holds each word [w] of a question: 1 for its stem, else by meaning, 0…1.
+
+    ``same``: the stem itself is there. ``weight`` [w]: how rare the words are among the sentences.
+    """
+
+    held: Scores
+    same: NDArray[np.bool_]
+    weight: Scores
+
+
+def aligned(
+    asked: Sequence[str], sentences: Sequence[str], embedder: Embedder, names: Collection[str] = ()
+) -> Aligned:
+    """Compare the words of a question with those of sentences.
+
+    Args:
+        asked: meaningful words, lower case, in any order.
+        sentences: what may hold them; also the background for what is rare.
+        embedder: makes the vectors of single words.
+        names: stems for which, as for numbers, nothing else may stand.
+    """
+    said = [[word for word in words(text) if word not in STOP_WORDS and len(word) > 1] for text in sentences]
+    vocabulary = sorted({*asked, *chain.from_iterable(said)})
+    place = {word: number for number, word in enumerate(vocabulary)}
+    vectors = embedder.embed(vocabulary)
+    stems = np.array([stem(word) for word in vocabulary], dtype=object)
+    # The last column stands for sentences without a meaningful word.
+    near = np.zeros((len(asked), len(vocabulary) + 1))
+    equal = np.zeros((len(asked), len(vocabulary) + 1), dtype=np.bool_)
+    for row, word in enumerate(asked):
+        if stem(word) not in names and word.isalpha():
+            cosine = cosines(vectors, vectors[place[word]])
+            near[row, :-1] = np.where(cosine >= _LEAST, cosine, 0.0)
+        equal[row, :-1] = stems == stem(word)
+    near[equal] = 1.0
+    flat, starts = _flat([[place[word] for word in own] or [len(vocabulary)] for own in said])
+    often = Counter(chain.from_iterable({stem(word) for word in own} for own in said))
+    weight = [math.log(1 + len(sentences) / (1 + often[stem(word)])) for word in asked]
+    return Aligned(
+        np.maximum.reduceat(near[:, flat], starts, axis=1).T,
+        np.logical_or.reduceat(equal[:, flat], starts, axis=1).T,
+        np.array(weight),
+    )
+
+
+def _flat(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    lengths = np.array([len(row) for row in rows], dtype=np.intp)
+    starts = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(lengths)[:-1]])
+    return np.fromiter(chain.from_iterable(rows), dtype=np.intp, count=int(lengths.sum())), starts
+
+
+#: What a search context may hold and an answer may cite; a source is a text unit.
+ContextKind = Literal["entity", "relationship", "claim", "report", "source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A reference to a row of the context by its id there (local to the prompt)."""
+
+    kind: ContextKind
+    id: int
+
+
+LABELS: Mapping[ContextKind, str] = MappingProxyType(
+    {
+        "entity": "Entities",
+        "relationship": "Relationships",
+        "claim": "Claims",
+        "report": "Reports",
+        "source": "Sources",
+    }
+)
+_BEGINNINGS: Mapping[str, ContextKind] = MappingProxyType(
+    {
+        "entit": "entity",
+        "relation": "relationship",
+        "claim": "claim",
+        "report": "report",
+        "source": "source",
+        "text": "source",
+    }
+)
+_WIDEST_RANGE = 50
+
+_DATA = r"\s{0,3}Data\s?:"
+# What stands in a mark is found first and read then, so that time stays linear whatever the text.
+_MARK = re.compile(
+    r"(?P<blank>[ \t]{0,8})(?:"
+    rf"\[{_DATA}(?P<a>[^\[\]]{{1,1000}}(?:\[[^\[\]]{{1,200}}\][^\[\]]{{0,200}}){{0,8}})\]"
+    rf"|【(?:{_DATA})?(?P<b>[^【】]{{1,1000}})】"
+    rf"|\({_DATA}(?P<c>[^()]{{1,200}}(?:\([^()]{{1,200}}\)[^()]{{0,200}}){{0,8}})\)"
+    r"|\[(?P<d>(?:entit(?:y|ies)|relationships?|claims?|reports?|sources?|and|more|[\d\s,;:&()\#+–-]){2,400})\])",
+    re.IGNORECASE,
+)
+_NUMBER = r"(?:\#?\d{1,9}(?!\d)(?:\s?[-–]\s?\#?\d{1,9}(?!\d))?|\+\s?more)"
+_GROUP = re.compile(
+    rf"(?P<label>[A-Za-z][A-Za-z_]{{1,30}}):?\s{{0,2}}[(\[]?\s{{0,2}}"
+    rf"(?P<ids>{_NUMBER}(?:(?:\s{{0,2}}[,;&]\s{{0,2}}(?:and\s)?|\s(?:and\s)?){_NUMBER})*)",
+    re.IGNORECASE,
+)
+_UNCLOSED = re.compile(
+    r"(?:\[(?:\s{0,3}(?:D|Da|Dat|Data\s?(?::[^\[\]]{0,1000}(?:\[[^\[\]]{0,200})?)?)|[\d\s,;]{0,200})?|【[^【】]{0,1000})\Z"
+)
+_ONE_NUMBER = re.compile(_NUMBER, re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cited:
+    kind: ContextKind | None
+    label: str
+    ids: tuple[int, ...]
+    more: bool
+
+
+def parse_citations(text: str) -> tuple[Citation, ...]:
+    """Return what a text cites, each once, in the order of the text; ``+more`` is none."""
+    cited = (
+        Citation(group.kind, number)
+        for mark in _MARK.finditer(text)
+        for group in _groups(mark)
+        if group.kind
+        for number in group.ids
+    )
+    return tuple(dict.fromkeys(cited))
+
+
+def ends_in_citation(text: str) -> bool:
+    """Return whether a text ends inside a citation, so that its end is lost."""
+    return _UNCLOSED.search(text[-1500:].rstrip()) is not None
+
+
+def canonical_citations(text: str) -> str:
+    """Return the text with every citation in the one form ``[Data: Entities (1, 2); Reports (3)]``."""
+    return _rewritten(text, lambda _, number: number, others=True)
+
+
+def rewrite_citations(text: str, mapping: Mapping[Citation, int]) -> str:
+    """Return the text with new ids in its citations.
+
+    Ids that are not in ``mapping`` are taken out, and so are marks that are left with none.
+    """
+    return _rewritten(text, lambda kind, number: mapping.get(Citation(kind, number)), others=False)
+
+
+def _rewritten(text: str, new: Callable[[ContextKind, int], int | None], *, others: bool) -> str:
+    def rewritten(mark: re.Match[str]) -> str:
+        groups, parts = list(_groups(mark)), []
+        if not groups:
+            return mark[0]
+        for group in groups:
+            if group.kind:
+                ids = [new(group.kind, number) for number in group.ids]
+                label, kept = LABELS[group.kind], [number for number in ids if number is not None]
+            else:
+                label, kept = group.label, list(group.ids) if others else []
+            if kept:
+                shown = [*map(str, dict.fromkeys(kept)), *(["+more"] if group.more else [])]
+                parts.append(f"{label} ({', '.join(shown)})")
+        return f"{mark['blank']}[Data: {'; '.join(parts)}]" if parts else ""
+
+    return _MARK.sub(rewritten, text)
+
+
+def _groups(mark: re.Match[str]) -> Iterator[_Cited]:
+    inside = next(mark[name] for name in "abcd" if mark[name] is not None)
+    for group in _GROUP.finditer(inside):
+        label = group["label"]
+        written = _ONE_NUMBER.findall(group["ids"])
+        numbers = tuple(number for one in written if "+" not in one for number in _numbers(one))
+        yield _Cited(_kind(label), label, numbers, "+" in group["ids"])
+
+
+@lru_cache(maxsize=256)
+def _kind(label: str) -> ContextKind | None:
+    return next((kind for start, kind in _BEGINNINGS.items() if label.lower().startswith(start)), None)
+
+
+def _numbers(written: str) -> Iterable[int]:
+    if written.isdecimal():
+        return (int(written),)
+    first, _, last = re.sub(r"[#\s]", "", written).replace("–", "-").partition("-")
+    begin, end = int(first), int(last or first)
+    return range(begin, end + 1) if begin <= end < begin + _WIDEST_RANGE else sorted({begin, end})

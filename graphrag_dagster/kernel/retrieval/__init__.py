@@ -1,0 +1,1 @@
+"""Retrieval: which text units, entities and reports a question is about."""

@@ -1,0 +1,1 @@
+"""Entity linking: which of many names a question means."""

@@ -1,0 +1,1 @@
+"""Multi-hop retrieval: from unit to unit, by what is still unanswered."""

@@ -1,0 +1,372 @@
+"""Retrieval over one corpus: text units by a question, and units and entities through the graph."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from graphrag_dagster.kernel.common.stable_scores import Scores
+from graphrag_dagster.kernel.retrieval.index_cache import Shelf, kept
+from graphrag_dagster.kernel.retrieval.lexical import WordRarity
+from graphrag_dagster.kernel.retrieval.linking.linking import Link, LinkedName, Links, NameLinker
+from graphrag_dagster.kernel.retrieval.linking.naming import NamedEntities, entities_named
+from graphrag_dagster.kernel.retrieval.multihop.asking import Reaching, read_question
+from graphrag_dagster.kernel.retrieval.multihop.following import SHIPPED, Following
+from graphrag_dagster.kernel.retrieval.multihop.names import NameGraph, name_graph
+from graphrag_dagster.kernel.retrieval.multihop.passage_rank import PassageRank
+from graphrag_dagster.kernel.retrieval.multihop.passages import Passages
+from graphrag_dagster.kernel.retrieval.ranking import (
+    Likeness,
+    Mode,
+    Ranking,
+    RowTexts,
+    TextRanker,
+    fused,
+    ranked,
+    rows_of,
+    with_neighbours,
+    z_scores,
+)
+from graphrag_dagster.kernel.retrieval.reranking.answer_features import asks_what_was_said
+from graphrag_dagster.kernel.retrieval.words import Clauses, Decomposer
+
+_STEPS = 8
+_IN_A_UNIT = 0.7
+_ENTITY_TEXT = 0.25
+_MOST_TOLD = 3
+_OF_UNITS = ("text_unit_id", "human_readable_id", "document_id", "title", "text")
+_OF_ENTITIES = ("entity_id", "human_readable_id", "title", "description", "names", "text_unit_ids")
+
+QuestionVector = NDArray[np.float32] | None
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRanking:
+    """Text units and entities in descending order, and what the question names, in its order."""
+
+    units: Ranking
+    entities: Ranking
+    linked: tuple[LinkedName, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The stems of a question and of its parts, and how like it each text unit is."""
+
+    stems: Sequence[str]
+    parts: Sequence[Sequence[str]]
+    likeness: Likeness
+
+
+class Retriever:
+    """Answers which text units and entities of one corpus a question is about.
+
+    Everything is built on the first question that needs it and kept.
+
+    Args:
+        text_chunks: rows of ``corpus.text_chunks``; a ``title`` beside them, of the document, is
+            searched with the unit's text, and what it names is at home in the unit.
+        entities: rows of ``graph.entities``; without any, local retrieval is the basic one.
+        relationships: rows of ``graph.relationships``.
+        unit_vectors: rows of ``embeddings.text_units``; units may be missing.
+        entity_vectors: rows of ``embeddings.entities``; entities may be missing.
+        decomposer: takes questions apart; None: at their clauses.
+        shelf: where what is built of these tables is kept; None: nowhere.
+    """
+
+    def __init__(
+        self,
+        text_chunks: pl.DataFrame,
+        entities: pl.DataFrame,
+        relationships: pl.DataFrame,
+        unit_vectors: pl.DataFrame | None = None,
+        entity_vectors: pl.DataFrame | None = None,
+        *,
+        decomposer: Decomposer | None = None,
+        shelf: Shelf | None = None,
+    ) -> None:
+        self._units = _in_order(_with_titles(text_chunks), _OF_UNITS)
+        self._entities = _in_order(entities, _OF_ENTITIES)
+        self._relationships = relationships
+        self._unit_vectors = unit_vectors
+        self._entity_vectors = entity_vectors
+        self._decomposer = decomposer or Clauses()
+        self._shelf = shelf
+
+    def prepare(self) -> None:
+        """Make what is kept of the tables."""
+        if not self._entities.is_empty() and not self._units.is_empty():
+            _ = self._unit_ranker.lexical.postings, self._entity_ranker.lexical.postings, self._graph
+
+    @property
+    def unit_ids(self) -> tuple[str, ...]:
+        """The text units, in the order of a prior."""
+        return self._unit_ranker.ids
+
+    def text(self, unit_id: str) -> str:
+        """Return the text of a unit below the title of its document, as it is searched."""
+        return self._texts[self._places[unit_id]]
+
+    def units(
+        self,
+        question: str,
+        question_vector: QuestionVector = None,
+        mode: Mode = "hybrid",
+        *,
+        most: int | None = None,
+        prior: Scores | None = None,
+    ) -> Ranking:
+        """Rank the text units by their likeness to the question (basic retrieval).
+
+        Args:
+            question: the question.
+            question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
+            mode: by words, by meaning, or both.
+            most: how many to return; None: all.
+            prior: weight of each of :attr:`unit_ids`: 0 leaves out, 1 is neutral, more favours; None: all 1.
+        """
+        ranker = self._unit_ranker
+        return ranked(ranker.ids, ranker.scores(question, question_vector, mode), most, prior=prior)
+
+    def local(
+        self,
+        question: str,
+        question_vector: QuestionVector = None,
+        mode: Mode = "hybrid",
+        *,
+        most: int | None = None,
+        most_entities: int | None = None,
+        prior: Scores | None = None,
+    ) -> LocalRanking:
+        """Rank the text units and entities by following the question through the graph.
+
+        Args:
+            question: the question.
+            question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
+            mode: what the likeness of texts to the question rests on.
+            most: how many units and how many entities to return; None: all.
+            most_entities: how many entities, if not as many.
+            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`; the hops begin at units of much
+                weight.
+        """
+        if self._entities.is_empty() or self._units.is_empty():
+            units_alone = self.units(question, question_vector, mode, most=most, prior=prior)
+            return LocalRanking(units_alone, Ranking((), ()))
+        asked = self._asked(question, question_vector, mode)
+        links = self._linker.link(question)
+        following = self._follow(asked, links, prior, SHIPPED)
+        followed, _ = following.ranked(_STEPS)
+        likeness = asked.likeness.whole
+        if asks_what_was_said(question):
+            likeness = with_neighbours(likeness, self._documents)
+        order, scores = fused(followed, likeness, self.length, prior)
+        ids = self._entity_ids
+        names = self._name_scores(following, links)[: len(ids)]
+        by_text = _share(self._entity_ranker.likeness(asked.stems, question_vector, mode).whole)
+        found = map(self._unit_ranker.ids.__getitem__, order[:most].tolist())
+        return LocalRanking(
+            units=Ranking(tuple(found), tuple(scores[:most].tolist())),
+            entities=ranked(
+                ids, names + _ENTITY_TEXT * by_text, most if most_entities is None else most_entities
+            ),
+            linked=self._told(links),
+        )
+
+    def spread(
+        self,
+        question: str,
+        question_vector: QuestionVector = None,
+        mode: Mode = "hybrid",
+        *,
+        most: int | None = None,
+        prior: Scores | None = None,
+    ) -> Ranking:
+        """Rank the text units by :class:`.PassageRank`; the arguments are those of :meth:`units`."""
+        if self._entities.is_empty() or self._units.is_empty():
+            return self.units(question, question_vector, mode, most=most, prior=prior)
+        ranker, names = self._unit_ranker, np.zeros(len(self._graph.names))
+        likeness = ranker.likeness(ranker.lexical.stems(question), question_vector, mode).whole
+        for link in self._linker.link(question).found:
+            names[link.place] = max(names[link.place], link.weight)
+        units, _ = self._passage_rank.scores(names, likeness)
+        return ranked(ranker.ids, units, most, prior=prior)
+
+    def named(self, phrase: str) -> NamedEntities:
+        """Return the entities that a phrase names, by their places in the order of the corpus."""
+        titles = self._entities["title"].to_list()
+        return entities_named(phrase, self._linker, titles)
+
+    def entities_at(self, places: Sequence[int]) -> list[tuple[str, str]]:
+        """Return id and title of entities by their places in the order of the corpus."""
+        return [self._entities.select("entity_id", "title").row(place) for place in places]
+
+    def following(
+        self,
+        question: str,
+        question_vector: QuestionVector = None,
+        mode: Mode = "hybrid",
+        links: Links | None = None,
+        prior: Scores | None = None,
+        weights: Scores = SHIPPED,
+    ) -> Following:
+        """Return the question as it begins to be followed through the units, before any is taken.
+
+        Args:
+            question: the question.
+            question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
+            mode: what the likeness of texts to the question rests on.
+            links: the names in it, where they are known.
+            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`.
+            weights: how much each thing that speaks for a unit counts.
+        """
+        asked = self._asked(question, question_vector, mode)
+        return self._follow(asked, links or self._linker.link(question), prior, weights)
+
+    def _asked(self, question: str, question_vector: QuestionVector, mode: Mode) -> _Asked:
+        ranker = self._unit_ranker
+        stems, *parts = ranker.lexical.stems_of([question, *self._decomposer.parts(question)])
+        return _Asked(stems, parts, ranker.likeness(stems, question_vector, mode))
+
+    def _follow(self, asked: _Asked, links: Links, prior: Scores | None, weights: Scores) -> Following:
+        read = read_question(
+            links,
+            self._unit_ranker.lexical.terms_of(asked.stems),
+            asked.likeness,
+            self._graph,
+            self._reaching,
+            list(map(frozenset, asked.parts)),
+        )
+        return Following(read, self._passages, weights, prior)
+
+    def _name_scores(self, following: Following, links: Links) -> Scores:
+        """How much the question is about each name: those in it, then those in the units that were taken."""
+        graph = self._graph
+        names = np.zeros(len(graph.names))
+        for unit, strength in zip(following.taken, following.strengths, strict=True):
+            within = np.array(list(self._passages.names(unit)), dtype=np.int64)
+            _, near, _ = graph.related.of_all(graph.subjects.of(unit))
+            boost = (1 + np.isin(within, near)) / 2
+            np.maximum.at(names, within, _IN_A_UNIT * strength * graph.rarity[within] * boost)
+        for link in links.found:
+            names[link.place] = max(names[link.place], link.sure)
+        return names
+
+    def linked(self, question: str) -> tuple[LinkedName, ...]:
+        """Return the names in a question and what each was taken for, in the order in which they stand there.
+
+        Args:
+            question: the question. Without entities or text units no name is looked for.
+        """
+        if self._entities.is_empty() or self._units.is_empty():
+            return ()
+        return self._told(self._linker.link(question))
+
+    def _told(self, links: Links) -> tuple[LinkedName, ...]:
+        text = links.words.text
+        found = [
+            LinkedName(text(one.start, one.end), None, None, "not linked", 0.0, 0.0, one.reason, one.start)
+            for one in links.unlinked
+        ]
+        told: Counter[tuple[int, int]] = Counter()
+        for link in sorted(links.found, key=lambda one: (-one.sure, -one.weight, one.place)):
+            told[link.start, link.end] += 1
+            if link.named or told[link.start, link.end] <= _MOST_TOLD:
+                found.append(self._told_of(link, text(link.start, link.end)))
+        return tuple(sorted(found, key=lambda one: one.start))
+
+    def _told_of(self, link: Link, text: str) -> LinkedName:
+        ids, name = self._entity_ids, self._graph.names[link.place]
+        entity_id = ids[link.place] if link.place < len(ids) else None
+        sure, weight = round(link.sure, 3), round(link.weight, 3)
+        return LinkedName(text, name, entity_id, link.how, sure, weight, link.reason, link.start)
+
+    @cached_property
+    def _entity_ids(self) -> list[str]:
+        return [] if self._entities.is_empty() else self._entities["entity_id"].to_list()
+
+    @cached_property
+    def _texts(self) -> Sequence[str]:
+        return RowTexts(self._units["title"], self._units["text"], _with_title)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {unit_id: place for place, unit_id in enumerate(self.unit_ids)}
+
+    @cached_property
+    def _unit_ranker(self) -> TextRanker:
+        ids = self._units["text_unit_id"]
+        vectors = rows_of(ids, self._unit_vectors, "text_unit_id")
+        return TextRanker(ids.to_list(), self._texts, vectors, self._shelf, "units")
+
+    @cached_property
+    def _entity_ranker(self) -> TextRanker:
+        ids = self._entities["entity_id"]
+        texts = RowTexts(self._entities["title"], self._entities["description"], "{}: {}".format)
+        vectors = rows_of(ids, self._entity_vectors, "entity_id")
+        return TextRanker(ids.to_list(), texts, vectors, self._shelf, "entities")
+
+    @cached_property
+    def rarity(self) -> WordRarity:
+        """How rare words are among the text units."""
+        return kept(self._shelf, "rarity", lambda: WordRarity.of_texts(self._texts), WordRarity)
+
+    @cached_property
+    def _documents(self) -> NDArray[np.int64]:
+        """A number for the document of each unit."""
+        return self._units["document_id"].rank("dense").cast(pl.Int64).to_numpy()
+
+    @cached_property
+    def length(self) -> float:
+        """How little of its document a unit is, 0 (all of it) to 1, on average."""
+        return 1 - self._units["document_id"].n_unique() / max(len(self._units), 1)
+
+    @cached_property
+    def _graph(self) -> NameGraph:
+        rarity = self.rarity
+        return kept(
+            self._shelf,
+            "names",
+            lambda: name_graph(self._units, self._entities, self._relationships, rarity),
+            NameGraph,
+        )
+
+    @cached_property
+    def _linker(self) -> NameLinker:
+        return NameLinker(self._graph.index, self.rarity)
+
+    @cached_property
+    def _reaching(self) -> Reaching:
+        return Reaching(self._graph, self._units["text"])
+
+    @cached_property
+    def _passage_rank(self) -> PassageRank:
+        return PassageRank(self._graph)
+
+    @cached_property
+    def _passages(self) -> Passages:
+        vectors = self._unit_ranker.vectors
+        return Passages(self._texts, self._graph, self._linker, self._reaching, vectors)
+
+
+def _in_order(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    return frame if frame.is_empty() else frame.select(columns).sort("human_readable_id", columns[0])
+
+
+def _with_titles(units: pl.DataFrame) -> pl.DataFrame:
+    return units.with_columns(title=pl.col("title").fill_null("") if "title" in units.columns else pl.lit(""))
+
+
+def _with_title(title: str, text: str) -> str:
+    return text if not title or text.startswith(title) else f"{title}\n{text}"
+
+
+def _share(scores: Scores) -> Scores:
+    """Bring scores to [0, 1]: 1 for the best, 0 for the average and below."""
+    above = np.clip(z_scores(scores), 0, None)
+    best = float(above.max(initial=0.0))
+    found: Scores = above / best if best > 0 else above
+    return found

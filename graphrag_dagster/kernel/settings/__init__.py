@@ -1,0 +1,1 @@
+"""Settings of a corpus: ``corpus.yaml``, and what its sections have in common."""

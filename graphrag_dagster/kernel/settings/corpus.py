@@ -1,0 +1,324 @@
+"""``corpus.yaml``: a section for each subject; unknown keys are refused.
+
+A corpus needs no file; every key has a default. See ``docs/settings.md`` for the reference made from these
+models.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import Field, ValidationError, create_model, model_validator
+
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.catalogue.methods import (
+    BASELINE,
+    SearchMethod,
+)
+from graphrag_dagster.kernel.catalogue.registry import (
+    embedders,
+    engines,
+    kinds,
+    loaded,
+    methods,
+    sections_asked,
+    stage_of,
+    stages,
+    stages_made,
+    systems,
+    tasks,
+    tasks_of,
+)
+from graphrag_dagster.kernel.catalogue.stages import KINDS
+from graphrag_dagster.kernel.catalogue.tasks import Task
+from graphrag_dagster.kernel.documents.files.discovery import SETTINGS_FILE, below
+from graphrag_dagster.kernel.settings.documents import FileSettings, TableColumns, TextUnitSettings
+from graphrag_dagster.kernel.settings.model import ModelSettings, RoleName
+from graphrag_dagster.kernel.settings.profiles import ProfileName, with_profile
+from graphrag_dagster.kernel.settings.schedule import PublishingSettings, ScheduleSettings
+from graphrag_dagster.kernel.settings.search import EmbeddingSettings, SearchSettings
+from graphrag_dagster.kernel.settings.section import Choice, EngineName, Section
+from graphrag_dagster.kernel.settings.yaml_file import Location, bytes_of, given_in, told_of
+
+S = TypeVar("S", bound=Section)
+
+
+class CorpusSettings(Section):
+    """All settings of a corpus."""
+
+    profile: ProfileName = Field(
+        "default",
+        description="paper: what the paper fixes is as the paper has it, see below; single keys override it",
+    )
+    kind: Annotated[str, Choice(kinds)] = Field(
+        KINDS[0], description="what the corpus is made of; what is not for this kind is not made"
+    )
+    corpora: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(
+        default_factory=list,
+        description="corpora that it is made of, beside files of its own; their files are read where they "
+        "lie, each with the name of its corpus before its path",
+    )
+    description: str | None = Field(None, description="what the corpus is about")
+    engine: EngineName = Field(
+        "extractive", description="who does the language tasks unless a stage says otherwise"
+    )
+    files: FileSettings = Field(default_factory=FileSettings)
+    tables: dict[str, TableColumns] = Field(
+        default_factory=dict,
+        description="glob pattern, as in `files.ignore`, of table-like files → their columns",
+    )
+    text_units: TextUnitSettings = Field(default_factory=TextUnitSettings)
+    embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    search: SearchSettings = Field(default_factory=SearchSettings)
+    publishing: PublishingSettings = Field(default_factory=PublishingSettings)
+    schedule: ScheduleSettings = Field(default_factory=ScheduleSettings)
+    model: ModelSettings = Field(default_factory=ModelSettings)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled_by_profile(cls, given: Any) -> Any:
+        default = cls.model_fields["engine"].default
+        return with_profile(given, default) if isinstance(given, Mapping) else given
+
+    @model_validator(mode="after")
+    def _engines_can_do_their_tasks(self) -> "CorpusSettings":
+        for section in {task.section for task in tasks().values() if not task.model_only}:
+            if not self.does(section):
+                continue
+            chosen, wanted = self.engine_of(section), {one.name for one in tasks_of(section)}
+            if not wanted.intersection(engines()[chosen].does):
+                able = ", ".join(one.name for one in engines().values() if wanted.intersection(one.does))
+                raise ValueError(
+                    f"the engine {chosen} is not for {section}; set {section}.engine to one of {able}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _what_is_switched_on_is_for_the_kind(self) -> "CorpusSettings":
+        for stage in stages().values():
+            if stage.switch and self.kind not in stage.kinds and getattr(self, stage.switch).enabled:
+                raise ValueError(
+                    f"{stage.switch}.enabled is set, which is for corpora of kind "
+                    f"{' or '.join(stage.kinds)}, not {self.kind}; leave it out"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _sections_agree(self) -> "CorpusSettings":
+        compared = {
+            f"search.method {BASELINE}": self.search.method == BASELINE,
+            "search.retrieval vector": self.search.retrieval == "vector",
+        }
+        problem = next((self.lacks_vectors(name) for name, is_so in compared.items() if is_so), None)
+        problem = problem or self.unanswerable("search.method", [self.search.method])
+        for section in self.sections():
+            problem = problem or section.problem(self)
+        if problem:
+            raise ValueError(problem)
+        return self
+
+    def section(self, kind: type[S]) -> S:
+        """Return the section of a type, such as ``settings.section(CoteragSettings)``."""
+        fields = type(self).model_fields.items()
+        found: S = getattr(self, next(name for name, field in fields if field.annotation is kind))
+        return found
+
+    def sections(self) -> Iterator[Section]:
+        """Yield all sections, in the order in which they are declared."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return (one for one in values if isinstance(one, Section))
+
+    def data_limits(self, role: RoleName) -> Mapping[str, int]:
+        """Return the most tokens of data in prompts of a role, by the key that sets it."""
+        sections = ((name, getattr(self, name)) for name in type(self).model_fields)
+        limits = (
+            own.data_tokens().get(role)
+            for name, own in sections
+            if isinstance(own, Section) and (not tasks_of(name) or self.asks_model(name))
+        )
+        return dict(one for one in limits if one)
+
+    def most_data(self, role: RoleName) -> int:
+        """Return the most tokens of data in a prompt of a role; 0 where nothing limits it."""
+        return max(self.data_limits(role).values(), default=0)
+
+    def lacks_vectors(self, what: str) -> str | None:
+        """Say that something compares vectors that are not kept; None where all are."""
+        if self.embeddings.kept == "all":
+            return None
+        return (
+            f"embeddings.kept is {self.embeddings.kept}, but {what} compares vectors of text units or "
+            "of all entities; set embeddings.kept: all, or leave that out"
+        )
+
+    def unanswerable(self, key: str, names: Iterable[str]) -> str | None:
+        """Say which of the search methods that a key names cannot answer, and why; None where all can."""
+        for method in (methods()[name] for name in names):
+            if method.needs and not self.makes(method.needs):
+                return (
+                    f"{key}: {method.name} answers from what the stage {method.needs} makes, which is "
+                    f"switched off; write '{method.needs}: {{enabled: true}}', or leave {method.name} out"
+                )
+            if method.needs_model and (lacking := self.nobody_does(method.tasks)):
+                return (
+                    f"{key}: {method.name} needs a model, and the engine {self.engine_of(lacking)} of "
+                    f"{lacking} is none; set {lacking}.engine: llm, or leave {method.name} out"
+                )
+        return None
+
+    def answers_by(self, way: SearchMethod) -> bool:
+        """Whether what a way of answering reads is made, and an engine can do what it asks for."""
+        is_made = not way.needs or self.makes(way.needs)
+        return is_made and not (way.needs_model and self.nobody_does(way.tasks))
+
+    def nobody_does(self, names: Iterable[str]) -> str | None:
+        """Return the section of the first task that its engine cannot do; None where all are done."""
+        sections = ((name, tasks()[name].section) for name in names)
+        return next((of for name, of in sections if name not in engines()[self.engine_of(of)].does), None)
+
+    def engine_of(self, section: str) -> str:
+        """Return the name of the engine of a section: its own setting, else the corpus's."""
+        chosen: str | None = getattr(self, section).engine
+        return chosen or self.engine
+
+    @property
+    def embeds_at_endpoint(self) -> bool:
+        """Whether vectors are asked of a model at the endpoint."""
+        return embedders()[self.embeddings.embedder].asks_model
+
+    def makes(self, stage: str) -> bool:
+        """Whether a stage is made: it is for corpora of this kind, and not switched off."""
+        if (of := stages().get(stage)) is None:
+            return False
+        return self.kind in of.kinds and (not of.switch or getattr(self, of.switch).enabled)
+
+    def with_columns_of(self, corpus: str, given: "CorpusSettings") -> "CorpusSettings":
+        """Return these settings with what others say of the columns of files, for those of their corpus."""
+        tables = {below(corpus, pattern): columns for pattern, columns in given.tables.items()}
+        joined: dict[str, Any] = {"tables": {**self.tables, **tables}}
+        for name in type(self).model_fields:
+            if isinstance(own := getattr(self, name), Section):
+                joined[name] = own.with_columns_of(corpus, getattr(given, name))
+        return self.model_copy(update=joined)
+
+    def stages_made(self, when: str) -> list[str]:
+        """Return the names of the stages that are made of this corpus then; see :attr:`.Stage.made`."""
+        return [name for name in stages_made(when) if self.makes(name)]
+
+    @property
+    def asked_by_index(self) -> list[str]:
+        """The sections whose engines an index asks."""
+        return sections_asked(self.stages_made("index"))
+
+    def does(self, section: str) -> bool:
+        """Whether the work of a section is done: its stage is made, and it is not switched off."""
+        enabled: bool = getattr(getattr(self, section), "enabled", True)
+        return enabled and self.makes(stage_of(section))
+
+    def asks_model(self, section: str) -> bool:
+        """Whether the engine of a section asks a chat model; never where its work is not done."""
+        return self.does(section) and engines()[self.engine_of(section)].asks_model
+
+    @property
+    def roles_asked(self) -> set[str]:
+        """What models are asked for: the roles of the tasks that are done by one."""
+        return {
+            task.role for task in tasks().values() if self.asks_model(task.section) and self.switched_on(task)
+        }
+
+    def switched_on(self, task: Task[object]) -> bool:
+        """Whether a task is to be done, as the key says that switches it."""
+        return not task.switch or bool(attrgetter(f"{task.switch}.enabled")(self))
+
+
+if not TYPE_CHECKING:
+    # With the sections that systems declare; code gets them by their types: `settings.section(PathSettings)`.
+    CorpusSettings = create_model(
+        "CorpusSettings",
+        __base__=CorpusSettings,
+        __module__=__name__,
+        __doc__=CorpusSettings.__doc__,
+        **{
+            name: (loaded(kind), Field(default_factory=loaded(kind)))
+            for system in systems().values()
+            for name, kind in system.sections.items()
+        },
+    )
+
+
+def load_settings(folder: Path) -> CorpusSettings:
+    """Read ``corpus.yaml`` of a corpus folder, and what people decided; a missing file means all defaults.
+
+    Raises:
+        SettingsError: not YAML, an unknown key, or a value that is not allowed; names file, line, key
+            and mend. Or a decision is none, or contradicts another.
+    """
+    settings = load_settings_file(folder)
+    completed = {
+        name: section.completed(folder)
+        for name in type(settings).model_fields
+        if isinstance(section := getattr(settings, name), Section)
+    }
+    return settings.model_copy(update=completed)
+
+
+def load_settings_file(folder: Path) -> CorpusSettings:
+    """Read ``corpus.yaml`` alone; see :func:`load_settings`.
+
+    Raises:
+        SettingsError: it cannot be used.
+    """
+    path = folder / SETTINGS_FILE
+    return _settings_in(path, bytes_of(path))
+
+
+# Each step of a run reads them, since they may have been changed.
+@lru_cache(maxsize=16)
+def _settings_in(path: Path, data: bytes | None) -> CorpusSettings:
+    given = None if data is None else given_in(path, data)
+    if given is None or given.content is None:
+        return CorpusSettings()
+    return parse_settings(given.content, str(path), given.lines)
+
+
+def parse_settings(
+    content: object, source: str, lines: Mapping[Location, int] | None = None
+) -> CorpusSettings:
+    """Validate settings given as a mapping.
+
+    Args:
+        content: the mapping.
+        source: names it in errors.
+        lines: the line of every value, for errors, where there is a file.
+
+    Raises:
+        SettingsError: see :func:`load_settings`.
+    """
+    if not isinstance(content, Mapping):
+        raise SettingsError(f"{source} must be a mapping of settings, not {type(content).__name__}")
+    try:
+        return CorpusSettings.model_validate(content)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        raise SettingsError(f"{source}: {told_of(details, CorpusSettings, lines or {})}") from None
+
+
+_DECIDING = {
+    "base_url",
+    "name",
+    "temperature",
+    "top_p",
+    "seed",
+    "reasoning",
+    "extra_body",
+    "replies",
+    "namespace",
+}
+
+
+def deciding_models(settings: CorpusSettings, sections: Collection[str]) -> list[str]:
+    """Return what of the models decides replies, for each role that tasks of some sections have."""
+    roles = sorted({task.role for task in tasks().values() if task.section in sections})
+    return [settings.model.for_role(role).model_dump_json(include=_DECIDING) for role in roles]

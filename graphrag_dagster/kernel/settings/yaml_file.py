@@ -1,0 +1,304 @@
+"""Reading ``corpus.yaml``: the part of YAML that settings need, and the line where each value stands."""
+
+import math
+import stat
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel
+
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.common.printable import shortened
+from graphrag_dagster.kernel.settings.credentials import CREDENTIAL, KEYS_STAND, looks_like_a_key, names_a_key
+
+#: Keys and places in lists, from the top down to a value.
+Location = tuple[str | int, ...]
+
+_MOST_BYTES = 500_000
+_MOST_VALUES = 50_000
+_DEEPEST = 20
+_LONGEST_NUMBER = 40
+_LONGEST_SHOWN = 40
+_TAG = "tag:yaml.org,2002:"
+_NUMBERS = {f"{_TAG}int", f"{_TAG}float"}
+_SCALARS = _NUMBERS | {f"{_TAG}{name}" for name in ("null", "bool", "str")}
+_TAGS = _SCALARS | {"!", f"{_TAG}seq", f"{_TAG}map"}
+_RESOLVER = yaml.resolver.Resolver()
+_CONSTRUCTOR = yaml.constructor.SafeConstructor()
+# libyaml where PyYAML was built with it: ten times as fast.
+_PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a file says: its content, and the line of every value, counted from 1."""
+
+    content: object
+    lines: Mapping[Location, int] = field(default_factory=dict)
+
+
+def given_in(path: Path, data: bytes) -> Given:
+    """Return what the bytes of a file say.
+
+    Raises:
+        SettingsError: it is not YAML as it is read here; names file and line.
+    """
+    try:
+        return parsed(_decoded(data))
+    except SettingsError as error:
+        raise SettingsError(f"{path} {error}") from None
+
+
+def parsed(text: str) -> Given:
+    """Return what a text of YAML says.
+
+    Numbers, texts, true, false, null, lists and mappings are read; a date is a text. Refused are aliases
+    (a short file can stand for gigabytes), other tags, keys that are no text, keys given twice, several
+    documents, infinite numbers and control characters.
+
+    Raises:
+        SettingsError: what is wrong and in which line; the text goes on a sentence that names the file.
+    """
+    try:
+        return _Composer(text).composed()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+        # PyYAML's own limit, in newer versions, which a file meets before ours when it is parsed ahead.
+        if "nesting depth" in str(error.problem):
+            raise SettingsError(f"is nested more than {_DEEPEST} levels deep{where}") from None
+        raise SettingsError(f"is not valid YAML: {error.problem or error.context}{where}") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise SettingsError(
+            f"is not valid YAML: it holds a character that no text has (line {line})"
+        ) from None
+    # Escapes of characters that do not exist, where PyYAML has no libyaml.
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        raise SettingsError(f"is not valid YAML: {shortened(str(error), 200)}") from None
+
+
+def bytes_of(path: Path) -> bytes | None:
+    """Return the bytes of a file; None where there is none.
+
+    Raises:
+        SettingsError: it is no ordinary file, too large, or cannot be read.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no ordinary file"
+            raise SettingsError(f"{path} is {kind}; settings are a text file of that name")
+        if found.st_size > _MOST_BYTES:
+            raise SettingsError(f"{path} has {found.st_size:,} bytes; settings may have {_MOST_BYTES:,}")
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _decoded(data: bytes) -> str:
+    utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    try:
+        return data.decode("utf-16" if utf16 else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        name = "UTF-16" if utf16 else "UTF-8"
+        raise SettingsError(f"is not valid YAML: it is no text in {name} (byte {error.start})") from None
+
+
+class _Composer:
+    """Makes values of the events of a parser, which hold no more than one line at a time."""
+
+    def __init__(self, text: str) -> None:
+        self._events: Iterator[Any] = iter(yaml.parse(text, Loader=_PARSER))
+        self._lines: dict[Location, int] = {}
+        self._values = 0
+
+    def composed(self) -> Given:
+        content, documents = None, 0
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    raise _refused(event, "a second document begins; keep one")
+            elif isinstance(event, yaml.NodeEvent):
+                content = self._value(event, ())
+        return Given(content, self._lines)
+
+    def _value(self, event: Any, location: Location) -> object:
+        self._values += 1
+        if self._values > _MOST_VALUES:
+            raise _refused(event, f"there are more than {_MOST_VALUES:,} values")
+        if len(location) > _DEEPEST:
+            raise _refused(event, f"it is nested more than {_DEEPEST} levels deep")
+        if isinstance(event, yaml.AliasEvent):
+            raise _refused(event, f"*{_short(event.anchor)} repeats what stands elsewhere; write it out")
+        if event.tag is not None and event.tag not in _TAGS:
+            raise _refused(event, f"the tag {_short(event.tag)} means nothing here; leave it out")
+        self._lines[location] = event.start_mark.line + 1
+        if isinstance(event, yaml.MappingStartEvent):
+            return self._mapping(location)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._sequence(location)
+        return _scalar(event)
+
+    def _sequence(self, location: Location) -> list[object]:
+        made: list[object] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            made.append(self._value(event, (*location, len(made))))
+        return made
+
+    def _mapping(self, location: Location) -> dict[str, object]:
+        made: dict[str, object] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key = _key(event)
+            inner = (*location, key)
+            if key in made:
+                first = self._lines[inner]
+                raise _refused(event, f"{_short(key)} is given twice, first in line {first}; keep one")
+            # The line of a key tells more than that of its value, which may begin below it.
+            line = event.start_mark.line + 1
+            made[key] = self._value(next(self._events), inner)
+            self._lines[inner] = line
+        return made
+
+
+def _key(event: Any) -> str:
+    if isinstance(event, yaml.AliasEvent):
+        raise _refused(event, f"*{_short(event.anchor)} repeats what stands elsewhere; write it out")
+    value = _scalar(event) if isinstance(event, yaml.ScalarEvent) else None
+    if not isinstance(value, str):
+        shown = _short(event.value) if isinstance(event, yaml.ScalarEvent) else "a list or mapping"
+        raise _refused(event, f"the key {shown} is no text; put it in quotes if it is meant")
+    return value
+
+
+def _scalar(event: Any) -> object:
+    text: str = event.value
+    if any(unicodedata.category(character) in {"Cc", "Cs"} and character not in "\n\t" for character in text):
+        raise _refused(event, "a text holds a control character")
+    tag = event.tag
+    if tag is None:
+        tag = _RESOLVER.resolve(yaml.ScalarNode, text, event.implicit)  # type: ignore[no-untyped-call]
+    # Dates, and times such as 12:30, which YAML 1.1 takes for numbers to the base of sixty, are texts here.
+    if tag not in _SCALARS or (tag in _NUMBERS and ":" in text):
+        return text
+    if tag in _NUMBERS and len(text) > _LONGEST_NUMBER:
+        raise _refused(event, f"the number {_short(text)} is too long")
+    try:
+        value = _CONSTRUCTOR.yaml_constructors[tag](_CONSTRUCTOR, yaml.ScalarNode(tag, text))
+    except (ValueError, KeyError):
+        raise _refused(event, f"what is tagged !!{tag.removeprefix(_TAG)} is none") from None
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _refused(event, f"{_short(text)} is no finite number")
+    return value
+
+
+def _refused(event: Any, why: str) -> SettingsError:
+    return SettingsError(f"cannot be used: line {event.start_mark.line + 1}: {why}")
+
+
+def _short(text: str | None) -> str:
+    return "…" if looks_like_a_key(text or "") else shortened(text or "", _LONGEST_SHOWN)
+
+
+_MOST_SHOWN = 3
+_LONGEST_FOUND = 80
+_LONGEST_KEY = 40
+_LONGEST_TOLD = 250
+_MEANT = {
+    "model_type": "should be a section, with keys below it",
+    "dict_type": "should be a mapping, with keys below it",
+    "list_type": "should be a list",
+    "tuple_type": "should be a list",
+    "string_type": "should be text; put it in quotes",
+    "missing": "is needed here",
+}
+
+
+def told_of(
+    details: Sequence[Mapping[str, Any]], root: type[BaseModel], lines: Mapping[Location, int]
+) -> str:
+    """Return the first problems as one line, each with its line in the file where that is known.
+
+    Args:
+        details: the errors of a pydantic ``ValidationError``.
+        root: the model that was validated.
+        lines: the line of every value in the file.
+    """
+    shown = [f"{_line(detail['loc'], lines)}{_problem(detail, root)}" for detail in details[:_MOST_SHOWN]]
+    more = len(details) - len(shown)
+    return "; ".join(shown) + (f"; and {more:,} more problems" if more else "")
+
+
+def _problem(detail: Mapping[str, Any], root: type[BaseModel]) -> str:
+    *above, last = location = tuple(part for part in detail["loc"] if part != "[key]") or ("settings",)
+    key = ".".join(
+        "…" if looks_like_a_key(str(part)) else shortened(str(part), _LONGEST_KEY) for part in location
+    )
+    if detail["type"] == CREDENTIAL:
+        return f"{key} {detail['msg']}"
+    if detail["type"] == "extra_forbidden" and "model" in location and names_a_key(str(last)):
+        return f"{key} is not a setting; {KEYS_STAND}"
+    if detail["type"] == "extra_forbidden":
+        known = _allowed(root, above)
+        near = get_close_matches(str(last)[:_LONGEST_FOUND], known, 1)
+        meant = f"; did you mean {near[0]}?" if near else ";"
+        return f"{key} is not a setting{meant} allowed here: {', '.join(known)}"
+    found = _found(location, detail["input"])
+    if detail["type"] == "literal_error":
+        is_that = f"{key} is {found}" if found else f"{key} is something else"
+        return f"{is_that}; allowed: {detail['ctx']['expected']}"
+    message = _MEANT.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
+    told = shortened(message.replace("Input should", "should"), _LONGEST_TOLD)
+    return f"{key}: {told}" + (f" (found {found})" if found else "")
+
+
+def _line(location: Location, lines: Mapping[Location, int]) -> str:
+    for depth in range(len(location), 0, -1):
+        if line := lines.get(location[:depth]):
+            return f"line {line}: "
+    return ""
+
+
+def _found(location: Location, value: object) -> str:
+    """A value as it is shown; empty where it may be a credential or tells nothing."""
+    if value is None or isinstance(value, bool):
+        return "nothing" if value is None else str(value).lower()
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, Mapping):
+        return ""
+    hidden = location[0] == "model" or names_a_key(str(location[-1]))
+    if isinstance(value, str) and (hidden or looks_like_a_key(value)):
+        return ""
+    return shortened(repr(value), _LONGEST_FOUND)
+
+
+def _allowed(root: type[BaseModel], location: Sequence[str | int]) -> list[str]:
+    """The keys of the section at a place, which may lie inside of mappings and lists."""
+    here: Any = root
+    for part in location:
+        model = _model_in(here)
+        fields = model.model_fields if model else {}
+        # A key of a mapping, or a place in a list: what it holds is what the annotation holds.
+        here = fields[part].annotation if isinstance(part, str) and part in fields else here
+    found = _model_in(here)
+    return sorted(found.model_fields) if found else []
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and get_origin(annotation) is None:
+        return annotation if issubclass(annotation, BaseModel) else None
+    found = (_model_in(inner) for inner in get_args(annotation))
+    return next((model for model in found if model), None)

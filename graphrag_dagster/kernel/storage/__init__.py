@@ -1,0 +1,1 @@
+"""DuckDB files, published snapshots, corpora on disk."""

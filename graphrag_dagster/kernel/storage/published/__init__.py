@@ -1,0 +1,27 @@
+"""Published snapshots: copies of a corpus's tables that are only ever read.
+
+A run writes the warehouse; who reads, reads the snapshot that the last complete run published, so that
+neither waits for the other. Below ``published/<corpus>`` beside the warehouse lie ``<version>.duckdb``, which
+never changes, ``<version>.json``, its manifest, and ``current.json``, which names the version that is read.
+"""
+
+from graphrag_dagster.kernel.storage.published.contents import RESULTS, SEARCHED
+from graphrag_dagster.kernel.storage.published.manifest import Published, folder_of, published, snapshots
+from graphrag_dagster.kernel.storage.published.provenance import Accounts, Origin
+from graphrag_dagster.kernel.storage.published.publishing import prune, publish, rollback
+from graphrag_dagster.kernel.storage.published.reading import reading
+
+__all__ = [
+    "RESULTS",
+    "SEARCHED",
+    "Accounts",
+    "Origin",
+    "Published",
+    "folder_of",
+    "prune",
+    "publish",
+    "published",
+    "reading",
+    "rollback",
+    "snapshots",
+]

@@ -1,0 +1,106 @@
+"""Whether a rebuilt graph has lost entities that neither its documents nor its files explain."""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+
+from graphrag_dagster.errors import DamagedError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.published import published, reading
+from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
+from graphrag_dagster.kernel.tables import Table
+
+#: Below so many published entities a share says little.
+_FEWEST = 20
+_UNITS = f"select document_id, count(*) from {qualified(tables.TEXT_CHUNKS)} where corpus = ? group by all"
+_ROWS = (
+    f"select path, sum(rows)::bigint from {qualified(tables.IMPORT_ACCOUNT)} "
+    "where corpus = ? and record in ('entities', 'relations') and outcome <> 'malformed' group by all"
+)
+_UNREAD = ("failed", "refused")
+_OF_DOCUMENTS = (
+    "of the text units went with their documents",
+    "Look at the quarantine and at what was changed in settings, model or prompts",
+)
+_OF_FILES = (
+    "of the rows were of files of the graph that are gone or were edited",
+    "Look at which files could no longer be read (graphrag-dagster show) and at what was changed in imports",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Published:
+    """What is published: entities, text units by document, rows by file of a graph, and hashes of these."""
+
+    entities: int
+    units: Mapping[str, int]
+    rows: Mapping[str, int]
+    hashes: Mapping[str, str]
+
+
+def shrinkage(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
+    """Compare the entities made now with those of the current snapshot.
+
+    Text units whose document is gone explain an equal share of entities; so do the rows of files of graphs
+    that are gone, or are read now with another content. Documents, not units, are compared, so that another
+    way of cutting explains nothing; a file that can no longer be read explains nothing either.
+
+    Args:
+        warehouse: where the snapshot lies.
+        reader: the tables of the run.
+        most: the largest share of entities that may be lost beyond that.
+
+    Returns:
+        what is wrong and what to do, nothing where all is well or nothing that can be read is published.
+    """
+    try:
+        before = _published(warehouse, reader.corpus)
+    except DamagedError:
+        # This run is the way out, and there is nothing to compare with.
+        return []
+    if before is None:
+        return []
+    left = reader.counts([tables.ENTITIES])[tables.ENTITIES]
+    documents = reader.read_if_present(tables.DOCUMENTS)
+    gone = max(
+        _share_gone(before.units, set() if documents is None else set(documents["document_id"])),
+        _share_gone(before.rows, _files_kept(reader, before.hashes)),
+    )
+    lost = (before.entities - left) / before.entities if before.entities else 0.0
+    if before.entities < _FEWEST or lost <= most + gone:
+        return []
+    explained, look = _OF_FILES if before.rows else _OF_DOCUMENTS
+    return [
+        f"{before.entities:,} entities are published, {left:,} are found now: {lost:.0%} fewer, while "
+        f"{gone:.0%} {explained}; at most {most:.0%} beyond that may. Nothing was published. {look}; if this "
+        "is as it should be, set graph.shrink_guard: 1 in corpus.yaml, index, and take it out again"
+    ]
+
+
+def _published(warehouse: Warehouse, corpus: str) -> _Published | None:
+    """What is published; None where nothing is."""
+    if published(warehouse, corpus) is None:
+        return None
+    with reading(warehouse, corpus) as (reader, _):
+        files = reader.read_if_present(tables.IMPORTED_FILES)
+        return _Published(
+            reader.counts([tables.ENTITIES])[tables.ENTITIES] if reader.has(tables.ENTITIES) else 0,
+            _counts(reader, tables.TEXT_CHUNKS, _UNITS),
+            _counts(reader, tables.IMPORT_ACCOUNT, _ROWS),
+            {} if files is None else dict(files.filter(status="read").select("path", "sha256").iter_rows()),
+        )
+
+
+def _share_gone(weights: Mapping[str, int], kept: Set[str]) -> float:
+    total = sum(weights.values())
+    return sum(weight for one, weight in weights.items() if one not in kept) / total if total else 0.0
+
+
+def _files_kept(reader: Reader, before: Mapping[str, str]) -> Set[str]:
+    """The files that are there as they were, or that cannot be read."""
+    files = reader.read_if_present(tables.IMPORTED_FILES)
+    rows = () if files is None else files.select("path", "status", "sha256").iter_rows()
+    return {path for path, status, sha256 in rows if status in _UNREAD or sha256 == before.get(path)}
+
+
+def _counts(reader: Reader, table: Table, query: str) -> Mapping[str, int]:
+    return dict(reader.connection.execute(query, [reader.corpus]).fetchall()) if reader.has(table) else {}

@@ -1,0 +1,1 @@
+"""Guarded queries of users, each in a process that is stopped at its limits."""

@@ -1,0 +1,564 @@
+"""One DuckDB file per corpus, opened only for the moment of a read or a write."""
+
+import random
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import duckdb
+import polars as pl
+
+from graphrag_dagster.errors import DamagedError, HeldError, WarehouseError
+from graphrag_dagster.kernel.common.resource import Resource
+from graphrag_dagster.kernel.storage.corpus_names import check_name
+from graphrag_dagster.kernel.storage.duckdb_files import migrations
+from graphrag_dagster.kernel.storage.duckdb_files.duckdb_messages import damage_told, holder_of, is_busy
+from graphrag_dagster.kernel.storage.duckdb_files.frames import first_row, frame_of
+from graphrag_dagster.kernel.storage.duckdb_files.opening import (
+    attach,
+    changed_at,
+    identity,
+    open_alone,
+    open_often,
+)
+from graphrag_dagster.kernel.storage.home import warehouse_template
+from graphrag_dagster.kernel.tables import VECTOR, Column, Table
+
+_T = TypeVar("_T")
+_WAITS = (0.02, 0.2)
+#: What makes the tables of a group that ``index`` does not make.
+_MADE_BY = {
+    "questions": "answer {}",
+    "answers": "answer {}",
+    "evaluation": "evaluate {}",
+    "studies": "study {} gleanings|windows",
+    "paths": "paths {}",
+}
+#: Of what comes frame by frame there may be more than memory holds; the rest is put on the disk.
+_STAGING: dict[str, Any] = {"memory_limit": "2GB"}
+#: What DuckDB calls a frame that is handed to it.
+_INCOMING = "incoming"
+#: Rows that are shown of what was written.
+_SAMPLE = 5
+_MEND = "move it away to have it made anew"
+#: Types as DuckDB spells them, by the way in which they are declared.
+_spelled: dict[str, str] = {}
+
+
+def _quoted(identifier: str) -> str:
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def qualified(table: Table, database: str | None = None) -> str:
+    """The table's name as SQL, in an attached database if one is named."""
+    where = "" if database is None else f"{_quoted(database)}."
+    return f"{where}{_quoted(table.schema)}.{_quoted(table.name)}"
+
+
+def of_corpus(corpus: str) -> str:
+    """The condition as SQL that a row is of a corpus.
+
+    Not with a parameter: for each of those DuckDB looks for a package that may not be installed, and a run
+    sends hundreds of queries.
+    """
+    return f"corpus = {_literal(corpus)}"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Rows that were written: how many, the first of them, and a hash of all, whatever their order."""
+
+    rows: int
+    sample: pl.DataFrame
+    version: str
+
+
+class Warehouse(Resource):
+    """Reads and writes declared tables; each write replaces a corpus's rows in one transaction.
+
+    ``path`` is a template that contains ``{corpus}``. A file held by another process is waited for, with
+    random pauses, for at most ``lock_timeout_seconds``.
+    """
+
+    path: str = ""
+    lock_timeout_seconds: float = 60.0
+
+    def file(self, corpus: str) -> Path:
+        """The path of the corpus's DuckDB file.
+
+        Raises:
+            CorpusError: the name is not allowed.
+            WarehouseError: the template has no ``{corpus}``.
+        """
+        template = self.path or warehouse_template()
+        if "{corpus}" not in template:
+            raise WarehouseError(
+                f"the warehouse path {template!r} has no {{corpus}}: each corpus needs a file of its own"
+            )
+        return Path(template.replace("{corpus}", check_name(corpus)))
+
+    def corpora(self) -> list[str]:
+        """Names of the corpora that have a file, sorted."""
+        template = Path(self.path or warehouse_template())
+        before, _, after = template.name.partition("{corpus}")
+        names = (p.name for p in template.parent.glob("*") if p.is_file())
+        return sorted(
+            n[len(before) : len(n) - len(after)] for n in names if n.startswith(before) and n.endswith(after)
+        )
+
+    @contextmanager
+    def connect(
+        self, corpus: str, *, read_only: bool = False, config: dict[str, Any] | None = None
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open the corpus's file for the length of the block; to be written, it is brought up to date.
+
+        Raises:
+            WarehouseError: there is no such file to read, or a newer version made it.
+            HeldError: another process holds it.
+            DamagedError: it is no DuckDB file, or a part of it cannot be read, then or in the block.
+        """
+        file = self._made(corpus) if read_only else self.file(corpus)
+        file.parent.mkdir(parents=True, exist_ok=True)
+
+        def prepare(connection: duckdb.DuckDBPyConnection) -> None:
+            with damage_told(file, _MEND):
+                (migrations.check if read_only else migrations.upgrade)(connection, file)
+
+        opened = self._patiently(
+            file,
+            lambda: (
+                open_alone(file, read_only=read_only, config=config, prepare=prepare)
+                if config
+                else open_often(file, read_only=read_only, prepare=prepare)
+            ),
+            lambda other: other.close(),
+        )
+        try:
+            with damage_told(file, _MEND):
+                yield opened.connection
+        finally:
+            opened.close()
+
+    def attach(self, connection: duckdb.DuckDBPyConnection, corpus: str, alias: str) -> None:
+        """Attach the corpus's file to an open connection, to be read; waits as :meth:`connect` does.
+
+        Raises:
+            WarehouseError: as :meth:`connect`.
+        """
+        file = self._made(corpus)
+        self._patiently(
+            file,
+            lambda: attach(connection, file, alias, read_only=True),
+            lambda _: connection.execute(f"detach {_quoted(alias)}"),
+        )
+
+    def exists(self, table: Table, corpus: str) -> bool:
+        """Whether the corpus's file has the table."""
+        if not self.file(corpus).is_file():
+            return False
+        with self.connect(corpus, read_only=True) as connection:
+            return bool(_columns(connection, table))
+
+    @contextmanager
+    def reading(self, corpus: str) -> Iterator["Reader"]:
+        """Read several tables with the file opened once.
+
+        Raises:
+            WarehouseError: there is no such file to read, another process holds it, or it is no DuckDB file.
+        """
+        with self.connect(corpus, read_only=True) as connection:
+            yield Reader(connection, corpus)
+
+    def read(self, table: Table, corpus: str) -> pl.DataFrame:
+        """Return the corpus's rows in key order, without the column ``corpus``.
+
+        Raises:
+            WarehouseError: the table has not been materialised for the corpus.
+        """
+        with self.reading(corpus) as reader:
+            return reader.read(table)
+
+    def read_if_present(self, table: Table, corpus: str) -> pl.DataFrame | None:
+        """Return the corpus's rows like :meth:`read`, or None where the table was never materialised."""
+        if not self.file(corpus).is_file():
+            return None
+        with self.reading(corpus) as reader:
+            return reader.read_if_present(table)
+
+    def write(self, table: Table, corpus: str, frame: pl.DataFrame) -> int:
+        """Replace the corpus's rows by the frame's, all or nothing; returns their number.
+
+        Raises:
+            WarehouseError: the frame does not fit the declaration, the file is held by another process, or
+                it cannot be written, for instance because the disk is full; then it is as it was.
+        """
+        self.write_all(corpus, {table: frame})
+        return frame.height
+
+    def write_all(
+        self, corpus: str, frames: Mapping[Table, pl.DataFrame], queries: Mapping[Table, str] | None = None
+    ) -> Mapping[Table, pl.DataFrame]:
+        """Replace the corpus's rows of several tables, all of them or none; returns what the queries give.
+
+        Args:
+            corpus: whose rows they are.
+            frames: the rows of some tables.
+            queries: a trusted ``select`` for each of others, over these and those that are there, in an order
+                in which each may read those before it.
+
+        Raises:
+            WarehouseError: as :meth:`write`; or what a query reads is not there, or without a column of it.
+        """
+        incoming = {table: table.validated(frame) for table, frame in frames.items()}
+        answers: dict[Table, pl.DataFrame] = {}
+        if not (first := next(iter([*incoming, *(queries or {})]), None)):
+            return answers
+        if not incoming:
+            # Where nothing was made there is nothing to ask, and no file is begun for it.
+            self._made(corpus)
+        with self._writing(first, corpus) as connection:
+            for table, rows in incoming.items():
+                _replace(connection, table, corpus, rows)
+            for table, query in (queries or {}).items():
+                answers[table] = _answer(connection, table, corpus, query)
+                _replace(connection, table, corpus, answers[table])
+        return answers
+
+    def write_staged(
+        self, corpus: str, staged: Iterable[tuple[str, pl.DataFrame]], queries: Mapping[Table, str]
+    ) -> Mapping[Table, Written]:
+        """Replace the corpus's rows of several tables by what queries make of frames that come one by one.
+
+        No more than a frame is held in memory, and all is one transaction: what cannot be read leaves every
+        table as it was.
+
+        Args:
+            corpus: whose rows they are.
+            staged: frames, each with the name of the temporary table that it is put into; those of a name
+                have the same columns.
+            queries: a trusted ``select`` over these for each table.
+
+        Raises:
+            WarehouseError: as :meth:`write`.
+        """
+        with self._writing(next(iter(queries)), corpus, _STAGING) as connection:
+            there = _staged(connection, staged)
+            made = {}
+            for table, query in queries.items():
+                _prepare(connection, table, corpus, {})
+                names = ", ".join(_quoted(name) for name in table.column_names)
+                keys = ", ".join(_quoted(key) for key in table.key)
+                connection.execute(
+                    f"insert into {qualified(table)} (corpus, {names}) "
+                    f"select {_literal(corpus)}, {names} from ({query}) order by {keys}"
+                )
+                made[table] = _written(connection, table, corpus)
+            for name in there:
+                connection.execute(f"drop table temp.{_quoted(name)}")
+        return made
+
+    @contextmanager
+    def _writing(
+        self, table: Table, corpus: str, config: dict[str, Any] | None = None
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        try:
+            with self.connect(corpus, config=config) as connection, _transaction(connection):
+                yield connection
+        except (duckdb.IOException, duckdb.TransactionException) as error:
+            raise _unwritable(self.file(corpus), table, error) from error
+
+    def _made(self, corpus: str) -> Path:
+        file = self.file(corpus)
+        if not file.is_file():
+            raise WarehouseError(
+                f"corpus {corpus!r} has not been indexed: {file} does not exist; run "
+                f"'graphrag-dagster index' for it first"
+            )
+        return file
+
+    def _patiently(self, file: Path, opening: Callable[[], _T], undoing: Callable[[_T], object]) -> _T:
+        deadline = time.monotonic() + self.lock_timeout_seconds
+        while True:
+            before, changed = identity(file), changed_at(file)
+            try:
+                opened = opening()
+            except duckdb.Error as error:
+                late = time.monotonic() >= deadline
+                if not is_busy(error):
+                    # One that was replaced while it was opened cannot be opened; the new one can.
+                    if not late and changed != changed_at(file):
+                        continue
+                    raise DamagedError(
+                        f"{file} cannot be opened as a DuckDB file: {str(error).splitlines()[0]}; {_MEND}"
+                    ) from error
+                if late:
+                    raise HeldError(
+                        f"{file} is held by {holder_of(error)}; waited {self.lock_timeout_seconds:.0f} s. "
+                        "Close it there and try again"
+                    ) from error
+                time.sleep(random.uniform(*_WAITS))  # noqa: S311 - a pause is no secret.
+                continue
+            if before is None or before == identity(file):
+                return opened
+            # Another file took its place after this one was found and before it was locked.
+            undoing(opened)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads the declared tables of one corpus over an open connection."""
+
+    connection: duckdb.DuckDBPyConnection
+    corpus: str
+
+    def has(self, table: Table) -> bool:
+        """Return whether the table was ever materialised."""
+        return bool(_columns(self.connection, table))
+
+    def counts(self, tables: Collection[Table]) -> dict[Table, int]:
+        """Return how many rows of the corpus there are in each of some tables, all of which are there."""
+        ours, named = of_corpus(self.corpus), dict(enumerate(tables))
+        selects = (f"select {n}, count(*) from {qualified(one)} where {ours}" for n, one in named.items())
+        query = " union all ".join(selects)
+        found = self.connection.execute(query).fetchall() if named else []
+        return {named[number]: rows for number, rows in found}
+
+    def is_empty(self, table: Table) -> bool:
+        """Return whether the table is there as it is declared, without a row of the corpus."""
+        present = _columns(self.connection, table)
+        for column in table.columns:
+            wanted = "" if column.type == VECTOR else _normal_type(self.connection, column.type)
+            if column.name not in present or wanted not in {"", present[column.name]}:
+                return False
+        query = f"select 1 from {qualified(table)} where {of_corpus(self.corpus)} limit 1"
+        return first_row(self.connection.execute(query)) is None
+
+    def read(self, table: Table) -> pl.DataFrame:
+        """Return the corpus's rows in key order, without the column ``corpus``.
+
+        Raises:
+            WarehouseError: the table has not been materialised for the corpus.
+        """
+        frame = self.read_if_present(table)
+        if frame is None:
+            raise self._not_made(table, "does not exist")
+        return frame
+
+    def read_if_present(self, table: Table) -> pl.DataFrame | None:
+        """Return the corpus's rows like :meth:`read`, or None where the table was never materialised.
+
+        A column that may be null is so where an older version wrote the table without it.
+        """
+        try:
+            return self._rows(table, {})
+        except (duckdb.BinderException, duckdb.CatalogException):
+            return self._rows_of_another_form(table)
+
+    def _rows_of_another_form(self, table: Table) -> pl.DataFrame | None:
+        present = _columns(self.connection, table)
+        if not present:
+            return None
+        missing = {column.name: column for column in table.columns if column.name not in present}
+        if needed := [name for name, column in missing.items() if not column.nullable]:
+            raise self._not_made(table, f"has no column {needed[0]!r}")
+        return self._rows(table, missing)
+
+    def _rows(self, table: Table, missing: Mapping[str, Column]) -> pl.DataFrame:
+        names = ", ".join(
+            f"null::{missing[name].type} as {_quoted(name)}" if name in missing else _quoted(name)
+            for name in table.column_names
+        )
+        query = f"select {names} from {qualified(table)} where {of_corpus(self.corpus)}"
+        rows = frame_of(self.connection, query)
+        if _in_order(rows, table.key):
+            return rows
+        keys = ", ".join(_quoted(key) for key in table.key)
+        return frame_of(self.connection, f"{query} order by {keys}")
+
+    def answer(self, table: Table, query: str) -> pl.DataFrame:
+        """Return the rows of a table as a trusted ``select`` gives them now, in key order.
+
+        Raises:
+            WarehouseError: what the query reads is not there, or without a column of it.
+        """
+        return _answer(self.connection, table, self.corpus, query)
+
+    def _not_made(self, table: Table, what: str) -> WarehouseError:
+        command = _MADE_BY.get(table.group, "index {}").format(self.corpus)
+        where = "/".join(table.asset_key)
+        return WarehouseError(
+            f"{table.full_name} {what} for corpus {self.corpus!r}; run 'graphrag-dagster {command}' "
+            f"(in Dagster: materialise {where})"
+        )
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, query: str) -> pl.DataFrame:
+    try:
+        return table.validated(frame_of(connection, query))
+    except (duckdb.BinderException, duckdb.CatalogException) as error:
+        raise WarehouseError(
+            f"{table.full_name} cannot be made: what it is made of is not there, or an older version made it "
+            f"({str(error).splitlines()[0]}); run 'graphrag-dagster index {corpus}'"
+        ) from error
+
+
+def _in_order(rows: pl.DataFrame, keys: Sequence[str]) -> bool:
+    """Whether rows stand in the order of some keys, as they do where they were written so.
+
+    To find out takes less time and memory than to have DuckDB sort them.
+    """
+    before, same = pl.lit(value=False), pl.lit(value=True)
+    for key in map(pl.col, keys):
+        before |= same & (key.shift() < key)
+        same &= key.shift() == key
+    return bool(rows.select((before | same).slice(1).fill_null(value=False).all()).item())
+
+
+def _unwritable(file: Path, table: Table, error: duckdb.Error) -> WarehouseError:
+    return WarehouseError(
+        f"{table.full_name} cannot be written to {file} ({str(error).splitlines()[0]}); what was there "
+        "stays. Make room or mend it, and run again"
+    )
+
+
+@contextmanager
+def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    connection.execute("begin")
+    try:
+        yield
+    except BaseException:
+        # Where DuckDB has rolled back by itself, as when the disk is full, there is nothing left to do.
+        with suppress(duckdb.TransactionException):
+            connection.execute("rollback")
+        raise
+    connection.execute("commit")
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, table: Table) -> dict[str, str]:
+    # Asking the information schema would load every table of the file.
+    try:
+        rows = connection.execute(f"describe {qualified(table)}").fetchall()
+    except duckdb.CatalogException:
+        return {}
+    return {name: type_ for name, type_, *_ in rows}
+
+
+def _vector_lengths(table: Table, frame: pl.DataFrame) -> dict[str, int]:
+    lengths: dict[str, int] = {}
+    for column in table.columns:
+        if column.type == VECTOR:
+            dtype = frame.schema[column.name]
+            if not isinstance(dtype, pl.Array) or dtype.inner != pl.Float32 or not dtype.size:
+                raise WarehouseError(
+                    f"{table.full_name}.{column.name} must be an array of float32 of one length, not {dtype}"
+                )
+            lengths[column.name] = dtype.size
+    return lengths
+
+
+def _duckdb_type(column: Column, lengths: dict[str, int]) -> str:
+    return f"FLOAT[{lengths[column.name]}]" if column.type == VECTOR else column.type
+
+
+def _prepare(
+    connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, lengths: dict[str, int]
+) -> None:
+    """Bring the table into its declared shape and remove the corpus's rows."""
+    wanted = {column.name: _duckdb_type(column, lengths) for column in table.columns}
+    # Made where it is not there, and only then looked at: an error would end the transaction.
+    connection.execute(f"create schema if not exists {_quoted(table.schema)}")
+    _create(connection, table, wanted)
+    present = _columns(connection, table)
+    retyped = [n for n, t in wanted.items() if n in present and present[n] != _normal_type(connection, t)]
+    if retyped:
+        _drop(connection, table, corpus, retyped)
+        _create(connection, table, wanted)
+        return
+    for name in wanted.keys() - present.keys():
+        connection.execute(f"alter table {qualified(table)} add column {_quoted(name)} {wanted[name]}")
+    connection.execute(f"delete from {qualified(table)} where {of_corpus(corpus)}")
+
+
+def _create(connection: duckdb.DuckDBPyConnection, table: Table, types: Mapping[str, str]) -> None:
+    """Make the table where it is not there."""
+    columns = ", ".join(f"{_quoted(name)} {type_}" for name, type_ in types.items())
+    connection.execute(f"create table if not exists {qualified(table)} (corpus VARCHAR, {columns})")
+
+
+def _normal_type(connection: duckdb.DuckDBPyConnection, wanted: str) -> str:
+    """The type as DuckDB spells it."""
+    if wanted not in _spelled:
+        named = first_row(connection.execute(f"select typeof(cast(null as {wanted}))"))
+        _spelled[wanted] = str(named[0]) if named else wanted
+    return _spelled[wanted]
+
+
+def _replace(
+    connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, incoming: pl.DataFrame
+) -> None:
+    _prepare(connection, table, corpus, _vector_lengths(table, incoming))
+    if incoming.is_empty():
+        return
+    names = ", ".join(_quoted(name) for name in table.column_names)
+    with _registered(connection, incoming) as rows:
+        connection.execute(
+            f"insert into {qualified(table)} (corpus, {names}) select {_literal(corpus)}, {names} from {rows}"
+        )
+
+
+def _staged(connection: duckdb.DuckDBPyConnection, frames: Iterable[tuple[str, pl.DataFrame]]) -> set[str]:
+    """Put frames into temporary tables, and return their names."""
+    there: set[str] = set()
+    for name, frame in frames:
+        with _registered(connection, frame) as rows:
+            if name in there:
+                connection.execute(f"insert into temp.{_quoted(name)} by name select * from {rows}")
+            else:
+                connection.execute(f"create or replace temp table {_quoted(name)} as select * from {rows}")
+                there.add(name)
+    return there
+
+
+@contextmanager
+def _registered(connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame) -> Iterator[str]:
+    """Let a frame be read once in the block, under the name that is returned.
+
+    As a stream: of an Arrow table DuckDB has PyArrow make a scanner, which takes longer than a small table.
+    """
+    connection.register(_INCOMING, frame.__arrow_c_stream__())
+    yield _INCOMING
+    connection.unregister(_INCOMING)
+
+
+def _written(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> Written:
+    names = ", ".join(_quoted(name) for name in table.column_names)
+    rows = f"select {names} from {qualified(table)} where {of_corpus(corpus)}"
+    told = first_row(
+        connection.execute(f"select count(*), coalesce(sum(hash({names})::hugeint), 0) from ({rows})")
+    )
+    sample = frame_of(connection, f"{rows} limit {_SAMPLE}")
+    if told is None:
+        raise WarehouseError(f"{table.full_name} cannot be read as a frame")
+    return Written(told[0], sample, f"{told[1] % 2**128:032x}")
+
+
+def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, retyped: list[str]) -> None:
+    others = first_row(
+        connection.execute(
+            f"select count(*) from {qualified(table)} where corpus <> ?",
+            [corpus],
+        )
+    )
+    if others and others[0]:
+        raise WarehouseError(
+            f"{table.full_name}: columns {retyped} have changed their type, and the file holds rows of other "
+            "corpora; give each corpus a file of its own"
+        )
+    connection.execute(f"drop table {qualified(table)}")

@@ -1,0 +1,256 @@
+"""What a table is: columns, types, key, meaning, and the validation that follows from them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
+from typing import overload
+
+import polars as pl
+
+from graphrag_dagster.errors import WarehouseError
+
+SPANS = 'STRUCT("start" INTEGER, "end" INTEGER)[]'
+VECTOR = "FLOAT[n]"
+#: Rows that are held as Python objects at once: these take several times the memory of a frame.
+_AT_ONCE = 10_000
+
+_POLARS_TYPES: Mapping[str, pl.DataType] = MappingProxyType(
+    {
+        "VARCHAR": pl.String(),
+        "INTEGER": pl.Int32(),
+        "BIGINT": pl.Int64(),
+        "DOUBLE": pl.Float64(),
+        "BOOLEAN": pl.Boolean(),
+        "DATE": pl.Date(),
+        "VARCHAR[]": pl.List(pl.String()),
+        "INTEGER[]": pl.List(pl.Int32()),
+        SPANS: pl.List(pl.Struct({"start": pl.Int32(), "end": pl.Int32()})),
+    }
+)
+
+
+class EngineNames(Sequence[str]):
+    """Names of the engines, behind further values; a column's closed set.
+
+    They are looked up when they are asked for, not when tables are declared: to know them, what other
+    packages add is imported, and that may import the tables.
+    """
+
+    def __init__(self, *before: str) -> None:
+        self._before = before
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        return self._all()[place]
+
+    def __repr__(self) -> str:
+        # The same whatever is installed: the declaration is, too.
+        return f"EngineNames{self._before!r}"
+
+    def _all(self) -> tuple[str, ...]:
+        from graphrag_dagster.kernel.catalogue.registry import engines
+
+        return (*self._before, *engines())
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: DuckDB type, meaning, and what must hold of it.
+
+    ``values`` closes the set of allowed values; ``references`` names ``schema.table.column`` where each
+    non-null value must exist.
+    """
+
+    name: str
+    type: str
+    meaning: str
+    nullable: bool = False
+    values: Sequence[str] = ()
+    references: str | None = None
+
+    def polars_type(self) -> pl.DataType | None:
+        """The Polars type, or None for vectors, whose length the frame decides."""
+        return None if self.type == VECTOR else _POLARS_TYPES[self.type]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: asset key ``[schema, name]`` is the DuckDB table ``schema.name``."""
+
+    schema: str
+    name: str
+    group: str
+    meaning: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    sql: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """``schema.name``."""
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def asset_key(self) -> list[str]:
+        """The Dagster asset key as a list of path parts."""
+        return [self.schema, self.name]
+
+    def column(self, name: str) -> Column:
+        """Return the column of that name.
+
+        Raises:
+            WarehouseError: there is none.
+        """
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise WarehouseError(f"{self.full_name} has no column {name!r}; it has {self.column_names}")
+
+    @property
+    def column_names(self) -> list[str]:
+        """The columns in order, without ``corpus``."""
+        return [column.name for column in self.columns]
+
+    def types(self, *names: str) -> dict[str, pl.DataType]:
+        """Return the Polars types of columns by name (vectors as lists); of all where none are named."""
+        chosen = map(self.column, names) if names else self.columns
+        return {c.name: c.polars_type() or pl.List(pl.Float32) for c in chosen}
+
+    def empty(self) -> pl.DataFrame:
+        """A frame with the declared columns and no rows (vectors as lists)."""
+        return pl.DataFrame(schema=self.types())
+
+    def rows(self, rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
+        """Build a frame of the declared types from rows, in their order."""
+        types, pending, parts = self.types(), iter(rows), [self.empty()]
+        while some := list(islice(pending, _AT_ONCE)):
+            parts.append(pl.DataFrame(some, schema=types, orient="row"))
+        return pl.concat(parts)
+
+    def frame(self, rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
+        """Build a frame of the declared types from rows, sorted by the key."""
+        return self.rows(rows).sort(self.key)
+
+    def frame_of(self, rows: Iterable[Sequence[object]]) -> pl.DataFrame:
+        """Build a frame of the declared types from rows, each with its values in the order of the columns,
+        sorted by the key.
+        """
+        types, pending, parts = self.types(), iter(rows), [self.empty()]
+        while some := list(islice(pending, _AT_ONCE)):
+            columns = dict(zip(types, zip(*some, strict=True), strict=True))
+            parts.append(pl.DataFrame(columns, schema=types))
+        return pl.concat(parts).sort(self.key)
+
+    def validated(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the frame with columns in declared order and types, sorted by the key.
+
+        Raises:
+            WarehouseError: a column is missing, unknown, of another type, null where it may not be, outside
+                its allowed values, or the key is not unique; names table, column and an example row.
+        """
+        self._check_names(frame)
+        in_order = frame if frame.columns == self.column_names else frame.select(self.column_names)
+        ordered = self._cast(in_order)
+        if ordered.is_empty():
+            return ordered
+        for column in self.columns:
+            self._check_column(ordered, column)
+        if ordered.select(pl.struct(self.key).is_duplicated().any()).item():
+            twice = ordered.filter(pl.struct(self.key).is_duplicated()).select(self.key).row(0, named=True)
+            raise WarehouseError(f"{self.full_name}: the key {self.key} is not unique, e.g. {twice}")
+        return ordered.sort(self.key)
+
+    def _check_names(self, frame: pl.DataFrame) -> None:
+        missing = [name for name in self.column_names if name not in frame.columns]
+        unknown = [name for name in frame.columns if name not in self.column_names]
+        if missing or unknown:
+            raise WarehouseError(
+                f"{self.full_name}: columns missing {missing}, unknown {unknown}; declared in graphrag_dagster/tables are "
+                f"{self.column_names}"
+            )
+
+    def _cast(self, frame: pl.DataFrame) -> pl.DataFrame:
+        for column in self.columns:
+            wanted, found = column.polars_type(), frame.schema[column.name]
+            if wanted is None:
+                if not isinstance(found, pl.Array | pl.List):
+                    raise WarehouseError(f"{self.full_name}.{column.name}: a vector is wanted, not {found}")
+            elif found != wanted:
+                try:
+                    frame = frame.with_columns(pl.col(column.name).cast(wanted, strict=True))
+                except (pl.exceptions.PolarsError, TypeError) as error:
+                    raise WarehouseError(
+                        f"{self.full_name}.{column.name}: {found} cannot become {column.type}: {error}"
+                    ) from error
+        return frame
+
+    def _check_column(self, frame: pl.DataFrame, column: Column) -> None:
+        values = frame[column.name]
+        if not column.nullable and values.null_count():
+            row = frame.filter(pl.col(column.name).is_null()).select(self.key).row(0, named=True)
+            raise WarehouseError(f"{self.full_name}.{column.name} is null in {row}; it may not be")
+        if column.values:
+            allowed = {None, *column.values}
+            if wrong := [value for value in values.unique(maintain_order=True) if value not in allowed]:
+                raise WarehouseError(
+                    f"{self.full_name}.{column.name}: {wrong[0]!r} is not one of {', '.join(column.values)}"
+                )
+
+
+def column(
+    name: str,
+    type_: str,
+    meaning: str,
+    *,
+    nullable: bool = False,
+    values: Sequence[str] = (),
+    ref: str | None = None,
+) -> Column:
+    """Declare a column; ``ref`` is the ``schema.table.column`` that it refers to."""
+    return Column(name, type_, meaning, nullable, values, ref)
+
+
+ENGINE = column("engine", "VARCHAR", "Which implementation made the row", values=EngineNames())
+#: The columns of a table that says what decided the others of its stage.
+DECIDING = (
+    column("part", "VARCHAR", "Code, engine, setting or library"),
+    column("value", "VARCHAR", "Its version, hash or value"),
+)
+
+
+def repaired(name: str = "repaired", what: str = "Replies that were mended for it") -> Column:
+    """Declare the column that counts mended replies; a reply is mended only where nothing of it is lost."""
+    return column(name, "INTEGER", f"{what}; null where an older version wrote", nullable=True)
+
+
+def embeddings(schema: str, name: str, key: str, ref: str, meaning: str, group: str = "") -> Table:
+    """Declare a table of one vector a row.
+
+    Args:
+        schema: of the table.
+        name: of the table.
+        key: column of the ids of what was embedded.
+        ref: the column that they refer to.
+        meaning: of the table.
+        group: the stage that makes it; blank: the one of the schema's name.
+    """
+    return Table(
+        schema,
+        name,
+        group or schema,
+        meaning,
+        (key,),
+        (
+            column(key, "VARCHAR", "What was embedded", ref=ref),
+            column("text_hash", "VARCHAR", "Hash of the embedded text"),
+            column("embedder", "VARCHAR", "Embedder that made the vector"),
+            column("vector", VECTOR, "Unit-length vector"),
+        ),
+    )

@@ -1,0 +1,90 @@
+"""Embedding the rows of a table, keyed by text so that nothing is embedded twice."""
+
+import hashlib
+from collections.abc import Container, Iterator, Sequence
+
+import numpy as np
+import polars as pl
+
+from graphrag_dagster.kernel.common.progress import stage
+from graphrag_dagster.kernel.models.embedder import Embedder
+from graphrag_dagster.kernel.questions.report_citations import without_citations
+
+
+def text_of_unit(units: pl.DataFrame) -> pl.Series:
+    """Return what stands for each row of ``corpus.text_chunks``."""
+    return units["text"]
+
+
+def text_of_entity(entities: pl.DataFrame) -> pl.Series:
+    """Return what stands for each row of ``graph.entities``."""
+    return entities.select(text=pl.format("{}: {}", "title", "description"))["text"]
+
+
+def text_of_report(reports: pl.DataFrame) -> pl.Series:
+    """Return what stands for each row of ``reports.community_reports``."""
+    # The numbers in citations change with every new entity, and mean nothing to a vector.
+    return reports["content"].map_elements(without_citations, pl.String)
+
+
+def text_hash(text: str) -> str:
+    """Return 32 hexadecimal characters of the text's SHA-256."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def embed_rows(
+    keys: pl.Series,
+    texts: pl.Series,
+    embedder: Embedder,
+    known: pl.DataFrame | None = None,
+    *,
+    named: str = "rows",
+) -> pl.DataFrame:
+    """Return a frame [key, text_hash, embedder, vector], one row per key.
+
+    Args:
+        keys: ids, named like the key column of the result.
+        texts: as many texts.
+        embedder: makes the vectors of texts that are not known.
+        known: rows of an earlier result; those of the same embedder and text are reused.
+        named: what the rows are, for the progress that is shown.
+    """
+    hashes = [text_hash(text) for text in texts]
+    vectors = _reusable(known, embedder.name)
+    lacking = _lacking(hashes, texts, vectors)
+    with stage(f"Embedding {named}", len(lacking)) as running:
+        for batch in _batches(lacking, embedder.at_once):
+            made = embedder.embed([text for _, text in batch])
+            vectors.update(zip((h for h, _ in batch), made, strict=True))
+            running.advance(len(batch))
+    # A text that is remembered tells the length of the vectors of a table without rows, in every run.
+    width = len(next(iter(vectors.values()))) if vectors else embedder.embed(["dimension"]).shape[1]
+    matrix = np.array([vectors[h] for h in hashes], dtype=np.float32).reshape(len(hashes), width)
+    return pl.DataFrame(
+        {
+            keys.name: keys,
+            "text_hash": pl.Series(hashes, dtype=pl.String),
+            "embedder": pl.Series([embedder.name] * len(hashes), dtype=pl.String),
+            "vector": pl.Series(matrix, dtype=pl.Array(pl.Float32, width)),
+        }
+    )
+
+
+def _lacking(hashes: Sequence[str], texts: pl.Series, there: Container[str]) -> list[tuple[str, str]]:
+    return sorted({h: t for h, t in zip(hashes, texts, strict=True) if h not in there}.items())
+
+
+def _batches(lacking: Sequence[tuple[str, str]], size: int) -> Iterator[Sequence[tuple[str, str]]]:
+    for start in range(0, len(lacking), size):
+        yield lacking[start : start + size]
+
+
+def _of(known: pl.DataFrame, embedder: str) -> pl.DataFrame:
+    return known.filter(pl.col("embedder") == embedder)
+
+
+def _reusable(known: pl.DataFrame | None, embedder: str) -> dict[str, np.ndarray]:
+    if known is None:
+        return {}
+    same = _of(known, embedder)
+    return dict(zip(same["text_hash"], same["vector"].to_numpy(), strict=True))

@@ -1,1 +1,0 @@
-"""Calls to models: the endpoint, what is remembered of it, and batches."""

@@ -1,1 +1,0 @@
-"""Use cases: what people and programs ask of a corpus."""

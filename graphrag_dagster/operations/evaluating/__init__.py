@@ -1,1 +1,0 @@
-"""The questions and the report of an evaluation."""

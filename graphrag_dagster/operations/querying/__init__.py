@@ -1,1 +1,0 @@
-"""Queries of users over a corpus's tables."""

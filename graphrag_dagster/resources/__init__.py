@@ -1,1 +1,0 @@
-"""The outside world: the warehouse, the corpora on disk, language engines."""

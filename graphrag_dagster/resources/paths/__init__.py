@@ -1,1 +1,0 @@
-"""The arrays of a corpus's graph, beside the snapshot that they are made of."""

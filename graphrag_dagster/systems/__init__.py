@@ -1,0 +1,1 @@
+"""The published systems, each in one room."""

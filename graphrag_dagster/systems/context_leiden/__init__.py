@@ -1,0 +1,1 @@
+"""Context-Aware Leiden: communities that also show nodes from outside that resemble them."""

@@ -1,0 +1,1 @@
+"""The stage of CoTeRAG-S: stores, communities, summaries, terms, vectors, thresholds."""

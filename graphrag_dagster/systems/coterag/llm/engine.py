@@ -1,0 +1,68 @@
+"""Who does the tasks of CoTeRAG-S by a language model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.systems.coterag import tasks
+from graphrag_dagster.systems.coterag.settings import CoteragSettings
+
+if TYPE_CHECKING:
+    from graphrag_dagster.kernel.tasks.answering import ContextWriter
+    from graphrag_dagster.kernel.tasks.session import Session
+    from graphrag_dagster.systems.coterag.tasks import (
+        AnswerValidator,
+        CommunitySummariser,
+        EvidenceAnswerer,
+        EvidenceRouter,
+    )
+
+
+def community_summariser(session: Session) -> CommunitySummariser:
+    """Who summarises communities; what the model cannot is made of quotations, and says so."""
+    from graphrag_dagster.systems.coterag.extractive.summarising import ExtractiveCommunitySummariser
+    from graphrag_dagster.systems.coterag.llm.summarising import LlmCommunitySummariser
+
+    own = session.settings.section(CoteragSettings)
+    return LlmCommunitySummariser(
+        session.chat(tasks.COMMUNITY_SUMMARISER),
+        prompts,
+        fallback=ExtractiveCommunitySummariser(own.summary_words, own.exact_names),
+        context_tokens=own.summary_tokens,
+        exact_names=own.exact_names,
+        max_output_tokens=session.reply_limit(tasks.COMMUNITY_SUMMARISER),
+    )
+
+
+def evidence_router(session: Session) -> EvidenceRouter:
+    """Who says whether a question needs the documents; a model of the role ``route``."""
+    from graphrag_dagster.systems.coterag.llm.answering import LlmEvidenceRouter
+
+    limit = session.reply_limit(tasks.EVIDENCE_ROUTER)
+    return LlmEvidenceRouter(session.chat(tasks.EVIDENCE_ROUTER), prompts, max_tokens=limit)
+
+
+def evidence_answerer(session: Session) -> EvidenceAnswerer:
+    """Who answers from a context, and says where it is not enough."""
+    from graphrag_dagster.systems.coterag.llm.answering import LlmEvidenceAnswerer
+
+    limit = session.reply_limit(tasks.EVIDENCE_ANSWERER)
+    chat = session.chat(tasks.EVIDENCE_ANSWERER)
+    return LlmEvidenceAnswerer(chat, prompts, max_tokens=limit, listen=session.listen)
+
+
+def answer_validator(session: Session) -> AnswerValidator:
+    """Who checks answers against their context; a model of the role ``validate``."""
+    from graphrag_dagster.systems.coterag.llm.answering import LlmAnswerValidator
+
+    limit = session.reply_limit(tasks.ANSWER_VALIDATOR)
+    return LlmAnswerValidator(session.chat(tasks.ANSWER_VALIDATOR), prompts, max_tokens=limit)
+
+
+def context_writer(session: Session) -> ContextWriter:
+    """Who writes down what is known of a question, without documents."""
+    from graphrag_dagster.systems.graphrag.api import LlmContextWriter
+
+    limit = session.reply_limit(tasks.CONTEXT_WRITER)
+    return LlmContextWriter(session.chat(tasks.CONTEXT_WRITER), prompts, max_tokens=limit // 2)

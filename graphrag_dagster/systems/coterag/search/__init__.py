@@ -1,0 +1,1 @@
+"""Answering with CoTeRAG-S: matched communities, paths, validation, fallback store."""

@@ -1,0 +1,122 @@
+"""What CoTeRAG-S declares of itself."""
+
+from types import MappingProxyType
+
+from graphrag_dagster.kernel.catalogue.methods import TEXT_UNIT_TABLES, UNIT_VECTOR_TABLES, SearchMethod
+from graphrag_dagster.kernel.catalogue.stages import Stage
+from graphrag_dagster.kernel.catalogue.system import SnapshotPart, System
+from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, LLM
+
+COTERAG = "coterag"
+_TABLES = (
+    *("graph.triples", "coterag.stores", "coterag.members", "coterag.summaries", "coterag.summary_quotes"),
+    *("coterag.terms", "coterag.description_vectors", "coterag.summary_vectors", "coterag.thresholds"),
+)
+
+_FEATURES = (
+    *("route", "communities", "term coverage", "traversal", "text units"),
+    *("preserved store", "validator"),
+)
+
+
+def _of_coterag(
+    name: str, text: str, function: str, *, without: str = "", lacking: tuple[str, ...] = ()
+) -> SearchMethod:
+    return SearchMethod(
+        name,
+        text,
+        f"graphrag_dagster.systems.coterag.search.method:{function}",
+        "graphrag_dagster.systems.coterag.search.sizes:looked_again",
+        brief="" if without else "communities by summaries and terms, their paths, and a second look",
+        tasks=("evidence_router", "evidence_answerer", "answer_validator"),
+        tables=(*TEXT_UNIT_TABLES, "graph.entities", *UNIT_VECTOR_TABLES, *_TABLES),
+        options=("soft_filters", "coterag"),
+        features=tuple(one for one in _FEATURES if one not in lacking),
+        needs="coterag",
+        without=without,
+    )
+
+
+def _ablated(part: str, text: str, *lacking: str) -> SearchMethod:
+    return _of_coterag(f"{COTERAG}-no-{part}", text, f"without_{part}", without=COTERAG, lacking=lacking)
+
+
+METHODS = (
+    _of_coterag(
+        COTERAG,
+        "communities whose summaries and terms match, paths and passages of their entities, then what "
+        "stands apart",
+        "coterag",
+    ),
+    _ablated(
+        "communities",
+        f"{COTERAG} over the whole graph, without matching communities or looking again",
+        *("communities", "term coverage", "preserved store"),
+    ),
+    _ablated(
+        "coverage",
+        f"{COTERAG} with communities chosen by similarity alone, whatever terms they cover",
+        "term coverage",
+    ),
+    _ablated("traversal", f"{COTERAG} without going on from the nearest entities", "traversal"),
+    _ablated("fallback", f"{COTERAG} without looking at what stands apart", "preserved store"),
+    SearchMethod(
+        "own-context",
+        "a context that the model writes from what it knows; no document",
+        "graphrag_dagster.systems.coterag.search.own_context:own_context",
+        "graphrag_dagster.systems.coterag.search.own_context:written_first",
+        brief="what the model knows, no document",
+        tasks=("context_writer", "answerer"),
+        options=("engine", "response_type", "general_knowledge"),
+        uses_graph=False,
+        features=("own context",),
+        needs_model=True,
+    ),
+)
+
+_STAGES = (
+    Stage(
+        "coterag",
+        version=1,
+        reads=("corpus", "graph", "communities", "embeddings"),
+        sections=("coterag",),
+        # Decide answers alone.
+        without_effect=(
+            *("coterag.coverage", "coterag.term_weights", "coterag.communities", "coterag.entities"),
+            *("coterag.hops", "coterag.relations", "coterag.triples", "coterag.chunks", "coterag.summaries"),
+            "coterag.fallback",
+        ),
+        libraries=("graspologic-native", "PyStemmer"),
+        users=("coterag",),
+        kinds=("documents",),
+        switch="coterag",
+    ),
+)
+
+SYSTEM = System(
+    "coterag",
+    "graphrag_dagster.systems.coterag",
+    builds_on=("graphrag",),
+    tasks="graphrag_dagster.systems.coterag.tasks:TASKS",
+    engines=MappingProxyType(
+        {
+            LLM: "graphrag_dagster.systems.coterag.llm.engine",
+            EXTRACTIVE: "graphrag_dagster.systems.coterag.extractive.engine",
+        }
+    ),
+    methods=METHODS,
+    parts=MappingProxyType(
+        {
+            "coterag": SnapshotPart(
+                "coterag.thresholds", "graphrag_dagster.systems.coterag.search.stored:CoteragTables"
+            )
+        }
+    ),
+    sections=MappingProxyType({"coterag": "graphrag_dagster.systems.coterag.settings:CoteragSettings"}),
+    tables=("graphrag_dagster.systems.coterag.tables:TABLES",),
+    stages=_STAGES,
+    pipeline="graphrag_dagster.systems.coterag.pipeline:STEPS",
+    lineage="graphrag_dagster.systems.coterag.lineage:LINEAGE",
+    estimates="graphrag_dagster.systems.coterag.plan:estimates",
+    rules="graphrag_dagster.systems.coterag.index.checks:RULES",
+)

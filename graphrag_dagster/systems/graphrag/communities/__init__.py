@@ -1,0 +1,1 @@
+"""Hierarchical communities of a graph that changes."""

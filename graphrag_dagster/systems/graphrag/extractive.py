@@ -1,0 +1,82 @@
+"""Who does the tasks of GraphRAG by rules, without a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphrag_dagster.errors import EngineError
+from graphrag_dagster.systems.graphrag.settings import ExtractionSettings, GraphSettings
+
+if TYPE_CHECKING:
+    from graphrag_dagster.kernel.tasks.answering import Explorer, ReportRater
+    from graphrag_dagster.kernel.tasks.ports import (
+        Answerer,
+        ClaimExtractor,
+        DescriptionMerger,
+        GraphExtractor,
+        ReportWriter,
+    )
+    from graphrag_dagster.kernel.tasks.session import Session
+
+
+def graph_extractor(session: Session) -> GraphExtractor:
+    """Who finds entities and relationships; there is nothing to glean."""
+    from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphExtractor
+
+    own = session.settings.section(ExtractionSettings)
+    return ExtractiveGraphExtractor(own.pipeline, own.processes, own.languages, noun_phrases=own.noun_phrases)
+
+
+def claim_extractor(session: Session) -> ClaimExtractor:
+    """Who finds claims."""
+    from graphrag_dagster.engines.extractive.claims import ExtractiveClaimExtractor
+
+    own = session.settings.section(ExtractionSettings)
+    return ExtractiveClaimExtractor(own.pipeline, own.processes, own.languages)
+
+
+def description_merger(session: Session) -> DescriptionMerger:
+    """Who joins descriptions."""
+    from graphrag_dagster.engines.extractive.descriptions import ExtractiveDescriptionMerger
+
+    return ExtractiveDescriptionMerger(session.settings.section(GraphSettings).max_description_words)
+
+
+def report_writer(_session: Session) -> ReportWriter:
+    """Who writes community reports."""
+    from graphrag_dagster.engines.extractive.report_writer import ExtractiveReportWriter
+
+    return ExtractiveReportWriter()
+
+
+def answerer(session: Session) -> Answerer:
+    """Who answers questions.
+
+    Raises:
+        EngineError: the settings or the form ask for what only a model can give.
+    """
+    from graphrag_dagster.engines.extractive.answerer import ExtractiveAnswerer
+    from graphrag_dagster.kernel.models.local.embedders import shared_static
+
+    if session.settings.search.unit == "points":
+        raise EngineError(
+            "search.unit is 'points', which only a model can give; set search.unit: answer, or "
+            "search.engine: llm"
+        )
+    return ExtractiveAnswerer(shared_static(), session.answer_form)
+
+
+def rater(_session: Session) -> ReportRater:
+    """Who rates reports by their relevance."""
+    from graphrag_dagster.engines.extractive.exploring import ExtractiveReportRater
+    from graphrag_dagster.kernel.models.local.embedders import shared_static
+
+    return ExtractiveReportRater(shared_static())
+
+
+def explorer(_session: Session) -> Explorer:
+    """Who asks on from what was found."""
+    from graphrag_dagster.engines.extractive.exploring import ExtractiveExplorer
+    from graphrag_dagster.kernel.models.local.embedders import shared_static
+
+    return ExtractiveExplorer(shared_static())

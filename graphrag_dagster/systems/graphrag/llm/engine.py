@@ -1,0 +1,179 @@
+"""Who does the tasks of GraphRAG by a language model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from graphrag_dagster.kernel.catalogue.tasks import SUPPORT_JUDGE
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.systems.graphrag import tasks
+from graphrag_dagster.systems.graphrag.settings import ClaimSettings, ExtractionSettings, GraphSettings
+
+if TYPE_CHECKING:
+    from graphrag_dagster.kernel.catalogue.tasks import Task
+    from graphrag_dagster.kernel.tasks.answering import (
+        Explorer,
+        QueryWriter,
+        ReportRater,
+        Router,
+        SupportJudge,
+    )
+    from graphrag_dagster.kernel.tasks.name_judging import EntityTyper, NameJudge
+    from graphrag_dagster.kernel.tasks.ports import (
+        Answerer,
+        ClaimExtractor,
+        DescriptionMerger,
+        GraphExtractor,
+        ReportWriter,
+    )
+    from graphrag_dagster.kernel.tasks.session import Session
+
+
+def graph_extractor(session: Session) -> GraphExtractor:
+    """Who finds entities and relationships."""
+    from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
+
+    own = session.settings.section(ExtractionSettings)
+    return LlmGraphExtractor(
+        session.chat(tasks.GRAPH_EXTRACTOR),
+        prompts,
+        entity_types=own.entity_types,
+        examples=own.examples,
+        relation_labels=own.relation_labels,
+        gleaning_rounds=own.gleaning.rounds,
+        gleaning_order=own.gleaning.order,
+        **_reply_options(session, tasks.GRAPH_EXTRACTOR),
+    )
+
+
+def claim_extractor(session: Session) -> ClaimExtractor:
+    """Who finds claims."""
+    from graphrag_dagster.systems.graphrag.llm.extraction.claims import LlmClaimExtractor
+
+    own, gleaning = (
+        session.settings.section(ClaimSettings),
+        session.settings.section(ExtractionSettings).gleaning,
+    )
+    return LlmClaimExtractor(
+        session.chat(tasks.CLAIM_EXTRACTOR),
+        prompts,
+        claim_description=own.description,
+        examples=own.examples,
+        gleaning_rounds=gleaning.rounds,
+        gleaning_order=gleaning.order,
+        **_reply_options(session, tasks.CLAIM_EXTRACTOR),
+    )
+
+
+def entity_typer(session: Session) -> EntityTyper:
+    """Who says what kinds of things names are; of the labels that the entity model chooses from."""
+    from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper
+
+    return LlmEntityTyper(
+        session.chat(tasks.ENTITY_TYPER),
+        prompts,
+        labels=session.settings.section(ExtractionSettings).gliner.labels,
+        max_tokens=session.reply_limit(tasks.ENTITY_TYPER),
+    )
+
+
+def name_judge(session: Session) -> NameJudge:
+    """Who says whether names are one entity."""
+    from graphrag_dagster.systems.graphrag.llm.name_judging import LlmNameJudge
+
+    limit = session.reply_limit(tasks.NAME_JUDGE)
+    return LlmNameJudge(session.chat(tasks.NAME_JUDGE), prompts, max_tokens=limit)
+
+
+def description_merger(session: Session) -> DescriptionMerger:
+    """Who joins descriptions."""
+    from graphrag_dagster.systems.graphrag.llm.descriptions import LlmDescriptionMerger
+
+    own = session.settings.section(GraphSettings)
+    return LlmDescriptionMerger(
+        session.chat(tasks.DESCRIPTION_MERGER),
+        prompts,
+        merge_above_tokens=own.joined_up_to,
+        max_input_tokens=own.max_input_tokens,
+        max_output_tokens=session.reply_limit(tasks.DESCRIPTION_MERGER),
+    )
+
+
+def report_writer(session: Session) -> ReportWriter:
+    """Who writes community reports; what the model cannot write is made of quotations, and says so."""
+    from graphrag_dagster.engines.extractive.report_writer import ExtractiveReportWriter
+    from graphrag_dagster.systems.graphrag.llm.report_writer import LlmReportWriter
+
+    return LlmReportWriter(
+        session.chat(tasks.REPORT_WRITER),
+        prompts,
+        fallback=ExtractiveReportWriter(),
+        max_output_tokens=session.reply_limit(tasks.REPORT_WRITER),
+    )
+
+
+def answerer(session: Session) -> Answerer:
+    """Who answers questions."""
+    from graphrag_dagster.systems.graphrag.llm.answerer import LlmAnswerer
+
+    limit = session.reply_limit(tasks.ANSWERER)
+    return LlmAnswerer(
+        session.chat(tasks.ANSWERER),
+        prompts,
+        unit=session.settings.search.unit,
+        replies=session.settings.model.replies,
+        max_map_tokens=limit // 2,
+        max_reduce_tokens=limit,
+        form=session.answer_form,
+        listen=session.listen,
+    )
+
+
+def rater(session: Session) -> ReportRater:
+    """Who rates reports by their relevance; a model of the role ``judge``, which may be a cheap one."""
+    from graphrag_dagster.systems.graphrag.llm.exploring import LlmReportRater
+
+    return LlmReportRater(session.chat(tasks.RATER), prompts)
+
+
+def support_judge(session: Session) -> SupportJudge:
+    """Who says whether words support statements; what the model cannot say is judged by words."""
+    from graphrag_dagster.kernel.models.local.embedders import shared_static
+    from graphrag_dagster.kernel.questions.support.by_words import JudgeByWords
+    from graphrag_dagster.systems.graphrag.llm.supporting import LlmSupportJudge
+
+    limit = session.reply_limit(SUPPORT_JUDGE)
+    chat, fallback = session.chat(SUPPORT_JUDGE), JudgeByWords(shared_static())
+    return LlmSupportJudge(chat, prompts, fallback=fallback, max_tokens=limit)
+
+
+def explorer(session: Session) -> Explorer:
+    """Who asks on from what was found."""
+    from graphrag_dagster.systems.graphrag.llm.exploring import LlmExplorer
+
+    limit = session.reply_limit(tasks.EXPLORER)
+    return LlmExplorer(session.chat(tasks.EXPLORER), prompts, max_tokens=limit // 2)
+
+
+def query_writer(session: Session) -> QueryWriter:
+    """Who writes queries over the tables of an index."""
+    from graphrag_dagster.systems.graphrag.llm.querying import LlmQueryWriter
+
+    limit = session.reply_limit(tasks.QUERY_WRITER)
+    return LlmQueryWriter(session.chat(tasks.QUERY_WRITER), prompts, max_tokens=limit // 2)
+
+
+def router(session: Session) -> Router:
+    """Who chooses ways of answering; a model of the role ``route``, which may be a cheap one."""
+    from graphrag_dagster.systems.graphrag.llm.routing import LlmRouter
+
+    limit = session.reply_limit(tasks.ROUTER)
+    return LlmRouter(session.chat(tasks.ROUTER), prompts, max_tokens=limit)
+
+
+def _reply_options(session: Session, task: Task[object]) -> dict[str, Any]:
+    return {
+        "replies": session.settings.model.replies,
+        "logit_bias": session.settings.model.logit_bias,
+        "max_output_tokens": session.reply_limit(task),
+    }

@@ -1,0 +1,111 @@
+"""The steps of the index, in order: what each reads, and which tables it makes.
+
+Tables that people ask for are assets, each with what it is shown to be made of. States, accounts and
+look-ups are written beside them.
+"""
+
+from graphrag_dagster.kernel.pipeline.step import Step
+from graphrag_dagster.kernel.tables import (
+    ALIASES,
+    CANDIDATES,
+    CLAIM_GROUPS,
+    CLAIMS,
+    CLUSTERING_STATE,
+    COLD_START_EDGES,
+    COMMUNITIES,
+    COMMUNITY_LEVELS,
+    COMMUNITY_MEMBERS,
+    COMMUNITY_REPORTS,
+    CONTEXT_NODES,
+    DECISIONS,
+    DOCUMENTS,
+    ENTITIES,
+    ENTITY_EMBEDDINGS,
+    ENTITY_GROUPS,
+    EXTRACTION_STATE,
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    IMPORTED_ENTITIES,
+    IMPORTED_RELATIONS,
+    LAYOUT,
+    LAYOUT_STATE,
+    MERGED_CLAIMS,
+    QUARANTINE,
+    RELATIONSHIP_GROUPS,
+    RELATIONSHIPS,
+    REPORT_CONTEXT_ROWS,
+    REPORT_CONTEXTS,
+    REPORT_EMBEDDINGS,
+    REPORT_FINDINGS,
+    REPORT_REFERENCES,
+    RESOLUTION_STATE,
+    TEXT_CHUNKS,
+    TEXT_UNIT_EMBEDDINGS,
+    TRIPLES,
+    TYPINGS,
+    UNIT_LEDGER,
+    WRITTEN_REPORTS,
+)
+from graphrag_dagster.systems.graphrag.index.communities import communities
+from graphrag_dagster.systems.graphrag.index.extraction import extraction
+from graphrag_dagster.systems.graphrag.index.graph import graph, resolution
+from graphrag_dagster.systems.graphrag.index.report_writing import WRITTEN_FROM
+from graphrag_dagster.systems.graphrag.index.reports import reports
+
+STEPS = (
+    Step(
+        "extraction",
+        extraction,
+        reads=(TEXT_CHUNKS,),
+        assets={
+            GLEANED_ENTITIES: (TEXT_CHUNKS,),
+            GLEANED_RELATIONSHIPS: (TEXT_CHUNKS,),
+            CLAIMS: (TEXT_CHUNKS,),
+            UNIT_LEDGER: (TEXT_CHUNKS,),
+            TEXT_UNIT_EMBEDDINGS: (TEXT_CHUNKS,),
+        },
+        beside=(QUARANTINE, TYPINGS, EXTRACTION_STATE),
+    ),
+    Step(
+        "resolution",
+        resolution,
+        reads=(GLEANED_ENTITIES, TEXT_CHUNKS, DOCUMENTS),
+        assets={DECISIONS: (GLEANED_ENTITIES,), ALIASES: (DECISIONS,)},
+        beside=(CANDIDATES, RESOLUTION_STATE),
+    ),
+    Step(
+        "graph",
+        graph,
+        reads=(ENTITY_GROUPS, RELATIONSHIP_GROUPS, CLAIM_GROUPS),
+        assets={
+            ENTITIES: (GLEANED_ENTITIES, ALIASES, IMPORTED_ENTITIES),
+            RELATIONSHIPS: (GLEANED_RELATIONSHIPS, ENTITIES, IMPORTED_RELATIONS),
+            MERGED_CLAIMS: (CLAIMS, ALIASES),
+        },
+        beside=(ENTITY_GROUPS, RELATIONSHIP_GROUPS, CLAIM_GROUPS, TRIPLES),
+    ),
+    Step(
+        "communities",
+        communities,
+        reads=(ENTITIES, RELATIONSHIPS),
+        assets={
+            COMMUNITIES: (ENTITIES, RELATIONSHIPS),
+            COMMUNITY_MEMBERS: (COMMUNITIES,),
+            COMMUNITY_LEVELS: (COMMUNITY_MEMBERS,),
+            LAYOUT: (COMMUNITY_MEMBERS,),
+            ENTITY_EMBEDDINGS: (ENTITIES,),
+        },
+        beside=(CLUSTERING_STATE, COLD_START_EDGES, LAYOUT_STATE),
+    ),
+    Step(
+        "reports",
+        reports,
+        reads=(*WRITTEN_FROM, COMMUNITY_LEVELS),
+        assets={
+            COMMUNITY_REPORTS: (COMMUNITY_LEVELS, MERGED_CLAIMS, CONTEXT_NODES),
+            REPORT_FINDINGS: (COMMUNITY_REPORTS,),
+            REPORT_EMBEDDINGS: (COMMUNITY_REPORTS,),
+        },
+        beside=(*(WRITTEN_REPORTS, REPORT_REFERENCES, REPORT_CONTEXTS, REPORT_CONTEXT_ROWS),),
+    ),
+)

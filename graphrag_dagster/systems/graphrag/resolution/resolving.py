@@ -1,0 +1,274 @@
+"""Entity resolution: from mentions to candidates, decisions and the entity of every name.
+
+First the names of each document, where short forms find their full ones; then the full names of all
+documents. What was found can be read and undone: nothing that goes in is changed.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from graphrag_dagster.kernel.tasks.name_judging import Ruling
+from graphrag_dagster.kernel.text.similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.clusters import clusters
+from graphrag_dagster.systems.graphrag.resolution.decisions import (
+    Compared,
+    Decision,
+    decisions_of,
+    verdict_on,
+)
+from graphrag_dagster.systems.graphrag.resolution.namesakes import TELL, Name
+from graphrag_dagster.systems.graphrag.resolution.pairs.comparing import Comparing
+from graphrag_dagster.systems.graphrag.resolution.pairs.scoring import ScoredPair
+from graphrag_dagster.systems.graphrag.resolution.people import Decisions, Links, Word
+from graphrag_dagster.systems.graphrag.resolution.scopes import (
+    Corpus,
+    Mention,
+    Names,
+    Place,
+    of_document,
+    places_in_document,
+    places_in_documents,
+)
+
+#: A document, a name as written there, and its type.
+Spelling = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A pair that the rules leave open; ``document`` is None between documents.
+
+    ``one_stands`` and ``other_stands`` are some places where the names stand, the first ones first.
+    """
+
+    document: str | None
+    one: Name
+    other: Name
+    one_stands: tuple[Place, ...] = ()
+    other_stands: tuple[Place, ...] = ()
+
+
+#: Rules on pairs that are open, in their order.
+Judge = Callable[[Sequence[Question]], Sequence[Ruling]]
+#: Gives the pairs of a scope that something speaks for or a veto against, and how many are left out.
+_Compare = Callable[[Names], tuple[list[ScoredPair], int]]
+#: Where names of a scope stand.
+_Places = Callable[[Names, frozenset[Name]], Mapping[Name, tuple[Place, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What came of resolution.
+
+    Attributes:
+        scopes: the documents in order, then the corpus.
+        decisions: what was decided of pairs, but for those that nothing spoke for.
+        heads: for each spelling of a document the full name that it stands for there.
+        entities: for each spelling of a document the title and type of its entity.
+        namesakes: names that are spelled alike and are not one.
+        unused: words of people that concern no two names.
+    """
+
+    scopes: tuple[Compared, ...]
+    decisions: tuple[Decision, ...]
+    heads: dict[Spelling, Name]
+    entities: dict[Spelling, Name]
+    namesakes: list[set[Name]]
+    unused: tuple[Word, ...]
+
+
+def resolve(
+    mentions: Iterable[Mention],
+    sentences: Mapping[tuple[str, int], str],
+    people: Decisions | None = None,
+    *,
+    titles: Mapping[str, str] | None = None,
+    judge: Judge | None = None,
+    comparing: Comparing | None = None,
+) -> Resolution:
+    """Return which names are one entity, the same for the same mentions in whatever order.
+
+    In a document a short form, an acronym or a variant goes to the one full name that fits. Between documents
+    only full names are compared: equal names are one but for namesakes, variants where more speaks for it.
+
+    Args:
+        mentions: of any number of documents.
+        sentences: text by document and number; where one is missing, nothing in it defines a name.
+        people: what people decided.
+        titles: of the documents; they tell namesakes apart.
+        judge: rules on what the rules leave open; None leaves it open.
+        comparing: compares, and keeps all pairs.
+
+    Raises:
+        SettingsError: decisions of people contradict each other.
+    """
+    said, compare = people or Decisions(), comparing or Comparing()
+    everywhere = said.links()
+    links = {document: said.links(document) for document in said.documents()}
+    ordered = sorted(mentions, key=lambda one: (one.document, one.sentence, one.name, one.type))
+    found = {
+        document: of_document(document, list(of_it), sentences)
+        for document, of_it in groupby(ordered, key=lambda one: one.document)
+    }
+    local = [
+        _clustered(names, *compare(names), links.get(document, everywhere), {})
+        for document, names in found.items()
+    ]
+    if judge is not None:
+        local = _ruled(local, judge, places_in_document, {})
+    return _between_documents(found, local, said, everywhere, titles or {}, compare, judge)
+
+
+def _between_documents(
+    documents: Mapping[str, Names],
+    local: Sequence[Compared],
+    said: Decisions,
+    everywhere: Links,
+    titles: Mapping[str, str],
+    compare: _Compare,
+    judge: Judge | None,
+) -> Resolution:
+    """Resolve the names between documents; ``local`` is what came of the names of each."""
+    corpus, heads = Corpus(everywhere, titles), dict[Spelling, Name]()
+    for document, one in zip(documents, local, strict=True):
+        added = corpus.add(document, one.names, one.titles)
+        heads |= {(document, *name): head for name, head in zip(one.names.names, added, strict=True)}
+    full, known_as, namesakes = corpus.names()
+    bearing = {name: number for number, names in enumerate(namesakes) for name in names}
+
+    def known(document: str, name: Name) -> Name:
+        return known_as[document, heads[document, *name]]
+
+    def places(_: Names, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
+        return places_in_documents(documents, known, wanted)
+
+    whole = _clustered(full, *compare(full), said.links(between=True), bearing)
+    if judge is not None:
+        (whole,) = _ruled([whole], judge, places, bearing)
+    entity = dict(zip(full.names, whole.titles, strict=True))
+    scopes = (*local, whole)
+    return Resolution(
+        scopes,
+        tuple(one for scope in scopes for one in decisions_of(scope, said)),
+        heads,
+        {spelling: entity[known(spelling[0], spelling[1:])] for spelling in heads},
+        namesakes,
+        said.unused(_present(heads, full, said)),
+    )
+
+
+def _present(spellings: Iterable[Spelling], full: Names, said: Decisions) -> dict[str | None, set[str]]:
+    """Return the names of each document, and under None those of all with what tells namesakes apart."""
+    present: dict[str | None, set[str]] = defaultdict(set)
+    if not said.words:
+        return present
+    for document, name, _ in spellings:
+        present[document].add(normalise(name))
+    present[None] = set().union(*present.values(), (normalise(name) for name, _ in full.names))
+    # What told namesakes apart is gone from the name where a person says that they are one.
+    told = {key for word in said.words for key in word.keys if re.sub(TELL, "", key) in present[None]}
+    present[None] |= told
+    return present
+
+
+def _open_pairs(one: Compared) -> list[ScoredPair]:
+    """Return the pairs that the rules leave open, and of which nobody has said anything."""
+    names = one.names.names
+    return [
+        pair
+        for pair in one.pairs
+        if verdict_on(pair, one)[0] == "ask" and not one.links.says(*(names[at][0] for at in pair.pair))
+    ]
+
+
+def _ruled(
+    compared: Sequence[Compared], judge: Judge, places: _Places, bearing: Mapping[Name, int]
+) -> list[Compared]:
+    """Put what is open in any of the scopes to the judge at once, and cluster anew where it has ruled.
+
+    Args:
+        compared: the scopes.
+        judge: rules on pairs.
+        places: where names of a scope stand.
+        bearing: which group of namesakes a name is of.
+    """
+    open_pairs = list(map(_open_pairs, compared))
+    questions = [
+        question
+        for one, pairs in zip(compared, open_pairs, strict=True)
+        if pairs
+        for question in _questions(one.names, pairs, places)
+    ]
+    rulings = iter(judge(questions) if questions else ())
+    ruled = list(compared)
+    for at, pairs in enumerate(open_pairs):
+        if pairs:
+            one, of_scope = compared[at], {pair.pair: next(rulings) for pair in pairs}
+            now = [p.ruled(of_scope[p.pair]) if p.pair in of_scope else p for p in one.pairs]
+            ruled[at] = _clustered(one.names, now, one.left_out, one.links, bearing)
+    return ruled
+
+
+def _questions(found: Names, pairs: Sequence[ScoredPair], places: _Places) -> Iterator[Question]:
+    asked = [(found.names[one.pair[0]], found.names[one.pair[1]]) for one in pairs]
+    standing = places(found, frozenset(name for pair in asked for name in pair))
+    for one, other in asked:
+        yield Question(found.document, one, other, standing.get(one, ()), standing.get(other, ()))
+
+
+def _clustered(
+    found: Names, pairs: list[ScoredPair], left_out: int, links: Links, bearing: Mapping[Name, int]
+) -> Compared:
+    def apart(one: int, other: int) -> bool:
+        first, second = found.names[one], found.names[other]
+        numbers = bearing.get(first), bearing.get(second)
+        if numbers[0] is not None and numbers[0] == numbers[1] and not links.together(first[0], second[0]):
+            return True
+        return bool(links.different) and any(
+            links.apart(a, b) for a in found.known[one] for b in found.known[other]
+        )
+
+    clustering = clusters(pairs, _groups(found.known, links, apart), apart)
+    titles = _titles(clustering.roots, found, pairs)
+    return Compared(found, pairs, left_out, clustering, [titles[root] for root in clustering.roots], links)
+
+
+def _groups(known: Sequence[set[str]], links: Links, apart: Callable[[int, int], bool]) -> list[int]:
+    """Return for each name the smallest that a person says is the same."""
+    groups = list(range(len(known)))
+    if not links.roots:
+        return groups
+    first: dict[str, int] = {}
+    spoken = [{normalise(name) for name in names if links.decided(name)} for names in known]
+    there: dict[str, set[str]] = defaultdict(set)
+    for key in set().union(*spoken):
+        there[links.root(key)].add(key)
+    for place, keys in enumerate(spoken):
+        # Where all that a name is said to be is gone, what has that name is no more one than before.
+        for root in sorted({root for root in map(links.root, keys) if len(there[root]) > 1}):
+            target, own = groups[first.setdefault(root, place)], groups[place]
+            members = [[at for at, group in enumerate(groups) if group == one] for one in (target, own)]
+            if target != own and not any(apart(one, other) for one in members[0] for other in members[1]):
+                for at in members[0] + members[1]:
+                    groups[at] = min(target, own)
+    return groups
+
+
+def _titles(roots: Sequence[int], found: Names, pairs: Iterable[ScoredPair]) -> dict[int, Name]:
+    """Return for each cluster its commonest name of those that are short for no other of it."""
+    short = {
+        one.pair[one.short]
+        for one in pairs
+        if one.short is not None and roots[one.pair[0]] == roots[one.pair[1]] and not one.veto
+    }
+    best: dict[int, int] = {}
+    for place, root in enumerate(roots):
+        ranks = [
+            (at not in short, found.counts[at], len(found.names[at][0]), at)
+            for at in (place, best.get(root, place))
+        ]
+        best[root] = max(ranks)[-1]
+    return {root: found.names[place] for root, place in best.items()}

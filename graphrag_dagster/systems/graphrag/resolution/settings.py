@@ -1,0 +1,179 @@
+"""The section ``resolution`` and ``decisions.jsonl``: which names are one entity, and who said so."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.common.printable import shortened
+from graphrag_dagster.kernel.documents.files.discovery import DECISIONS_FILE
+from graphrag_dagster.kernel.settings.section import EngineName, Section
+from graphrag_dagster.kernel.text.similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.people import Decisions, Word
+
+Spelling = Annotated[str, Field(min_length=1, max_length=1000)]
+Told = Annotated[str, Field(min_length=1, max_length=200)]
+_MOST_SAID = 10_000
+
+
+class NamesSaid(Section):
+    """Names of which a person says what they are to each other; in ``corpus.yaml`` a list will do."""
+
+    names: list[Spelling] = Field(min_length=2, max_length=1000, description="as written, in any case")
+    document: Annotated[str, Field(min_length=1, max_length=4000)] | None = Field(
+        None, description="path of the document of which alone it is said"
+    )
+    id: Told | None = Field(None, description="by which `undo` takes it back")
+    who: Told | None = Field(None, description="said it")
+    when: Told | None = Field(None, description="it was said, ISO 8601")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_alone(cls, given: Any) -> Any:
+        return {"names": given} if isinstance(given, list) else given
+
+    @model_validator(mode="after")
+    def _two_names(self) -> "NamesSaid":
+        keys = set(map(normalise, self.names))
+        if len(keys) < 2 or "" in keys:
+            told = ", ".join(repr(shortened(name, 60)) for name in self.names[:10])
+            raise ValueError(
+                f"{told}: give two different names at least, none of them empty; case is no difference"
+            )
+        return self
+
+    def word(self, verdict: Literal["same", "different"]) -> Word:
+        """Return it as resolution takes it."""
+        return Word(verdict, tuple(self.names), self.document, self.id, self.who, self.when)
+
+
+class Decision(NamesSaid):
+    """What a person decided of names."""
+
+    verdict: Literal["same", "different"] = Field(description="what the names are to each other")
+
+
+class ResolutionSettings(Section):
+    """Joining the names of one entity."""
+
+    enabled: bool = Field(
+        True, description="join names of one entity, keep namesakes apart; off: one entity a spelling"
+    )
+    engine: EngineName | None = Field(
+        None,
+        description="who decides what the rules leave open; default: the corpus's engine; without a model it "
+        "stays open",
+    )
+    same: list[NamesSaid] = Field(
+        default_factory=list, max_length=_MOST_SAID, description="lists of names of one entity each"
+    )
+    different: list[NamesSaid] = Field(
+        default_factory=list,
+        max_length=_MOST_SAID,
+        description="lists of names of which no two are one entity",
+    )
+
+    @model_validator(mode="after")
+    def _no_contradiction(self) -> "ResolutionSettings":
+        if not (self.same or self.different):
+            return self
+        said = self.decisions()
+        try:
+            said.links(between=True)
+            for document in sorted(said.documents()):
+                said.links(document)
+        except SettingsError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    def decisions(self) -> Decisions:
+        """Return what people decided."""
+        return Decisions(
+            [
+                *(one.word("same") for one in self.same),
+                *(one.word("different") for one in self.different),
+            ]
+        )
+
+    def saying(self, said: Iterable[Decision]) -> "ResolutionSettings":
+        """Return the settings with further decisions.
+
+        Raises:
+            SettingsError: they contradict each other, or those in the settings.
+        """
+        both = {"same": list(self.same), "different": list(self.different)}
+        for one in said:
+            both[one.verdict].append(NamesSaid.model_validate(one.model_dump(exclude={"verdict"})))
+        try:
+            return ResolutionSettings.model_validate({**self.model_dump(exclude=set(both)), **both})
+        except ValidationError as error:
+            raise SettingsError(str(error.errors()[0]["msg"]).removeprefix("Value error, ")) from None
+
+    def completed(self, folder: Path) -> "ResolutionSettings":
+        """Return the settings with the decisions that are kept beside the documents.
+
+        Raises:
+            SettingsError: a decision is none, or contradicts another.
+        """
+        if not (said := read_decisions(folder)):
+            return self
+        try:
+            return self.saying(said)
+        except SettingsError as error:
+            raise SettingsError(f"{folder / DECISIONS_FILE}: {error}") from None
+
+
+_MOST_BYTES = 10_000_000
+
+
+def read_decisions(folder: Path) -> list[Decision]:
+    """Return the decisions of a corpus in the order in which they were made; none where there is no file.
+
+    Raises:
+        SettingsError: the file cannot be read, or a line is no decision; names file and line.
+    """
+    path = folder / DECISIONS_FILE
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
+    if len(data) > _MOST_BYTES:
+        raise SettingsError(f"{path} is larger than {_MOST_BYTES:,} bytes; take decisions out of it")
+    found: dict[str, tuple[int, Decision]] = {}
+    for number, line in enumerate(data.splitlines(), start=1):
+        if line.strip():
+            where = f"{path}, line {number}"
+            decision = _parsed(line, where)
+            if decision.id is None:
+                raise SettingsError(
+                    f"{where}: id: by it the decision is taken back; give it one, or take it out"
+                )
+            if decision.id in found:
+                raise SettingsError(
+                    f"{where}: line {found[decision.id][0]} has the id {decision.id!r} too; "
+                    "take one of them out"
+                )
+            found[decision.id] = number, decision
+    return [decision for _, decision in found.values()]
+
+
+def written(decisions: Iterable[Decision]) -> str:
+    """Return the text of the file."""
+    rows = (one.model_dump(exclude_none=True) for one in decisions)
+    return "".join(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
+
+
+def _parsed(line: bytes, where: str) -> Decision:
+    try:
+        return Decision.model_validate_json(line)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        key = ".".join(map(str, problem["loc"])) or "the line"
+        told = problem["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"{where}: {key}: {told}; mend the line or take it out") from None

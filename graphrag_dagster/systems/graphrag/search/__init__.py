@@ -1,0 +1,1 @@
+"""Search methods: one module each."""

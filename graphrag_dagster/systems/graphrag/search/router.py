@@ -1,0 +1,299 @@
+"""Which way of answering suits a question: ``auto``. Rules choose, or a model among what rules leave open.
+
+What of a question tells which way of answering suits it, and how much.
+
+A logistic model over few cues, each between 0 and 1: its weights were fitted by ``benchmarks/routing.py`` on
+labelled questions and are frozen here, so that the same question is always answered in the same way.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from math import exp, fsum
+from types import MappingProxyType
+
+import polars as pl
+
+from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.catalogue.methods import GLOBAL, LOCAL, SOURCES
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.question import Search
+from graphrag_dagster.kernel.questions.searcher import answered, in_way
+from graphrag_dagster.kernel.retrieval.finding import NAMES, linked, named_in, telling_route, with_history
+from graphrag_dagster.kernel.retrieval.linking.linking import LinkedName
+from graphrag_dagster.kernel.tasks.answering import Routed
+from graphrag_dagster.kernel.text.english_words import GENERAL, GENRES, MANY, OVERVIEW
+from graphrag_dagster.kernel.text.similarity import stem, stems, words
+from graphrag_dagster.systems.graphrag.search.sql.recognising import fits
+from graphrag_dagster.systems.graphrag.tasks import ROUTER
+
+_NEAREST = 10
+#: Contexts that the text units of a restriction may fill to be read all.
+_MOST_CONTEXTS = 8
+#: Probability of the chosen way below which the other is tried, too, where it gives nothing.
+_SURE = 0.9
+#: What each cue says, for something in particular and for the whole.
+_SAID: Mapping[str, tuple[str, str]] = {
+    "named": ("it names {names}", ""),
+    "names": ("it names {names}", ""),
+    "overview": ("", "it asks for an overview"),
+    "many": ("", "it asks about many at once"),
+    "value": ("it asks for a person, place, time, number, or whether", ""),
+    "past": ("it asks what happened", ""),
+    "generic": ("", "it asks what is so in general"),
+    "rarest": ("it says what to look for", ""),
+    "specific": ("it says what to look for", ""),
+    "held": ("one passage holds what it asks", ""),
+}
+#: What each way is for, as a model is told that chooses.
+_FOR: Mapping[str, str] = {
+    LOCAL: "for questions about something in particular, such as a person, place, event, date or "
+    "passage; reads what the texts say about it",
+    GLOBAL: "for questions about the whole collection, such as themes, trends or what many things have "
+    "in common; reads summaries of all of it",
+    "sql": "for counts, top lists, firsts and lasts, and groups of documents, entities or relationships; "
+    "queries tables",
+}
+_NOTHING = {1: "it asks for something in particular", -1: "it asks for nothing in particular"}
+_MOST_REASONS, _MOST_NAMES = 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A way of answering by its name, how likely it suits (½ to 1), why, and what a model said if asked."""
+
+    method: str
+    likely: float
+    why: str
+    routed: Routed | None = None
+
+    def told_in(self, made: Answer) -> Answer:
+        """Return an answer that tells what was asked of a model for the choice, and what that cost."""
+        return telling_route(made, self.routed, "no way")
+
+
+def answer(search: Search) -> Answer:
+    """Answer a question in the way that suits it; in the other where that gives nothing and is near.
+
+    Raises:
+        QuestionError: the question lacks what that way needs.
+    """
+    names = linked(search)
+    choice = choose(search, names)
+    made = answered(in_way(search, choice.method))
+    why = choice.why
+    if made.refused and choice.likely < _SURE and (other := _other_than(search, choice)):
+        why = f"{why}; it found nothing, so {other.method} was tried"
+        made = other if not other.refused else made
+    trace = made.trace if made.section(NAMES) else (*named_in(names), *made.trace)
+    told = replace(made, why="; ".join(filter(None, (why, made.why))), trace=trace)
+    return choice.told_in(told)
+
+
+def choose(search: Search, linked_names: Sequence[LinkedName]) -> Choice:
+    """Choose between the surroundings of what a question names, the reports of the corpus, and its tables.
+
+    Args:
+        search: the question.
+        linked_names: what in it looks like a name, and what each was taken for.
+    """
+    if (counted_by := _by_query(search)) is not None:
+        return counted_by
+    named = sorted((one for one in linked_names if one.named and one.entity_id), key=lambda one: -one.sure)
+    open_ways = _open_ways(search)
+    if len(open_ways) < 2:
+        return _by_rules(search, named)
+    router = search.engines.task(ROUTER)
+    if router is None:
+        chosen = _by_rules(search, named)
+        return replace(chosen, why=f"the engine asks no model, so that rules chose; {chosen.why}")
+    titles = list(dict.fromkeys(one.title or one.text for one in named))
+    routed = router.route(search.question.text, {one: _FOR[one] for one in open_ways}, titles)
+    if routed.way is None:
+        chosen = _by_rules(search, named)
+        return replace(
+            chosen, why=f"no usable reply of the model, so that rules chose; {chosen.why}", routed=routed
+        )
+    chosen = Choice(routed.way, 0.5, f"{routed.way}: {routed.reason} (a model chose)")
+    if routed.way == GLOBAL and search.index.restricted:
+        chosen = _without_reports(search) or chosen
+    return replace(chosen, routed=routed)
+
+
+def _open_ways(search: Search) -> list[str]:
+    """The ways that the corpus can answer by, for a model to choose from; none where rules are to choose."""
+    if search.options.routing == "rules" or search.question.history or search.favour.names_documents:
+        return []
+    index = search.index
+    reported = index.restricted or not index.reports.is_empty()
+    queried = search.options.sql == "model" and index.queries is not None and not index.restricted
+    return [LOCAL, *([GLOBAL] if reported else []), *(["sql"] if queried else [])]
+
+
+def _by_rules(search: Search, named: Sequence[LinkedName]) -> Choice:
+    """Choose by the cues of a question; ``named`` are its names that are linked to entities, surest first."""
+    if search.index.reports.is_empty() and not search.index.restricted:
+        return Choice(LOCAL, 1.0, f"{LOCAL}: this corpus has no community reports")
+    found = cues_of(search, [one.text for one in named])
+    local = probability_of_local(found)
+    if local < 0.5 and search.question.history:
+        return Choice(LOCAL, 1 - local, f"{LOCAL}: the question goes on from a conversation")
+    if local < 0.5 and search.favour.names_documents:
+        return Choice(LOCAL, 1.0, f"{LOCAL}: the question names documents or their period")
+    if local < 0.5 and search.index.restricted and (instead := _without_reports(search)):
+        return instead
+    method, sign = (LOCAL, 1) if local >= 0.5 else (GLOBAL, -1)
+    reasons = _reasons(found, sign, list(dict.fromkeys(one.title or one.text for one in named)))
+    return Choice(method, max(local, 1 - local), f"{method}: {reasons} (rules chose)")
+
+
+def _by_query(search: Search) -> Choice | None:
+    """Choose the tables for what a query answers without a guess; they know of no restriction."""
+    if search.index.queries is None or search.index.restricted or search.question.history:
+        return None
+    fit = fits(search.question.text, search.index)
+    if fit.recognised is None or fit.score < 1:
+        return None
+    return Choice("sql", 1.0, "sql: a query over the tables answers it")
+
+
+def _without_reports(search: Search) -> Choice | None:
+    """Choose for a question about the whole of a restriction whose reports leave most of it out."""
+    index, options = search.index, search.options
+    if index.once(_reported, options.level) >= 0.5:
+        return None
+    why = f"the reports of C{options.level} from these documents alone cover less than half of them"
+    if index.text_chunks["tokens"].sum() > _MOST_CONTEXTS * options.context_tokens:
+        return Choice(LOCAL, 1.0, f"{LOCAL}: {why}")
+    units = counted(len(index.text_chunks), "text unit")
+    return Choice(SOURCES, 1.0, f"{SOURCES}: {why}, so what they say is read whole, {units}")
+
+
+def _reported(index: IndexSnapshot, level: int) -> float:
+    """The share of the text units in which an entity stands that a report of a level is about."""
+    of_level = index.community_levels.filter(pl.col("level") == level)
+    reported = of_level.join(index.reports, left_on="community_id", right_on="report_id", how="semi")
+    units = index.entities.join(reported, on="entity_id", how="semi")["text_unit_ids"].explode()
+    return units.drop_nulls().n_unique() / max(len(index.text_chunks), 1)
+
+
+def cues_of(search: Search, names: Sequence[str]) -> dict[str, float]:
+    """Return the cues of a question by which a way is chosen.
+
+    Args:
+        search: the question.
+        names: the names in it that are linked to entities.
+    """
+    nearest = search.retriever.units(with_history(search), None, "lexical", most=_NEAREST)
+    texts = [search.index.passages[one].text for one in nearest.ids]
+    return cues(search.question.text, names, texts, search.retriever.rarity.of)
+
+
+def _other_than(search: Search, choice: Choice) -> Answer | None:
+    try:
+        return answered(in_way(search, GLOBAL if choice.method == LOCAL else LOCAL))
+    except QuestionError:
+        return None
+
+
+def _reasons(found: Mapping[str, float], sign: int, names: list[str]) -> str:
+    shown = ", ".join(names[:_MOST_NAMES]) + (" …" if len(names) > _MOST_NAMES else "")
+    told = (_SAID[name][0 if sign > 0 else 1].format(names=shown) for name in weightiest(found, sign))
+    return ", ".join(list(dict.fromkeys(filter(None, told)))[:_MOST_REASONS]) or _NOTHING[sign]
+
+
+#: Of the log-odds that a question asks for something in particular; see ``benchmarks/routing.py``.
+WEIGHTS: Mapping[str, float] = MappingProxyType(
+    {
+        "named": 1.76,
+        "names": 0.58,
+        "overview": -2.05,
+        "many": -1.43,
+        "value": 0.49,
+        "past": 1.21,
+        "generic": -1.56,
+        "rarest": 0.45,
+        "specific": 0.71,
+        "held": 2.1,
+    }
+)
+BIAS = -1.26
+
+_VALUE = re.compile(
+    r"\s*(?:(?:who|whom|whose|when|where|why)\b|what(?:'s| is| was) an?\b|"
+    r"how (?:many|much|old|long|far|fast|high|big|tall)\b|"
+    r"(?:what|which) (?:year|date|day|time|number|age|amount|percentage)\b|"
+    r"(?:did|does|do|is|are|was|were|has|have|had|can|could|will|would)\b)",
+    re.IGNORECASE,
+)
+_PAST = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
+_GENERIC = re.compile(r"\b(?:do|are|have|is there|are there)\b", re.IGNORECASE)
+_PLURAL = re.compile(r"[a-z]{3,}(?<![su])s")
+_ENOUGH = 8
+_OVERVIEW, _MANY, _UNSPECIFIC = (
+    frozenset(map(stem, listed)) for listed in (OVERVIEW, MANY, {*GENERAL, *GENRES, *OVERVIEW})
+)
+
+
+def cues(
+    question: str, named: Sequence[str], nearest: Sequence[str], rarity: Callable[[str], float]
+) -> dict[str, float]:
+    """Return the cues of a question.
+
+    Args:
+        question: as asked.
+        named: the names in it that are linked to entities.
+        nearest: texts of the passages that are nearest to it by words.
+        rarity: how rare a word is in the corpus, 0 (everywhere) to 1 (nowhere).
+
+    Returns:
+        ``named``: it names an entity; ``names``: the share of its meaningful words that stand in names;
+        ``overview``: the share that ask for an overview; ``many``: the share that speak of many at once, or
+        are plural; ``value``: it asks who, when, where, why, how many, or whether; ``past``: it asks what
+        happened; ``generic``: it asks what is so in general; ``rarest``: how rare the rarest of the words is
+        that say what to look for; ``specific``: how many such words it has, of eight; ``held``: the share of
+        them that one passage holds.
+    """
+    meaningful = [word for word in words(question) if stems(word)]
+    wanted = {stem(word) for word in meaningful} - _UNSPECIFIC
+    of_names = {word for name in named for word in words(name)}
+    whole = max(len(meaningful), 1)
+    return {
+        "named": float(bool(named)),
+        "names": sum(word in of_names for word in meaningful) / whole,
+        "overview": sum(stem(word) in _OVERVIEW for word in meaningful) / whole,
+        "many": sum(word not in of_names and _speaks_of_many(word) for word in meaningful) / whole,
+        "value": float(bool(_VALUE.match(question))),
+        "past": float(bool(_PAST.search(question))),
+        "generic": float(bool(_GENERIC.search(question))),
+        "rarest": _rarest([word for word in meaningful if stem(word) in wanted], rarity),
+        "specific": min(len(wanted), _ENOUGH) / _ENOUGH,
+        "held": _held(wanted, nearest),
+    }
+
+
+def probability_of_local(found: Mapping[str, float]) -> float:
+    """Return how likely it is that a question with these cues asks for something in particular."""
+    return 1 / (1 + exp(-(BIAS + fsum(WEIGHTS[name] * value for name, value in found.items()))))
+
+
+def weightiest(found: Mapping[str, float], sign: int) -> list[str]:
+    """Return the cues that speak for something in particular (1) or the whole (-1), strongest first."""
+    pull = {name: sign * WEIGHTS[name] * value for name, value in found.items()}
+    return sorted((name for name in pull if pull[name] > 0), key=lambda name: -pull[name])
+
+
+def _speaks_of_many(word: str) -> bool:
+    return stem(word) in _MANY or bool(_PLURAL.fullmatch(word))
+
+
+def _held(wanted: Set[str], texts: Sequence[str]) -> float:
+    best = max((len(wanted & set(stems(text))) for text in texts), default=0)
+    return best / len(wanted) if wanted else 0.0
+
+
+def _rarest(wanted: Sequence[str], rarity: Callable[[str], float]) -> float:
+    known = [value for value in map(rarity, wanted) if value < 1]
+    return max(known, default=0.0)

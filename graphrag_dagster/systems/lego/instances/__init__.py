@@ -1,0 +1,1 @@
+"""Instances of LEGO-GraphRAG, from the nodes a question begins with to its answer."""

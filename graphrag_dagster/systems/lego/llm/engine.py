@@ -1,0 +1,55 @@
+"""Who does the tasks of LEGO-GraphRAG by a language model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.systems.lego import tasks
+from graphrag_dagster.systems.lego.settings import PathSettings
+
+if TYPE_CHECKING:
+    from graphrag_dagster.kernel.tasks.session import Session
+    from graphrag_dagster.systems.lego.tasks import PathAnswerer, PathJudge, PathSelector
+
+
+def path_selector(session: Session) -> PathSelector:
+    """Who selects nodes, relations, triples and paths; a model of the role ``select``."""
+    from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
+    from graphrag_dagster.systems.lego.llm.selector import LlmPathSelector
+
+    own, chat = session.settings.section(PathSettings), session.chat(tasks.PATH_SELECTOR)
+    forced = first_tokens(encoding_of_model(chat.name)) if session.settings.model.logit_bias else ()
+    return LlmPathSelector(
+        chat,
+        prompts,
+        parsing=own.parsing,
+        context_tokens=own.context_tokens,
+        max_tokens=session.reply_limit(tasks.PATH_SELECTOR),
+        forced=forced,
+    )
+
+
+def path_answerer(session: Session) -> PathAnswerer:
+    """Who answers from paths."""
+    from graphrag_dagster.systems.lego.llm.selector import LlmPathAnswerer
+
+    return LlmPathAnswerer(
+        session.chat(tasks.PATH_ANSWERER),
+        prompts,
+        context_tokens=session.settings.section(PathSettings).context_tokens,
+        max_tokens=session.reply_limit(tasks.PATH_ANSWERER),
+        listen=session.listen,
+    )
+
+
+def path_judge(session: Session) -> PathJudge:
+    """Who says whether answers from paths are correct."""
+    from graphrag_dagster.systems.lego.llm.judging import LlmPathJudge
+
+    return LlmPathJudge(
+        session.chat(tasks.PATH_JUDGE),
+        prompts,
+        max_tokens=session.reply_limit(tasks.PATH_JUDGE),
+        temperature=session.settings.model.verdict_temperature,
+    )

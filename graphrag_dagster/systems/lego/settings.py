@@ -1,0 +1,332 @@
+"""The section ``paths``: LEGO-GraphRAG, fifteen ways to find a path (spec_lego)."""
+
+import re
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import Field, field_validator, model_validator
+
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel.graph.arrays import Direction
+from graphrag_dagster.kernel.settings.section import (
+    EngineName,
+    PositiveInt,
+    Section,
+    Seed,
+    SwitchedSection,
+    path_below,
+)
+from graphrag_dagster.systems.lego.instances.declared import (
+    DEFAULT,
+    INSTANCES,
+    LEX,
+    Recipe,
+    instance,
+    needs_beforehand,
+)
+from graphrag_dagster.systems.lego.instances.options import (
+    REFUSED,
+    BaseExtraction,
+    Expansion,
+    Judged,
+    Parsing,
+    Partitions,
+    PathOptions,
+    Pruning,
+    PruningLevel,
+    Retrieval,
+    ScorerName,
+    Switches,
+    TieRule,
+)
+from graphrag_dagster.systems.lego.instances.settings import (
+    PathRecallSettings,
+    PathSwitches,
+    PrefilterSettings,
+)
+
+_OWN = PathOptions()
+_NAMES = ", ".join(one.name for one in INSTANCES)
+Hops = Annotated[int, Field(ge=1, le=20)]
+
+
+def without_a_model() -> list[str]:
+    """Return the names of the instances that ask no model."""
+    return [one.name for one in INSTANCES if not one.asks_model]
+
+
+class CustomInstance(Section):
+    """Any other combination of modules; what is not given is as the section has it."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.+ -]{0,40}$")] = Field(
+        description="what it is called"
+    )
+    extraction: BaseExtraction = Field(_OWN.extraction, description="what gives the subgraph")
+    pruning: Pruning = Field(_OWN.pruning, description="who prunes it")
+    pruning_level: PruningLevel | None = Field(None, description="of what it is pruned")
+    retrieval: Retrieval = Field(_OWN.retrieval, description="how paths are found")
+    judged: Judged = Field(_OWN.judged, description="who judges them")
+    scorer: ScorerName | None = Field(None, description="what scores")
+    scorer_model: str | None = Field(None, description="its model")
+    max_ent: PositiveInt | None = Field(None, description="nodes of the subgraph")
+    ties: TieRule | None = Field(None, description="how equally long shortest paths are ordered")
+    partitions: Partitions | None = Field(None, description="partition: whose community")
+    switches: PathSwitches | None = Field(None, description="what is done beside")
+    reports: bool = Field(False, description="reports of the seeds' communities are read, too")
+
+    @field_validator("extraction", mode="before")
+    @classmethod
+    def _is_offered(cls, name: object) -> object:
+        if why := REFUSED.get(str(name)):
+            raise ValueError(f"{name} is not offered: {why}")
+        return name
+
+    def recipe(self, base: Recipe) -> Recipe:
+        """Return how it is made, of what the section says."""
+        told = {name: value for name in _MODULES if (value := getattr(self, name)) is not None}
+        switches = base.options.switches if self.switches is None else Switches(**self.switches.model_dump())
+        return Recipe(
+            self.name,
+            replace(base.options, **told, switches=switches),
+            self.scorer_model or base.scorer_model,
+            self.reports,
+        )
+
+
+_MODULES = (
+    *("extraction", "pruning", "pruning_level", "retrieval", "judged", "scorer", "max_ent", "ties"),
+    "partitions",
+)
+
+
+class PathSettings(SwitchedSection):
+    """Paths of the graph that answer questions, and what these are worth beside gold answers."""
+
+    engine: EngineName | None = Field(
+        None,
+        description="who selects and answers; default: the corpus's engine. Where that asks no model, an "
+        "instance that has one is done by rule, and named -lex",
+    )
+    questions: list[str] = Field(
+        default_factory=list,
+        description="files below the corpus folder with questions, their entities, answers and hops: jsonl, "
+        "csv, tsv, or MetaQA's own txt; they are no documents of the corpus",
+    )
+    instances: list[str] = Field(
+        default_factory=without_a_model,
+        description=f"which instances answer them: {_NAMES}; default: those that ask no model",
+    )
+    answering: str = Field(
+        DEFAULT.name,
+        description="by which instance, custom ones too, the way of answering `paths` finds paths",
+    )
+    custom: list[CustomInstance] = Field(
+        default_factory=list, max_length=1000, description="other combinations of modules that answer, too"
+    )
+    sample: PositiveInt | None = Field(
+        None, description="so many questions of each number of hops, drawn; default: all"
+    )
+    seed: Seed = Field(_OWN.seed, description="seed of the sample, of random walks and of the random scorer")
+    processes: Annotated[int, Field(ge=0, le=1000)] = Field(
+        0, description="processes that answer without a model; 0: by the number of questions and processors"
+    )
+    embedded_links: bool = Field(
+        True,
+        description="a question that names no entity is linked to those whose names are like it by vectors",
+    )
+    direction: Direction = Field(
+        _OWN.direction,
+        description="follow edges out alone, or both ways; auto: both, unless a fifth of the pairs of nodes "
+        "has an edge back",
+    )
+    prefilter: PrefilterSettings = Field(default_factory=PrefilterSettings)
+    scorer: ScorerName = Field(
+        _OWN.scorer,
+        description="what compares questions with nodes, relations, triples and paths: packaged static "
+        "vectors, MiniLM (extra sentence-transformers), the corpus's embedder, BM25, a cross-encoder (the "
+        "same extra), or chance",
+    )
+    relation_words: bool = Field(
+        _OWN.relation_words,
+        description="scorers read relations as words, directed_by as “directed by”; false: as they are",
+    )
+    scorer_model: str | None = Field(
+        None, description="for minilm and cross-encoder a folder, or a name on the hub; default: its own"
+    )
+    max_ent: PositiveInt = Field(_OWN.max_ent, description="most nodes of a subgraph")
+    damping: Annotated[float, Field(gt=0, lt=1)] = Field(
+        _OWN.damping, description="probability that PageRank follows an edge"
+    )
+    pruning_level: PruningLevel = Field(
+        _OWN.pruning_level,
+        description="what SAE prunes by; auto: triples where the graph has fewer than 64 relations, else "
+        "relations",
+    )
+    max_edge: PositiveInt = Field(_OWN.max_edge, description="relations that are kept of a subgraph")
+    max_triples: PositiveInt = Field(_OWN.max_triples, description="triples that are kept")
+    max_nodes: PositiveInt = Field(_OWN.max_nodes, description="nodes that are kept")
+    hops: Hops = Field(_OWN.hops, description="khop: edges from a seed")
+    walks: PositiveInt = Field(_OWN.walks, description="walks: from each seed")
+    walk_steps: Hops = Field(_OWN.walk_steps, description="walks: steps of each")
+    top_k: PositiveInt = Field(_OWN.top_k, description="OSAR: paths that are kept")
+    beam: PositiveInt = Field(_OWN.beam, description="ISAR: paths that are kept at each step")
+    max_hop: Hops = Field(_OWN.max_hop, description="longest path")
+    cap: PositiveInt = Field(_OWN.cap, description="ISAR: edges of a node that are looked at")
+    expansion: Expansion = Field(
+        _OWN.expansion,
+        description="ISAR: of more edges the best by score, or the first as they are stored, one for each "
+        "neighbour",
+    )
+    allow_revisit: bool = Field(_OWN.allow_revisit, description="ISAR: a path may come back to a node")
+    most_paths: PositiveInt = Field(_OWN.most_paths, description="all simple paths: most of a question")
+    ties: TieRule = Field(
+        _OWN.ties,
+        description="how equally long shortest paths are ordered: by target, by seed and target, or by "
+        "target with the best linked last",
+    )
+    shown: PositiveInt = Field(_OWN.shown, description="paths that an answer is made from")
+    skip_ids: Annotated[str, Field(max_length=1000)] = Field(
+        _OWN.skip_ids, description="regular expression of names that are no targets; blank: none"
+    )
+    parsing: Parsing = Field(
+        _OWN.parsing,
+        description="how a model's selection is read: line by line, or whatever occurs anywhere in it; gold "
+        "answers are found in texts by whole words, or anywhere",
+    )
+    llm_embeddings_model: str | None = Field(
+        None,
+        description="switches.llm_embeddings: a folder with a language model in the form of transformers, or "
+        "the name of one on the hub (extra sentence-transformers)",
+    )
+    context_tokens: PositiveInt = Field(
+        32_000, description="tokens that the model reads; candidates and paths in a prompt leave half free"
+    )
+    rmax: Annotated[float, Field(gt=0, lt=1)] = Field(
+        _OWN.rmax, description="push, rbs: what may be left at a node, for each of its edges"
+    )
+    epsilon: Annotated[float, Field(gt=0, le=1)] = Field(_OWN.epsilon, description="fora: relative error")
+    nearest: PositiveInt = Field(_OWN.nearest, description="node_vectors: nodes with the most similar labels")
+    vector_hops: Hops = Field(_OWN.vector_hops, description="node_vectors: edges around them")
+    edges_of_node: PositiveInt = Field(
+        _OWN.edges_of_node, description="node_vectors: edges that are taken of a node, the best by score"
+    )
+    partitions: Partitions = Field(
+        _OWN.partitions,
+        description="partition: the seeds' communities in a partition by modularity, or the corpus's own "
+        "community whose report is nearest to the question",
+    )
+    switches: PathSwitches = Field(default_factory=PathSwitches)
+    recall: PathRecallSettings = Field(default_factory=PathRecallSettings)
+
+    @field_validator("questions")
+    @classmethod
+    def _files_are_below(cls, files: list[str]) -> list[str]:
+        return list(dict.fromkeys(map(path_below, files)))
+
+    @field_validator("instances")
+    @classmethod
+    def _there_are_such(cls, names: list[str]) -> list[str]:
+        try:
+            return list(dict.fromkeys(instance(name).name for name in names))
+        except GraphragError as error:
+            raise ValueError(str(error)) from None
+
+    @field_validator("skip_ids")
+    @classmethod
+    def _is_a_pattern(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"is no regular expression: {error}") from None
+        return pattern
+
+    @model_validator(mode="after")
+    def _names_are_different(self) -> "PathSettings":
+        known = {one.name.casefold() for one in INSTANCES}
+        for one in self.custom:
+            if one.name.casefold() in known:
+                raise ValueError(f"custom: {one.name!r} is the name of another instance; choose another")
+            if one.name.casefold().endswith(LEX):
+                raise ValueError(
+                    f"custom: {one.name!r} ends in {LEX}, which tells that rules do a model's part"
+                )
+            known.add(one.name.casefold())
+        if self.answering.casefold() not in known:
+            raise ValueError(f"answering: there is no instance {self.answering!r}; there are {_NAMES}")
+        # The paper's instances begin with PageRank, which needs nothing beforehand.
+        own = self.answering.casefold() in {one.name.casefold() for one in self.custom}
+        if own and needs_beforehand(self.recipe(self.answering).options):
+            raise ValueError(
+                f"answering: {self.answering!r} looks through a partition or vectors of the graph, which the "
+                "way of answering has not; name an instance with another extraction"
+            )
+        return self
+
+    def options(self) -> PathOptions:
+        """Return how subgraphs and paths are found, whatever the instance."""
+        own = set(PathOptions.__dataclass_fields__) & set(type(self).model_fields)
+        told = self.model_dump(include=own - {"prefilter", "switches"})
+        return PathOptions(
+            **told,
+            prefilter=self.prefilter.prefilter(),
+            switches=Switches(**self.switches.model_dump()),
+        )
+
+    def recipe(self, name: str) -> Recipe:
+        """Return how an instance is made, by its name; those of ``custom`` are known, too.
+
+        Raises:
+            GraphragError: there is none of that name.
+        """
+        base = Recipe("", self.options(), self.scorer_model)
+        for one in self.custom:
+            if one.name.casefold() == name.casefold():
+                return one.recipe(base)
+        found = instance(name)
+        return Recipe(found.name, found.options(base.options), base.scorer_model, found.reports)
+
+    @property
+    def asked(self) -> Recipe:
+        """How the instance is made that answers questions by the search method ``paths``."""
+        return self.recipe(self.answering)
+
+    def recipes(self) -> list[Recipe]:
+        """Return how each of the chosen instances is made, then the custom ones."""
+        return [self.recipe(name) for name in [*self.instances, *(one.name for one in self.custom)]]
+
+    def own_files(self) -> list[str]:
+        """Return the files of questions, and the log by which the window is chosen."""
+        return [*([self.recall.log] if self.recall.log else []), *self.questions]
+
+
+#: What the second paper and its code do (spec_lego): single options, each of which may be set by itself.
+PAPER_PROFILE = MappingProxyType(
+    {
+        # Table 1, B.10: all fifteen, and its instance of GraphRAG.
+        "paths.instances": [one.name for one in INSTANCES],
+        # §4: edges are followed out alone; Freebase has its inverse relations in it.
+        "paths.direction": "out",
+        # §2: the vectors that every instance from the second on is measured with.
+        "paths.scorer": "minilm",
+        "paths.relation_words": False,
+        # §3: personalised PageRank.
+        "paths.max_ent": 1000,
+        "paths.damping": 0.8,
+        "paths.max_edge": 64,
+        "paths.max_triples": 256,
+        # Algorithm 1: paths may come back (Figure 9), and of a node the first neighbours are looked at.
+        "paths.beam": 8,
+        "paths.max_hop": 4,
+        "paths.allow_revisit": True,
+        "paths.expansion": "first",
+        "paths.cap": 32,
+        # B.13: whatever occurs in a reply counts as selected.
+        "paths.parsing": "paper",
+        # §5
+        "paths.top_k": 32,
+        "paths.shown": 32,
+        "paths.ties": "target",
+        "paths.sample": 1000,
+    }
+)

@@ -1,0 +1,1 @@
+"""Questions with gold answers, and what instances make of them."""
