@@ -16,7 +16,7 @@ WITH_EXAMPLES = [
     if re.search(r"^\s*>>> ", file.read_text(encoding="utf-8"), re.MULTILINE)
 ]
 #: Their examples ask the corpus ``coast``.
-ASKING = ["graphrag_dagster.kernel.questions.asking.index", "graphrag_dagster.apps.explorer.explorer"]
+ASKING = ["graphrag_dagster.index", "graphrag_dagster.apps.explorer.explorer"]
 
 
 def told(name: str) -> doctest.TestResults:

@@ -31,7 +31,7 @@ LATE = (
     "graphrag_dagster.systems.graphrag.resolution.resolving",
     "graphrag_dagster.kernel.models.batches.batch_store",
     "graphrag_dagster.kernel.models.endpoint.chat",
-    "graphrag_dagster.apps.explorer",
+    "graphrag_dagster.apps.explorer.explorer",
 )
 
 

@@ -26,7 +26,7 @@ REFERENCES = References(
 
 def test_numbers_of_the_context_become_small_numbers_of_the_tables() -> None:
     text = "The mill burnt [Data: Entities (1, 2, +more); Relationships (1)]. It rained [data: entity (2)]."
-    stored, found = REFERENCES.resolve(text, (), (), CONTEXT)
+    stored, found = REFERENCES.resolve(text, (), (), CONTEXT.ids)
     assert stored == (
         "The mill burnt [Data: Entities (40, 12, +more); Relationships (7)]. It rained [Data: Entities (12)]."
     )
@@ -39,7 +39,7 @@ def test_numbers_of_the_context_become_small_numbers_of_the_tables() -> None:
 
 def test_ids_that_are_not_in_the_context_are_taken_out_and_kept_as_invalid() -> None:
     text = "Burnt [Data: Entities (1, 3, 0); Claims (1)]. Rained [Data: Reports (9); Sources (4)]. Sank [Data: Entities (x)]."
-    stored, found = REFERENCES.resolve(text, (), (), CONTEXT)
+    stored, found = REFERENCES.resolve(text, (), (), CONTEXT.ids)
     assert stored == "Burnt [Data: Entities (40)]. Rained. Sank."
     assert [(item.kind, item.cited_as) for item in found if not item.valid] == [
         ("entity", "3"),
@@ -54,7 +54,7 @@ def test_ids_that_are_not_in_the_context_are_taken_out_and_kept_as_invalid() -> 
 
 def test_citations_beside_the_text_are_added_to_it_once() -> None:
     citations = [Citation("entity", 1), Citation("entity", 2), Citation("entity", 2), Citation("report", 3)]
-    stored, found = REFERENCES.resolve("Burnt [Data: Entities (1)].", citations, (), CONTEXT)
+    stored, found = REFERENCES.resolve("Burnt [Data: Entities (1)].", citations, (), CONTEXT.ids)
     assert stored == "Burnt [Data: Entities (40)]. [Data: Entities (12)]"
     assert [(item.kind, item.record_id, item.valid) for item in found] == [
         ("entity", "ea", True),
@@ -73,7 +73,7 @@ def test_citations_beside_the_text_are_added_to_it_once() -> None:
     ],
 )
 def test_quotes_must_stand_in_their_unit(quote: Quote, valid: bool) -> None:
-    stored, (found,) = REFERENCES.resolve("Burnt.", (), [quote, quote], CONTEXT)
+    stored, (found,) = REFERENCES.resolve("Burnt.", (), [quote, quote], CONTEXT.ids)
     assert stored == "Burnt."
     record = quote.unit_id if valid else None
     assert found == Reference("text_unit", record, quote.unit_id, valid, quote.span.start, quote.span.end)

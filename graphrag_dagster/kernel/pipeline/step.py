@@ -165,8 +165,8 @@ class Step:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The stages of the catalogue that its tables are of."""
-        return tuple(dict.fromkeys(table.group for table in self.makes))
+        """The stages that its tables are of; a system that is not installed has none."""
+        return tuple(dict.fromkeys(table.group for table in self.makes if table.group in stages()))
 
     @property
     def asks_models(self) -> bool:

@@ -22,6 +22,7 @@ from graphrag_dagster.kernel.tables import (
     IMPORTED_DOCUMENTS,
     IMPORTED_FILES,
     IMPORTED_TEXT_UNITS,
+    KERNEL_TABLES,
     LAYOUT,
     MODEL_USAGE,
     RUN_USAGE,
@@ -99,7 +100,12 @@ def _ends(steps: Iterable[Step]) -> tuple[Table | str, ...]:
 
 def _composed() -> Sequence[Step]:
     declared = [step for system in systems().values() if system.pipeline for step in loaded(system.pipeline)]
-    index = _in_order([_CORPUS, *(one for one in declared if not one.requested), _MARTS])
+    own = (_CORPUS, _MARTS, _SNAPSHOT, _RESULTS)
+    made = {table for step in (*own, *declared) for table in step.makes}
+    # What no installed system makes is empty, so that it can be read.
+    unmade = tuple(table for table in KERNEL_TABLES if table not in made)
+    corpus = replace(_CORPUS, beside=(*_CORPUS.beside, *unmade))
+    index = _in_order([corpus, *(one for one in declared if not one.requested), _MARTS])
     snapshot = replace(_SNAPSHOT, made_of=_ends(index))
     requested = _in_order([one for one in declared if one.requested], [*index, snapshot])
     return (*index, snapshot, *requested, replace(_RESULTS, made_of=(SNAPSHOT, *_ends(requested))))

@@ -111,6 +111,10 @@ class Section(BaseModel):
         """Return it with what the same section of another corpus says of the columns of its files."""
         return self
 
+    def deciding_answers(self) -> object:
+        """Return what of it decides answers, where that is not simply its values; None where it is."""
+        return None
+
     def data_tokens(self) -> Mapping[str, tuple[str, int]]:
         """Return the most tokens of data in prompts of roles, each behind the key that sets it."""
         return {}

@@ -295,6 +295,10 @@ class PathSettings(SwitchedSection):
         """Return how each of the chosen instances is made, then the custom ones."""
         return [self.recipe(name) for name in [*self.instances, *(one.name for one in self.custom)]]
 
+    def deciding_answers(self) -> Recipe:
+        """Return the instance that answers; what concerns gold answers decides no other answer."""
+        return self.asked
+
     def own_files(self) -> list[str]:
         """Return the files of questions, and the log by which the window is chosen."""
         return [*([self.recall.log] if self.recall.log else []), *self.questions]

@@ -29,14 +29,20 @@ from graphrag_dagster.apps.evaluation.tables.evaluation import (
 from graphrag_dagster.apps.evaluation.tables.questions import CORPUS_DESCRIPTIONS, PERSONAS, QUESTIONS
 from graphrag_dagster.apps.evaluation.tables.studies import EXTRACTION_COUNTS, WINDOW_WIN_RATES
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.settings.corpus import CorpusSettings
 from graphrag_dagster.kernel.storage.corpora import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 from graphrag_dagster.kernel.tables import Table
-from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
-from graphrag_dagster.systems.lego.studies.tables import PATH_SUMMARY, RECALL_WINDOWS
 
 PAGE = "report.html"
+
+
+def _of_systems(*names: str) -> tuple[Table, ...]:
+    """Tables of systems, of which not every one need be installed."""
+    return tuple(table for table in all_tables() if table.full_name in names)
+
+
 #: What the page tells of.
 _TOLD = (
     QUESTIONS,
@@ -56,13 +62,12 @@ _TOLD = (
     QUALITY_SCORES,
     THEMES,
     THEME_REASONS,
-    CONTEXT_METRICS,
-    RECALL_WINDOWS,
+    *_of_systems("studies.context_metrics", "paths.recall_windows"),
 )
 #: What a report is made from: what it tells, and what its figures draw.
 SHOWN = (
     *_TOLD,
-    PATH_SUMMARY,
+    *_of_systems("paths.summary"),
     CORPUS_DESCRIPTIONS,
     tables.ENTITIES,
     tables.RELATIONSHIPS,
@@ -134,7 +139,6 @@ def _figures(reader: Reader, settings: CorpusSettings) -> list[Figure]:
     from graphrag_dagster.apps.evaluation.figures.gleanings import gleaning_lines
     from graphrag_dagster.apps.evaluation.figures.graph import community_maps
     from graphrag_dagster.apps.evaluation.figures.measures import measure_bars
-    from graphrag_dagster.apps.evaluation.figures.paths import path_figures
     from graphrag_dagster.apps.evaluation.figures.win_rates import win_rate_maps, window_bars
     from graphrag_dagster.apps.evaluation.inference.measures import faithful_to_itself
     from graphrag_dagster.apps.evaluation.inference.verdict import main_measure
@@ -177,9 +181,15 @@ def _figures(reader: Reader, settings: CorpusSettings) -> list[Figure]:
         community_maps(read(tables.ENTITIES), read(tables.RELATIONSHIPS), read(tables.COMMUNITY_LEVELS)),
         gleaning_lines(read(EXTRACTION_COUNTS)),
         window_bars(read(WINDOW_WIN_RATES)),
-        *path_figures(read(PATH_SUMMARY)),
+        *(figure for table in _of_systems("paths.summary") for figure in _of_paths(read(table))),
     ]
     return [figure for figure in made if figure is not None]
+
+
+def _of_paths(summary: pl.DataFrame) -> list[Figure]:
+    from graphrag_dagster.apps.evaluation.figures.paths import path_figures
+
+    return path_figures(summary)
 
 
 def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequence[Figure]) -> ReportData:
@@ -215,7 +225,7 @@ def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequen
         answer_model=model.for_role("answer").name if settings.asks_model("search") else None,
         commands=(f"graphrag-dagster index {corpus}", f"graphrag-dagster evaluate {corpus}"),
         figures=figures,
-        path_summary=reader.read_if_present(PATH_SUMMARY),
+        path_summary=next(map(reader.read_if_present, _of_systems("paths.summary")), None),
         **frames,
     )
 

@@ -10,6 +10,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.versions import code_version
 from graphrag_dagster.kernel.pipeline.step import Made, StepRun, Tables
 from graphrag_dagster.kernel.questions.filters import ALL, Filters
 from graphrag_dagster.kernel.settings.corpus import deciding_models
+from graphrag_dagster.kernel.settings.section import Section
 from graphrag_dagster.kernel.tables import (
     ANSWER_CITATIONS,
     ANSWER_CONTEXTS,
@@ -18,7 +19,6 @@ from graphrag_dagster.kernel.tables import (
     ANSWERS,
 )
 from graphrag_dagster.kernel.tasks.session import Session
-from graphrag_dagster.systems.lego.settings import PathSettings
 
 #: Of the settings, whose engines answer.
 _SECTIONS = ("search", "coterag", "paths")
@@ -56,13 +56,16 @@ def answers(tables: Tables, run: StepRun) -> Iterator[Made]:
 def options_hash(session: Session, filters: Filters = ALL) -> str:
     """Hash of the settings that decide an answer, the reranker's model, and the documents that are meant."""
     settings, reranker = session.settings, session.reranker()
-    # Of the section paths, what concerns questions with gold answers decides none of these.
-    told = settings.model_dump_json(include={"engine", *_SECTIONS, *_READ} - {"paths"})
+    deciding = {
+        name: own
+        for name in type(settings).model_fields
+        if isinstance(section := getattr(settings, name), Section) and (own := section.deciding_answers())
+    }
+    told = settings.model_dump_json(include={"engine", *_SECTIONS, *_READ} - set(deciding))
     return stable_id(
         "options",
         told,
-        settings.engine_of("paths"),
-        settings.section(PathSettings).asked,
+        *(one for name, own in deciding.items() for one in (settings.engine_of(name), own)),
         *deciding_models(settings, _SECTIONS),
         reranker.name if reranker else "",
         json.dumps(filters.to_dict()),

@@ -33,7 +33,11 @@ def code_version(stage: str) -> str:
 
 def code_of_tables() -> Mapping[str, str]:
     """Return the version of the code that makes each table, by asset key ``schema/table``."""
-    return {"/".join(table.asset_key): code_version(table.group) for table in all_tables()}
+    return {
+        "/".join(table.asset_key): code_version(table.group)
+        for table in all_tables()
+        if table.group in stages()
+    }
 
 
 def _prompts(stage: Stage) -> Iterator[str]:

@@ -22,7 +22,6 @@ from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows, text_of_enti
 from graphrag_dagster.systems.context_leiden.index.study import Indexed, study
 from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
-from graphrag_dagster.systems.graphrag.api import CommunitySettings
 
 
 def context_nodes(tables: Tables, run: StepRun) -> Iterator[Made]:
@@ -97,6 +96,8 @@ def _measured(
     Raises:
         EngineError: an extra that the settings need is not installed.
     """
+    from graphrag_dagster.systems.graphrag.api import CommunitySettings
+
     index = Indexed(
         relationships,
         community_levels,
