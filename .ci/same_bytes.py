@@ -59,7 +59,8 @@ def prepared(python: str) -> Path:
     """An environment of the other Python with what the lock names; made once."""
     folder = ROOT / ".venv-other"
     done = folder / ".installed"
-    told = f"{python}\n{(ROOT / 'requirements.lock').read_text(encoding='utf-8')}"
+    read = ((ROOT / name).read_text(encoding="utf-8") for name in ("requirements.lock", "pyproject.toml"))
+    told = "\n".join([python, *read])
     if not done.is_file() or done.read_text(encoding="utf-8") != told:
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([python, str(ROOT / ".ci" / "environment.py"), str(folder)], check=True, cwd=ROOT)
