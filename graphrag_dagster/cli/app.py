@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from graphrag_dagster.cli.late_help import Asking
+from graphrag_dagster.cli.late_help import Asking, Commands
 
 app = typer.Typer(
     name="graphrag-dagster",
+    cls=Commands,
     help="From a folder of documents to a graph, communities, reports and cited answers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

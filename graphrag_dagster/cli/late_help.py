@@ -2,9 +2,35 @@
 
 from typing import Any
 
-from typer.core import TyperCommand
+import typer
+from typer.core import TyperCommand, TyperGroup
 
-from graphrag_dagster.kernel.catalogue.registry import methods
+from graphrag_dagster.kernel.catalogue.registry import loaded, methods, systems
+
+
+class Commands(TyperGroup):
+    """All commands, those of systems behind ours; a system's is loaded when it is called or listed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        return [*super().list_commands(ctx), *_of_systems()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of a name; None where there is none."""
+        if (found := super().get_command(ctx, cmd_name)) is not None:
+            return found
+        target = _of_systems().get(cmd_name)
+        return _command(cmd_name, target) if target else None
+
+
+def _of_systems() -> dict[str, str]:
+    return {name: target for system in systems().values() for name, target in system.commands.items()}
+
+
+def _command(name: str, target: str) -> Any:
+    own = typer.Typer(add_completion=False)
+    own.command(name)(loaded(target))
+    return typer.main.get_command(own)
 
 
 class Asking(TyperCommand):

@@ -97,7 +97,7 @@ print(json.dumps(told))
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A folder with the plug-ins of the page, installed."""
-    page = PAGE.read_text("utf-8")
+    page = PAGE.read_text("utf-8").partition("## A system")[0]
     (project,) = re.findall(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     told = tomllib.loads(project)
     sources = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)

@@ -71,6 +71,7 @@ class System:
             warehouse, the corpus, that snapshot and the one after it.
         derived: ``module:FILES``, what is made beside snapshots when it is first asked for, and goes with
             them.
+        commands: of the command line: ``module:function`` by name, a function as typer takes it.
         sections: of ``corpus.yaml``: ``module:class`` by name.
         profiles: what a value of the key ``profile`` sets of other keys, by that value: a mapping, or
             ``module:NAME`` of one.
@@ -94,6 +95,7 @@ class System:
     shown: str = ""
     superseded: str = ""
     derived: str = ""
+    commands: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     jobs: tuple[Job, ...] = ()
     resources: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     sections: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
