@@ -6,7 +6,7 @@ Each comes after those that it is made of. What is published last is made of all
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from graphrag_dagster.kernel.catalogue.registry import loaded, systems
+from graphrag_dagster.kernel.catalogue.registry import loaded, stages, systems
 from graphrag_dagster.kernel.pipeline.corpus import corpus
 from graphrag_dagster.kernel.pipeline.publishing import published_results, published_snapshot
 from graphrag_dagster.kernel.pipeline.step import Step, by_queries
@@ -98,6 +98,10 @@ def _ends(steps: Iterable[Step]) -> tuple[Table | str, ...]:
     return tuple(key for step in every for key in step.keys if key not in used)
 
 
+def _stage(step: Step) -> str:
+    return step.parts[0] if step.parts else step.artifact.split("/")[0]
+
+
 def _composed() -> Sequence[Step]:
     declared = [step for system in systems().values() if system.pipeline for step in loaded(system.pipeline)]
     own = (_CORPUS, _MARTS, _SNAPSHOT, _RESULTS)
@@ -107,7 +111,9 @@ def _composed() -> Sequence[Step]:
     corpus = replace(_CORPUS, beside=(*_CORPUS.beside, *unmade))
     index = _in_order([corpus, *(one for one in declared if not one.requested), _MARTS])
     snapshot = replace(_SNAPSHOT, made_of=_ends(index))
-    requested = _in_order([one for one in declared if one.requested], [*index, snapshot])
+    order = [*stages()]
+    later = sorted((one for one in declared if one.requested), key=lambda one: order.index(_stage(one)))
+    requested = _in_order(later, [*index, snapshot])
     return (*index, snapshot, *requested, replace(_RESULTS, made_of=(SNAPSHOT, *_ends(requested))))
 
 
