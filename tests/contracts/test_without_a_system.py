@@ -1,47 +1,59 @@
 """A published system is one room: the package without it is whole, and answers as before."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 PACKAGE = REPOSITORY / "graphrag_dagster"
-#: Of each room that may be missing, the name of its entry point, a search method that goes with it, and the
-#: folders of tests that are about it.
+#: Rooms that may be missing: the name of the entry point of each, what it is switched on with, and its method.
 ROOMS = {
-    "systems/lego": ("lego", "paths", {"paths"}),
-    "systems/coterag": ("coterag", "coterag", {"coterag"}),
-    "systems/context_leiden": ("context_leiden", None, {"context"}),
-    "apps/cypher": ("cypher", "graph", {"cypher"}),
+    "systems/lego": ("lego", "", "paths"),
+    "systems/coterag": ("coterag", "coterag: {enabled: true, profile: calibrated}", "coterag"),
+    "systems/context_leiden": ("context_leiden", "context: {enabled: true}", None),
+    "apps/cypher": ("cypher", "", "graph"),
+}
+LETTERS = {
+    "strike.md": "# Strike\n\nHanna Quill led the Dockers Union in Port Brenna. The Dockers Union struck in May.\n",
+    "peace.md": "# Peace\n\nHanna Quill met Ada Holm of the Harbour Board. The Harbour Board raised wages.\n",
 }
 
 
-def without(room: str, folder: Path) -> dict[str, str]:
-    """Install a copy of the package without a room; return the environment in which Python finds that one."""
+def without(rooms: Collection[str], folder: Path) -> dict[str, str]:
+    """Install a copy of the package without some rooms; return the environment in which Python finds that one."""
     shutil.copytree(PACKAGE, folder / "graphrag_dagster", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.rmtree(folder / "graphrag_dagster" / room)
+    for room in rooms:
+        shutil.rmtree(folder / "graphrag_dagster" / room)
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     told = folder / f"graphrag_dagster-{project['version']}.dist-info"
     told.mkdir()
     (told / "METADATA").write_text(
         f"Metadata-Version: 2.1\nName: graphrag-dagster\nVersion: {project['version']}\n", encoding="utf-8"
     )
+    gone = {ROOMS[room][0] for room in rooms}
     systems = project["entry-points"]["graphrag_dagster.systems"]
-    kept = [f"{name} = {target}" for name, target in systems.items() if name != ROOMS[room][0]]
+    kept = [f"{name} = {target}" for name, target in systems.items() if name not in gone]
     points = "\n".join(["[graphrag_dagster.systems]", *kept, ""])
     (told / "entry_points.txt").write_text(points, encoding="utf-8")
-    return {**os.environ, "PYTHONPATH": str(folder), "GRAPHRAG_DAGSTER_HOME": str(folder / "home")}
+    homes = {"GRAPHRAG_DAGSTER_HOME": folder / "home", "GRAPHRAG_DAGSTER_CORPORA": folder / "corpora"}
+    return {**os.environ, **{name: str(path) for name, path in homes.items()}, "PYTHONPATH": str(folder)}
 
 
-def run(arguments: list[str], environment: dict[str, str], folder: Path) -> str:
-    code = "import sys; from graphrag_dagster.cli import main; main()"
+def run(environment: dict[str, str], *arguments: str) -> str:
+    code = "from graphrag_dagster.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=environment, cwd=folder
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=environment["PYTHONPATH"],
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -50,42 +62,37 @@ def run(arguments: list[str], environment: dict[str, str], folder: Path) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize("room", ROOMS)
 def test_what_is_left_indexes_asks_and_shows(room: str, tmp_path: Path) -> None:
-    environment = without(room, tmp_path)
-    run(["index", str(REPOSITORY / "examples" / "harbour")], environment, tmp_path)
-    answered = run(
-        ["ask", "harbour", "How many people watched from Coal Quay?", "--method", "local"],
-        environment,
-        tmp_path,
-    )
-    assert "Coal Quay" in answered
-    assert "No answer was found" not in answered
-    for command in (["status", "harbour"], ["show", "harbour"], ["plan", "harbour"], ["plugins"]):
-        run(command, environment, tmp_path)
-    gone = ROOMS[room][1]
-    methods = run(["ask", "--help"], environment, tmp_path)
-    assert gone is None or f" {gone}," not in methods
+    environment = without([room], tmp_path)
+    corpus = tmp_path / "corpora" / "coast"
+    corpus.mkdir(parents=True)
+    for name, text in LETTERS.items():
+        (corpus / name).write_text(text, encoding="utf-8")
+    others = [ROOMS[one] for one in ROOMS if one != room]
+    (corpus / "corpus.yaml").write_text("\n".join(switch for _, switch, _ in others), encoding="utf-8")
+    run(environment, "index", "coast")
+    for method in ("local", "global", *(method for _, _, method in others if method)):
+        said = json.loads(
+            run(environment, "ask", "coast", "Who led the Dockers Union?", "--method", method, "--json")
+        )
+        assert "Hanna Quill" in said["text"], method
+    for command in (["status", "coast"], ["show", "coast"], ["plan", "coast"], ["plugins"]):
+        run(environment, *command)
+    gone = ROOMS[room][2]
+    assert gone is None or f" {gone}," not in run(environment, "ask", "--help")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("room", ROOMS)
-def test_what_is_left_passes_its_tests(room: str, tmp_path: Path) -> None:
-    environment = without(room, tmp_path)
-    about = {name for _, _, names in ROOMS.values() for name in names} - {"cypher"} | {"cypher"}
-    folders = [
-        "extractive",
-        "retrieval",
-        "search",
-        "resolution",
-        "reports",
-        "graph",
-        "llm",
-        "support",
-        "lineage",
+def test_the_kernel_passes_its_tests_without_any_of_them(tmp_path: Path) -> None:
+    environment = without(ROOMS, tmp_path)
+    modules = [f"graphrag_dagster.{room.replace('/', '.')}" for room in ROOMS]
+    folders = (REPOSITORY / "tests" / name for name in ("graph", "reports", "retrieval", "support"))
+    files = [path for folder in folders for path in sorted(folder.glob("test_*.py"))]
+    kept = [
+        str(path) for path in files if not any(map(path.read_text(encoding="utf-8").__contains__, modules))
     ]
-    kept = [name for name in about if name not in ROOMS[room][2]]
-    chosen = [str(REPOSITORY / "tests" / name) for name in (*folders, *sorted(kept))]
+    assert len(kept) > len(files) // 2
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not long", "-p", "no:cacheprovider", *chosen],
+        [sys.executable, "-m", "pytest", "-q", "-m", "not long", "-p", "no:cacheprovider", *kept],
         capture_output=True,
         text=True,
         env=environment,
