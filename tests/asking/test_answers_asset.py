@@ -119,11 +119,11 @@ def test_a_filter_that_there_is_not_is_an_error_of_the_run() -> None:
         ("none.csv", None, "cannot be read: No such file"),
         ("q.csv", b"a,b\n1,2\n", "no column 'question'"),
         ("q.csv", b"", "is empty; its first row must name a column 'question'"),
-        ("q.csv", b'question\n"Who', "is no CSV: unexpected end of data"),
+        ("q.csv", b'question\n"Who', "is not a valid CSV: unexpected end of data"),
         ("q.txt", b"\xff\xfe\xfa", "UTF-8"),
         ("q.txt", b"Who?\n\x1b[2J or what?", "question 2: the question holds control characters"),
         ("q.csv", b"question\n" + b"x" * 5000, "question 1: the question has 5,000 characters"),
-        (".", None, "no ordinary file"),
+        (".", None, "not a regular file"),
     ],
 )
 def test_a_list_that_cannot_be_read_names_the_file(

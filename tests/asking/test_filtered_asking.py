@@ -84,7 +84,7 @@ def test_citations_never_leave_the_filter(index: Index, method: str) -> None:
             for question in QUESTIONS:
                 filters = Filters(documents=paths)
                 if method not in READING_UNITS and not reports_inside(index, paths):
-                    with pytest.raises(QuestionError, match="from the documents of the filter alone"):
+                    with pytest.raises(QuestionError, match="from the filtered documents alone"):
                         index.ask(question, method=method, filters=filters)
                     continue
                 answer = index.ask(question, method=method, filters=filters)
@@ -95,7 +95,7 @@ def test_citations_never_leave_the_filter(index: Index, method: str) -> None:
 
 def test_tables_are_queried_whole_or_not_at_all(index: Index) -> None:
     filters = Filters(documents=PATHS[:1])
-    with pytest.raises(QuestionError, match="knows no filter; say the folder"):
+    with pytest.raises(QuestionError, match="supports no filter; name the folder"):
         index.ask("How many people are there?", method="sql", filters=filters)
     assert index.ask("How many people are there?", filters=filters).method != "sql"
     assert index.ask("How many people are there?").method == "sql"

@@ -129,7 +129,7 @@ def test_relations_that_the_prefilter_leaves_out_are_on_no_path(index: Index) ->
 
 def test_an_instance_that_looks_through_vectors_of_the_graph_is_refused() -> None:
     given = {"custom": [{"name": "near", "extraction": "node_vectors"}], "answering": "near"}
-    with pytest.raises(SettingsError, match="looks through a partition or vectors"):
+    with pytest.raises(SettingsError, match="needs a partition or vectors"):
         parse_settings({"paths": given}, "corpus.yaml")
 
 

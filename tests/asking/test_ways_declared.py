@@ -188,7 +188,7 @@ def test_a_feature_that_there_is_not_is_refused() -> None:
     wizard = SearchMethod("wizard", "by magic", "some:where", "some:size", features=("magic",))
     told = wizard.unknown(["answerer"], [])
     assert told
-    assert "there is no feature 'magic'; there are route," in told
+    assert "there is no feature 'magic'; use one of route," in told
 
 
 def test_deeper_levels_are_ways_of_answering_too() -> None:

@@ -70,9 +70,9 @@ def test_engines_make_what_they_say_they_do() -> None:
 @pytest.mark.parametrize(
     ("does", "told"),
     [
-        (("answerer",), "does gives by the name of each task the function"),
-        ({"answerer": "somewhere"}, "answerer is no function, and no text module:function"),
-        ({"answerer": None}, "answerer is no function, and no text module:function"),
+        (("answerer",), "does maps each task to the function"),
+        ({"answerer": "somewhere"}, "answerer is neither a function nor a text module:function"),
+        ({"answerer": None}, "answerer is neither a function nor a text module:function"),
     ],
 )
 def test_an_engine_says_of_each_task_what_makes_who_does_it(does: Any, told: str) -> None:
@@ -80,7 +80,7 @@ def test_an_engine_says_of_each_task_what_makes_who_does_it(does: Any, told: str
         Engine("mute", "says nothing", does)
     unknown = Engine("mute", "says nothing", {"oracle": print}).unknown(tasks())
     assert unknown
-    assert unknown.startswith("mute: there is no task 'oracle'; there are graph_extractor, claim_extractor")
+    assert unknown.startswith("mute: there is no task 'oracle'; use one of graph_extractor, claim_extractor")
 
 
 def test_what_is_declared_can_be_loaded() -> None:
@@ -107,12 +107,12 @@ def test_users_of_models_are_of_one_stage() -> None:
 
 
 def test_a_name_that_there_is_not_is_told_with_those_that_there_are() -> None:
-    with pytest.raises(CatalogueError, match="there is no engine 'lmm'; there are extractive, llm"):
+    with pytest.raises(CatalogueError, match="there is no engine 'lmm'; use one of extractive, llm"):
         named(engines(), "lmm", "engine")
 
 
 def test_a_stage_that_reads_one_there_is_not_is_refused() -> None:
-    with pytest.raises(CatalogueError, match="'weather'; there are imports, corpus, extraction"):
+    with pytest.raises(CatalogueError, match="'weather'; use one of imports, corpus, extraction"):
         ordered((*stages().values(), Stage("forecast", version=1, reads=("weather",))))
 
 

@@ -34,9 +34,9 @@ def way(name, **more):
 """
 #: Module and entry point, and what is said of it.
 BROKEN = {
-    "global": (f"{MADE}BAD = way('global')", "there is already a method global; give it another name"),
-    "SS": (f"{MADE}BAD = way('SS')", "there is already a method SS; give it another name"),
-    "Local": (f"{MADE}BAD = way('Local')", "there is already a method Local; give it another name"),
+    "global": (f"{MADE}BAD = way('global')", "there is already a method global; choose another name"),
+    "SS": (f"{MADE}BAD = way('SS')", "there is already a method SS; choose another name"),
+    "Local": (f"{MADE}BAD = way('Local')", "there is already a method Local; choose another name"),
     "raises": (
         "raise RuntimeError('no licence\\nfound')",
         "it cannot be loaded (RuntimeError: no licence found)",
@@ -48,19 +48,19 @@ BROKEN = {
     ),
     "other": (
         f"{MADE}BAD = way('another')",
-        "it declares the name 'another'; the entry point has to have the same",
+        "it declares the name 'another'; the entry point must have the same",
     ),
     "C7": (
         f"{MADE}BAD = way('C7')",
-        "it cannot be loaded (CatalogueError: C7 is the name of the condition of that community level)",
+        "it cannot be loaded (CatalogueError: C7 is reserved for the condition of that community level)",
     ),
     "needy": (
         f"{MADE}BAD = way('needy', tasks=('poet',))",
-        "needy: there is no task 'poet'; there are graph_extractor, ",
+        "needy: there is no task 'poet'; use one of graph_extractor, ",
     ),
     "lost": (
         f"{MADE}BAD = way('lost', tables=('corpus.poems',))",
-        "lost: there is no table 'corpus.poems'; there are imports.entities, ",
+        "lost: there is no table 'corpus.poems'; use one of imports.entities, ",
     ),
     "absent": ("", "it cannot be loaded (AttributeError: module 'absent_module' has no attribute 'BAD')"),
 }
@@ -143,7 +143,7 @@ def test_the_list_tells_the_problem_and_ends_with_it(
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [("two words", "a name begins with a letter"), ("", "a name begins"), ("a:b", "a name begins")],
+    [("two words", "use a letter, then letters"), ("", "use a letter"), ("a:b", "use a letter")],
 )
 def test_a_name_that_cannot_be_asked_by_is_no_name(name: str, problem: str) -> None:
     with pytest.raises(CatalogueError, match=problem):
@@ -152,9 +152,9 @@ def test_a_name_that_cannot_be_asked_by_is_no_name(name: str, problem: str) -> N
 
 @pytest.mark.parametrize("target", [None, 7, "no function", "a:b:c"])
 def test_what_answers_is_a_function_or_names_one(target: object) -> None:
-    with pytest.raises(CatalogueError, match="mine: answer is no function"):
+    with pytest.raises(CatalogueError, match="mine: answer is neither a function"):
         SearchMethod("mine", "nothing", target, len)
-    with pytest.raises(CatalogueError, match="mine: size is no function"):
+    with pytest.raises(CatalogueError, match="mine: size is neither a function"):
         SearchMethod("mine", "nothing", len, target)
 
 

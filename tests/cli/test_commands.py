@@ -165,12 +165,12 @@ def test_sql_does_nothing_else(indexed: Run, query: str) -> None:
             ["cannot give 'one haiku'", "a single sentence"],
         ),
         (["ask", "coast", " \t?! "], ["question"]),
-        (["ask", "co'ast", "Why?"], ["cannot name a corpus"]),
-        (["show", "../coast"], ["cannot name a corpus"]),
+        (["ask", "co'ast", "Why?"], ["is not a valid corpus name"]),
+        (["show", "../coast"], ["is not a valid corpus name"]),
         (["show", "coast", "--level", "C9"], ["no level C9", "C0"]),
-        (["sql", 'co"ast', "select 1"], ["cannot name a corpus"]),
+        (["sql", 'co"ast', "select 1"], ["is not a valid corpus name"]),
         (["sql", "other", "select 1"], ["has not been indexed"]),
-        (["init", "a/b"], ["cannot name a corpus"]),
+        (["init", "a/b"], ["is not a valid corpus name"]),
     ],
 )
 def test_bad_input_is_one_clear_error(indexed: Run, arguments: list[str], words: list[str]) -> None:

@@ -55,7 +55,7 @@ def test_a_name_that_is_taken_is_replaced_by_one_that_is_given(home: Path, tmp_p
     (home / "corpora" / "mine").mkdir()
     folder = tmp_path / "mine"
     folder.mkdir()
-    with pytest.raises(GraphragError, match="give another with --name"):
+    with pytest.raises(GraphragError, match="choose another with --name"):
         CorpusStore().resolve(str(folder), "mine")
     assert CorpusStore().resolve(str(folder), "another") == "another"
 

@@ -156,7 +156,7 @@ def test_no_document_is_an_error_that_says_why(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="does not exist"):
         read_corpus(tmp_path / "none")
     empty = read_corpus(tmp_path)
-    with pytest.raises(CorpusError, match="holds no files"):
+    with pytest.raises(CorpusError, match="contains no files"):
         require_documents(validated(empty), tmp_path)
     corpus(tmp_path, **{f"f{number}_dot_png": b"x%d" % number for number in range(7)}, a_dot_json="{")
     contents = validated(read_corpus(tmp_path))

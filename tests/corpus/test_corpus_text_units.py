@@ -155,7 +155,7 @@ def test_no_documents_make_no_units() -> None:
     [
         (
             {"strategy": "lines"},
-            "text_units.strategy is 'lines'; allowed: tokens, sentences, characters, none",
+            "text_units.strategy is 'lines'; use one of tokens, sentences, characters, none",
         ),
         ({"overlap": 600}, "overlap"),
         ({"encoding": "gpt2"}, "text_units.encoding"),

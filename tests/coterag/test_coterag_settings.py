@@ -75,9 +75,9 @@ def test_without_a_word_it_is_as_the_paper_has_it() -> None:
             {"quantiles": {"chunk": 0.05}},
             r"coterag.quantiles: chunk \(0.05\) must be at least community \(0.1\)",
         ),
-        ({"fallback": {"entities": 30}}, r"most_entities \(20\) may not be below entities \(30\)"),
+        ({"fallback": {"entities": 30}}, r"most_entities \(20\) must be at least entities \(30\)"),
         ({"match": "C9"}, "coterag.match is 'C9'; allowed: 'own', 'C0', 'C1', 'C2' or 'C3'"),
-        ({"hops": True}, "coterag.hops: true and false mean nothing here"),
+        ({"hops": True}, "coterag.hops: true and false are not allowed here"),
         ({"hop": 3}, "coterag.hop is not a setting; did you mean hops"),
     ],
 )

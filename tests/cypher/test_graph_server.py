@@ -67,7 +67,7 @@ def test_what_the_guard_refuses_is_not_sent() -> None:
 @pytest.mark.parametrize(
     ("fault", "error", "told"),
     [
-        ({"login": ("ada", "another")}, EndpointError, "refuses the login"),
+        ({"login": ("ada", "another")}, EndpointError, "rejects the login"),
         (
             {"fails": ("Neo.ClientError.Statement.SyntaxError", "Variable `x`")},
             QueryError,
@@ -79,7 +79,7 @@ def test_what_the_guard_refuses_is_not_sent() -> None:
             QueryError,
             r"echo \*\*\*",
         ),
-        ({"drops_after": 1}, EndpointDown, "went away"),
+        ({"drops_after": 1}, EndpointDown, "closed the connection"),
         ({"silent": True}, QueryError, "too long"),
         ({"endless": True, "columns": ("n",), "rows": [("x" * 500_000,)]}, None, ""),
         ({"endless": True}, None, ""),
@@ -126,7 +126,7 @@ def test_silence_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         BoltServer(BoltScript(silent=True)) as server,
         BoltGraph(Address(server.uri, silent_seconds=0.5)) as graph,
-        pytest.raises(EndpointDown, match=r"said nothing for 0\.5 s"),
+        pytest.raises(EndpointDown, match=r"sent nothing for 0\.5 s"),
     ):
         list(graph.stream("RETURN 1"))
 
@@ -152,7 +152,7 @@ def test_the_command_asks_the_server_of_the_settings(
         script.login = ("ada", "another")
         code, out, problem = run("cypher", "coast", "MATCH (n) RETURN n.title AS title")
     assert code == 1
-    assert "refuses the login" in problem
+    assert "rejects the login" in problem
     assert PASSWORD not in out + problem
 
 
@@ -165,7 +165,7 @@ def test_without_the_driver_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("section", "told"),
     [
-        ({"backend": "neo4j"}, "give the address"),
+        ({"backend": "neo4j"}, "set uri to the address"),
         ({"uri": "http://localhost"}, "bolt"),
         ({"uri": "bolt://ada:secret@localhost"}, "environment variables"),
         ({"password_variable": "sk-abcdefghijkl1234567890"}, "name of an environment variable"),

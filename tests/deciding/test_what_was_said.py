@@ -147,7 +147,7 @@ def test_questions_come_once_a_pair_and_those_first_that_move_most() -> None:
 
 def test_contradictions_name_the_way() -> None:
     with pytest.raises(
-        SettingsError, match="'A' and 'C' are said to be different, and to be the same by way of 'B'"
+        SettingsError, match="'A' and 'C' are declared different, and also the same by way of 'B'"
     ):
         Decisions([same("a", "b"), same("B", "c"), different("A", "C")]).links()
 
@@ -210,17 +210,17 @@ def test_what_does_not_hold_is_found() -> None:
         "'MOUAT' of document d-a has 2 rows"
     ]
     assert check_names(gleaned.head(2), chunks, aliases) == [
-        "'AGNES SMITH' of document d-b has 1 rows, and stands nowhere there"
+        "'AGNES SMITH' of document d-b has 1 rows, and does not occur there"
     ]
     graph = tables.ENTITIES.empty().select("name")
     assert check_entities(aliases.head(1), graph) == [
-        "'BETHIA MOUAT', whose names resolution has, is no entity"
+        "'BETHIA MOUAT' has names in resolution, but is not an entity"
     ]
     assert check_entities(aliases.clear(), pl.DataFrame({"name": ["X"]})) == [
         "the entity 'X' has no name in resolution"
     ]
     joined = aliases.with_columns(entity=pl.lit("ONE"))
-    told = "'MOUAT' and 'AGNES SMITH' are names of 'ONE', and a person said that they are different"
+    told = "'MOUAT' and 'AGNES SMITH' are names of 'ONE', but a person declared them different"
     assert check_people(joined, documents, Decisions([different("Mouat", "Agnes Smith")])) == [told]
     assert check_people(joined, documents, Decisions([different("Mouat", "Agnes Smith", document="a")])) == []
     assert (

@@ -298,7 +298,7 @@ def test_a_provider_without_batches(place: Callable[..., Place]) -> None:
 def test_a_refused_key_is_an_error(place: Callable[..., Place], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-1234")
     made = place(faults=lambda *_: Fault(401, "wrong key sk-secret-1234"))
-    with pytest.raises(EndpointError, match=r"refuses the key in \$OPENAI_API_KEY") as caught:
+    with pytest.raises(EndpointError, match=r"rejects the key in \$OPENAI_API_KEY") as caught:
         made.run(1)
     assert "sk-secret" not in str(caught.value)
 
@@ -307,7 +307,7 @@ def test_a_batch_that_the_provider_lost_is_submitted_again(place: Callable[..., 
     made = place(batch_steps=0)
     made.pending(1)
     lost = made.endpoint.batches.pop("batch_000001")
-    with pytest.raises(EndpointError, match="is lost: .* does not know it any more"):
+    with pytest.raises(EndpointError, match="is lost: .* no longer has it"):
         made.run(2)
     made.endpoint.batches["batch_000000"] = lost
     assert made.until_done(first=3)[0][0].state == "extracted"
@@ -423,7 +423,7 @@ def test_results_that_are_gone_are_told(place: Callable[..., Place]) -> None:
     batch = client(made.endpoint).batches.retrieve("batch_000001")
     assert batch.output_file_id
     client(made.endpoint).files.delete(batch.output_file_id)
-    with pytest.raises(EndpointError, match="its results are gone"):
+    with pytest.raises(EndpointError, match="its results are missing"):
         made.run(2)
     with pytest.raises(openai.NotFoundError):
         client(made.endpoint).files.content(batch.output_file_id)

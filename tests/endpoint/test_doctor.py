@@ -277,7 +277,7 @@ def test_a_model_that_repeats_no_code_word_still_has_the_context() -> None:
         return Scripted(reply, input_tokens=0)
 
     with ScriptedEndpoint(forgetful, obey_limit=True) as endpoint:
-        assert "repeats not all" in found(endpoint)["context length"].consequence
+        assert "repeats only part" in found(endpoint)["context length"].consequence
     with ScriptedEndpoint(uncounted, context_tokens=3000, overflow="truncate") as endpoint:
         assert found(endpoint)["context length"].verdict == "fails"
 
@@ -285,7 +285,7 @@ def test_a_model_that_repeats_no_code_word_still_has_the_context() -> None:
 def test_reasoning_is_seen_and_silenced_or_told() -> None:
     with ScriptedEndpoint(reasoning_until_silenced, obey_limit=True) as endpoint:
         told = found(endpoint)
-        assert "silenced by chat_template_kwargs" in told["hidden reasoning"].found
+        assert "disabled by chat_template_kwargs" in told["hidden reasoning"].found
         assert told["json_schema"].verdict == told["context length"].verdict == "works"
         left = found(endpoint, model={"reasoning": "default"})["hidden reasoning"]
         assert (left.verdict, left.found) == ("works", "seen")
@@ -311,11 +311,11 @@ def test_throughput_is_measured() -> None:
 @pytest.mark.parametrize(
     ("together", "patience", "limit", "verdict_", "consequence"),
     [
-        (800, 60, 60, "works", "makes up to 16 calls at once"),
-        (800, 20, 60, "works", "such a call gets 60 s; makes up to 16 calls at once"),
+        (800, 60, 60, "works", "makes up to 16 concurrent calls"),
+        (800, 20, 60, "works", "such a call gets 60 s; makes up to 16 concurrent calls"),
         (
             *(800, 20, 30, "fallback"),
-            "set model.timeout_seconds: 60, or a smaller model.max_output_tokens; makes up to 16 calls at once",
+            "set model.timeout_seconds: 60, or a smaller model.max_output_tokens; makes up to 16 concurrent calls",
         ),
         (310, 600, 600, "works", "set model.concurrency: 4; more gains little"),
         (100, 600, 600, "works", "set model.concurrency: 2; more gains little"),
@@ -455,7 +455,7 @@ def test_a_context_is_judged_by_the_units_there_are(
     told = findings["context length"]
     if documents == 1:
         assert (code, told["verdict"]) == (0, "works")
-        assert told["consequence"].startswith("enough for the documents there are")
+        assert told["consequence"].startswith("enough for the current documents")
     else:
         assert (code, told["verdict"]) == (1, "fails")
         assert "another strategy than none" in told["consequence"]

@@ -95,7 +95,7 @@ def test_a_server_that_is_not_there_is_told_with_what_starts_it(port: int | None
         with pytest.raises(Unusable) as caught:
             run_one(first_contact(model))
     [finding] = caught.value.findings
-    assert f"nothing answers at port {port or unused} of this machine" in finding.consequence
+    assert f"nothing listens on port {port or unused} of this machine" in finding.consequence
     assert said in finding.consequence
 
 
@@ -135,7 +135,7 @@ def test_values_are_set_in_their_place(before: str, values: dict[str, Any], afte
 
 
 def test_a_value_without_a_place_or_of_no_use_leaves_the_file(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="write it by hand"):
+    with pytest.raises(SettingsError, match="set it by hand"):
         with_values("a: [1]\n", {"a.b": 1})
     file = tmp_path / "corpus.yaml"
     file.write_text("engine: llm\n", encoding="utf-8")

@@ -29,7 +29,7 @@ def test_a_run_stays_in_its_process_by_default(monkeypatch: pytest.MonkeyPatch) 
 def test_an_unknown_executor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(EXECUTOR, "celery")
     with pytest.raises(
-        SettingsError, match="'celery' is no executor; allowed are in_process, multiprocess, ray, k8s"
+        SettingsError, match="'celery' is not an executor; use one of in_process, multiprocess, ray, k8s"
     ):
         chosen_executor()
 

@@ -86,7 +86,7 @@ def test_without_a_model_counts_have_names_of_their_own_and_nothing_is_judged(
 ) -> None:
     prepare(coast, EXTRACTIVE)
     told = json.loads(done(run, "evaluate", "coast", "--json"))
-    assert told["headline"].startswith("Not known: no model has judged")
+    assert told["headline"].startswith("Unknown: no model has judged")
     assert read(QUESTIONS)["origin"].to_list() == ["written"] * 8
     assert read(tables.ANSWERS).height == 24
     assert read(JUDGEMENTS).is_empty()
@@ -162,7 +162,7 @@ def test_a_judge_that_likes_length_gives_the_win_to_the_longer_answers(
     assert set(reasons["judgement_id"]) == set(judged.filter(pl.col("model").is_not_null())["judgement_id"])
     assert reasons["problem"].null_count() == reasons.height
     assert {one["theme"] for one in told["themes"]} >= {"script"}
-    assert "What the judge goes by" in Path(told["report"]).read_text(encoding="utf-8")
+    assert "Themes of the judge" in Path(told["report"]).read_text(encoding="utf-8")
     assert "claims" in set(read(CONDITION_MEANS)["measure"])
     quality = read(QUALITY_SCORES)
     assert set(quality["family"]) == {"deepeval", "ragas", "lexical"}

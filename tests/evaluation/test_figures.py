@@ -218,7 +218,7 @@ def test_shares_are_drawn_on_one_scale_under_a_name_of_their_own() -> None:
         )
     )
     assert (figure.name, figure.title) == ("quality", "Of it")
-    assert figure.caption.endswith("p < .05). Dashes stand for what has no value. So.")
+    assert figure.caption.endswith("p < .05). Dashes mean that there is no value. So.")
     assert texts(figure).count("1.00") == 2
 
 
@@ -255,7 +255,7 @@ def test_gleanings_are_lines_of_references_and_of_distinct_names_by_chunk_size()
     assert [text for text in found if text.endswith(" tokens")] == ["600 tokens", "2,400 tokens"] * 2
     assert {"Entity references", "Distinct entities", "0", "1", "2", "gleanings", "20k"} <= set(found)
     assert "7,900 references (4,800 distinct) at 0, 14,000 (6,200) at 1, 19,500 (6,900) at 2" in figure.alt
-    assert "dashed" not in figure.caption
+    assert "Dashed" not in figure.caption
     assert figure == gleaning_lines(counts(GLEANED).reverse())
 
 
@@ -263,8 +263,8 @@ def test_a_line_is_of_one_mode() -> None:
     forced = {(size, "forced", last): (3 * n, m) for (size, _, last), (n, m) in GLEANED.items()}
     figure = drawn(gleaning_lines(counts(GLEANED | forced)))
     assert "Chunks of 600 tokens: 15,500 references (6,100 distinct) at 0, 22,000 (7,000) at 1." in figure.alt
-    assert "Chunks of 600 tokens, unasked: 46,500 references (6,100 distinct) at 0" in figure.alt
-    assert "dashed" in figure.caption
+    assert "Chunks of 600 tokens, always made: 46,500 references (6,100 distinct) at 0" in figure.alt
+    assert "Dashed" in figure.caption
     dashes = [line for line in parsed(figure).iter(f"{SVG}path") if "stroke-dasharray" in str(line.attrib)]
     assert len(dashes) == 4
 

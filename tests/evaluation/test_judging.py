@@ -126,11 +126,11 @@ def test_the_order_of_the_arguments_changes_no_prompt(
 
 def test_the_plan_refuses_what_cannot_be_compared() -> None:
     for arguments, message in [
-        ((["q", "q"], ["a", "b"]), "each question is named once; q is"),
-        ((["q"], ["a", "b", "a"]), "each condition is named once; a is"),
-        ((["q"], ["a"]), "two conditions or more"),
-        ((["q"], ["a", "b"], ["relevance"]), "no criterion relevance; there are comprehensiveness, div"),
-        ((["q"], ["a", "b"], CRITERIA, 0), "one replicate or more"),
+        ((["q", "q"], ["a", "b"]), "each question must be named once; q is"),
+        ((["q"], ["a", "b", "a"]), "each condition must be named once; a is"),
+        ((["q"], ["a"]), "at least two conditions"),
+        ((["q"], ["a", "b"], ["relevance"]), "no criterion relevance; use one of comprehensiveness, div"),
+        ((["q"], ["a", "b"], CRITERIA, 0), "at least one replicate"),
     ]:
         with pytest.raises(ValueError, match=message):
             comparisons(*arguments)  # type: ignore[arg-type]
@@ -230,7 +230,7 @@ def test_comparisons_show_the_answers_in_the_order_of_the_plan() -> None:
     }
     with pytest.raises(QuestionError, match="question q has no answer by b"):
         posed(plan, {"q": "Why?"}, {("q", "a"): "A."})
-    with pytest.raises(QuestionError, match="question q is to be judged but is not there"):
+    with pytest.raises(QuestionError, match="question q is to be judged but is missing"):
         posed(plan, {}, texts)
 
 

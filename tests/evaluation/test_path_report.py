@@ -94,9 +94,15 @@ def test_of_one_instance_there_is_no_figure() -> None:
 def test_the_report_has_a_part_of_them() -> None:
     made = summary()
     page = render(data(path_summary=made, recall_windows=windows(), figures=path_figures(made)))
-    for words in ("Which way to find paths is best?", "Hits@1-lex", "SBE-PPR+OSAR-LLMs", "64", "2 hops"):
+    for words in (
+        "Which instance of LEGO-GraphRAG is best?",
+        "Hits@1-lex",
+        "SBE-PPR+OSAR-LLMs",
+        "64",
+        "2 hops",
+    ):
         assert words in page
-    assert "Which way to find paths" not in render(data())
+    assert "Which instance of LEGO-GraphRAG" not in render(data())
 
 
 def test_a_corpus_of_which_only_paths_were_measured_has_a_report(tmp_path: Path) -> None:
@@ -107,5 +113,5 @@ def test_a_corpus_of_which_only_paths_were_measured_has_a_report(tmp_path: Path)
     made = make_report(warehouse, CorpusStore(root=str(tmp_path / "corpora")), "films")
     assert "paths_hits_at_1_lex" in [figure.name for figure in made.figures]
     page = made.page.read_text(encoding="utf-8")
-    assert "Which way to find paths is best?" in page
-    assert "Size of the subgraph by class" in page
+    assert "Which instance of LEGO-GraphRAG is best?" in page
+    assert "Size of the subgraph for enough recall" in page

@@ -153,17 +153,17 @@ def test_what_is_missing_after_three_repetitions_is_told() -> None:
     with pytest.raises(EngineError) as told:
         write(writer, tasks=2, questions=3)
     assert str(told.value) == (
-        "5 of 6 are still missing after 3 repetitions, since what came was blank, there already or of no use: "
+        "5 of 6 are still missing after 3 repetitions, because the replies were blank, repeated or unusable: "
         "2 of 3 questions of the task 'T0 of P0' of the persona 'P0' (the model is tired); "
         "3 of 3 questions of the task 'T1 of P0' of the persona 'P0' (the model is tired). "
-        "Take a model that follows instructions better, describe the corpus more fully, or ask for fewer "
+        "Use a model that follows instructions better, describe the corpus in more detail, or request fewer "
         "personas, tasks or questions"
     )
     assert len(writer.asked) == 8
 
 
 def test_many_gaps_are_counted_and_the_first_are_named() -> None:
-    with pytest.raises(EngineError, match=r"^18 of 18 .*and so on, in 9 places\. Take a model") as told:
+    with pytest.raises(EngineError, match=r"^18 of 18 .*and so on, in 9 places\. Use a model") as told:
         write(Planned(lambda *_: []), 3, 3)
     assert str(told.value).count("of the task") == 5
 
@@ -199,7 +199,7 @@ def test_problems_of_a_complete_set_are_kept() -> None:
 
 @pytest.mark.parametrize("description", ["", " \n"])
 def test_a_blank_description_is_refused(description: str) -> None:
-    with pytest.raises(EngineError, match="it is blank; give one"):
+    with pytest.raises(EngineError, match="it is blank; set one"):
         write_questions(Planned(distinct), description)
 
 

@@ -495,11 +495,11 @@ def test_numbers_are_those_of_the_frames(judged: ReportData) -> None:
         assert claims[at].startswith(f"{row['mean']:.1f} {row['ci_low']:.1f} to {row['ci_high']:.1f}")
     grid = _cells(page, "directness: how often")
     assert float(grid["C0"][3]) + float(grid["SS"][0]) == pytest.approx(100, abs=0.11)
-    costs = _cells(page, "What an answer takes")
+    costs = _cells(page, "Cost of an answer")
     assert costs["C2"][3] == "73,400 9.3 × SS"
     assert costs["C2"][7:] == ["$0.012", "31.5"]
     assert costs["TS"][7] == "–"
-    sizes = _cells(page, "What the conditions read")
+    sizes = _cells(page, "Tokens that the conditions read")
     assert sizes == {"units": ["34", "1,669"], "tokens": ["26,657", "1,014,611"], "% of TS": ["2.6", "100.0"]}
 
 
@@ -507,7 +507,7 @@ def test_themes_have_counts_and_a_reason_that_speaks_of_them(
     judged: ReportData, extractive: ReportData
 ) -> None:
     page = section(render(judged), "results")
-    (found,) = [one for one in page.find_all("table") if "reasons speak of" in str(one.caption)]
+    (found,) = [one for one in page.find_all("table") if "reasons express" in str(one.caption)]
     rows = [" ".join(row.stripped_strings) for row in found.select("tbody tr")]
     assert rows[0].startswith("empowerment Names people 4 of 5 80 % It names them. “")
     assert "is ahead on empowerment" in rows[0]
@@ -544,7 +544,7 @@ def test_quality_has_means_and_counted_reasons(judged: ReportData) -> None:
 
 def test_features_are_those_that_the_ways_declare(judged: ReportData) -> None:
     page = render(replace(judged, conditions=[*judged.conditions, "gone"]))
-    table = page.partition("What each way makes use of")[2].partition("</table>")[0]
+    table = page.partition("Features of each search method")[2].partition("</table>")[0]
     told = [re.sub(r"<[^>]*>", " ", row).split() for row in table.split("<tr>")[2:]]
     declared = [["C0", "yes", "–"], ["C2", "yes", "–"], ["TS", "–", "yes"], ["SS", "–", "yes"]]
     assert told == [*declared, ["gone", "–", "–"]]
@@ -562,14 +562,14 @@ def test_bias_and_alignment_are_told(judged: ReportData) -> None:
     page = render(judged)
     assert judged.position_bias is not None
     share = judged.position_bias.filter(criterion="all")["share"].item()
-    assert _cells(page, "How often the answer that was shown first")["all"][3] == f"{100 * share:.1f} %"
-    assert _cells(page, "Where the judge has a favourite")["comprehensiveness"][-1] == "61 %"
+    assert _cells(page, "How often the answer shown first")["all"][3] == f"{100 * share:.1f} %"
+    assert _cells(page, "Of the decided comparisons")["comprehensiveness"][-1] == "61 %"
     text = section(page, "caveats").get_text()
     for heading in (
         "Position bias",
         "The judge wrote the answers",
         "Ties",
-        "Failed replies",
+        "Unusable replies",
         "Refused questions",
     ):
         assert heading in text
@@ -591,7 +591,7 @@ def test_headline_stands_first(judged: ReportData) -> None:
 def test_without_a_judge_nothing_is_called_by_the_papers_names(extractive: ReportData) -> None:
     page = render(extractive)
     text = parsed(page).get_text(" ", strip=True)
-    assert "no model has judged these answers; counts say nothing about which answer is better liked" in text
+    assert "no model has judged these answers, and counts do not show which answers are better" in text
     assert "answers: extractive" in text
     assert "claims: extractive, named -lex" in text
     rows = _cells(page, "claims-lex and clusters-lex (extractive)")
@@ -725,7 +725,7 @@ def test_without_anything_each_section_says_why_it_is_empty(judged: ReportData) 
     page = render(empty)
     for name in ("answer", "questions", "method", "results", "examples", "cost", "reproduce"):
         assert section(page, name).select(".missing"), name
-    assert "Nothing can be said" in section(page, "answer").get_text()
+    assert "No verdict is possible" in section(page, "answer").get_text()
 
 
 def test_frames_without_rows_are_as_good_as_none(judged: ReportData) -> None:
@@ -752,7 +752,7 @@ def test_verdicts_follow_from_the_tests_where_they_are_not_given(judged: ReportD
 
 def test_other_conditions_and_baseline() -> None:
     data = made(judged=True, questions=6)
-    assert "Nothing can be said" in render(replace(data, baseline="basic", verdicts=None))
+    assert "No verdict is possible" in render(replace(data, baseline="basic", verdicts=None))
     assert "C0" in render(replace(data, conditions=("SS", "C0"), verdicts=None))
 
 
@@ -762,7 +762,7 @@ def test_where_interval_and_test_disagree_it_is_marked_and_told(judged: ReportDa
     assert "†" in _cells(render(apart), "Comparisons won against SS")["directness"][0]
     told = section(render(apart), "caveats").get_text()
     assert "Interval and test disagree" in told
-    assert "for the correction" in told
+    assert "because of the correction" in told
     statements = section(render(apart), "answer").get_text()
     assert "Wilcoxon p < .001, Holm-corrected p = .900" in statements
     assert "not corrected for the number of pairs" in statements

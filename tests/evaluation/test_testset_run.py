@@ -119,7 +119,7 @@ def the_report_tells_it(page: Path) -> None:
     assert "6 written from single documents, with reference answers" in text
     assert "Questions of single documents" in text
     assert "own-context writes its own context: its faithfulness is to what the model wrote itself" in text
-    head, _, rest = text.partition("What each way makes use of")
+    head, _, rest = text.partition("Features of each search method")
     assert head
     table = rest.partition("</table>")[0]
     assert [one in table for one in ("community reports", "text units", "own context", "validator")] == [
@@ -146,7 +146,7 @@ def test_coterag_is_compared_with_itself_without_a_part_and_with_no_documents(
     found = scores.filter(pl.col("value").is_not_null() & (pl.col("family") == "deepeval"))
     assert set(found.select("method", "metric").unique()["method"]) == set(methods)
     assert found.filter(metric="contextual_precision")["method"].n_unique() == 4
-    table = page.partition("What each way makes use of")[2].partition("</table>")[0]
+    table = page.partition("Features of each search method")[2].partition("</table>")[0]
     head, *rows = [re.sub(r"<[^>]*>", "|", one) for one in table.split("<tr>")[1:]]
     names = [one.strip() for one in head.split("|") if one.strip()][1:]
     told = {}

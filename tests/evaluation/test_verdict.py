@@ -323,7 +323,7 @@ INDIRECT = against("directness", "C2", "SS", -60.0)
         ),
         (
             [against("comprehensiveness", "C2", "SS", 8.0, 0.2)],
-            "No difference was found: the judge prefers neither C2 nor SS by any criterion, which is no proof "
+            "No difference was found: the judge prefers neither C2 nor SS on any criterion, which does not prove "
             "that there is none.",
         ),
     ],
@@ -336,7 +336,7 @@ def test_headline_of_judged_answers(rows: list[dict[str, object]], text: str) ->
 def test_headline_of_what_ranks_and_means_see_differently() -> None:
     mixed = against("comprehensiveness", "C2", "SS", 8.0, 0.01, ranks=-0.3)
     assert spoken(mixed) == (
-        "No clear difference was found: on comprehensiveness ranks and means point in different directions, and by "
+        "No clear difference was found: on comprehensiveness ranks and means point in different directions, and on "
         "no other criterion does the judge prefer C2 or SS."
     )
     assert spoken(mixed, DIVERSE).startswith("Yes: on this corpus the judge prefers C2 to SS on diversity")
@@ -354,7 +354,7 @@ def test_headline_gives_the_graph_no_credit_for_what_others_do_too() -> None:
 def test_headline_without_a_judge_says_that_nothing_is_known() -> None:
     text = spoken(against("claims-lex", "C2", "SS", 6.1), against("words", "C2", "SS", 80.0), judged=False)
     assert text == (
-        "Not known: no model has judged these answers; counts say nothing about which answer is better liked. "
+        "Unknown: no model has judged these answers, and counts do not show which answers are better. "
         "C2 states 6.1 more claim-like clauses (claims-lex) per answer than SS (Wilcoxon p < .001, Holm-corrected "
         "p < .001). "
         "Its answers are also 80.0 words longer than those of SS."
@@ -370,7 +370,7 @@ def test_headline_says_when_there_are_few_questions_or_nothing() -> None:
     assert "Only" not in spoken(COMPREHENSIVE, questions=20)
     nothing = headline(None, questions=20, judged=True)
     assert nothing.startswith(
-        "Nothing can be said: no way of answering that uses the graph was tested against SS."
+        "No verdict is possible: no search method that uses the graph was tested against SS."
     )
     assert spoken(against("claims", "TS", "SS", 2.0)) == nothing
     assert headline(None, questions=0, judged=False, baseline="basic").count("basic") == 1

@@ -39,5 +39,5 @@ def test_alignment_counts_each_comparison_once(rows: list, random) -> None:
     ("labels", "differences"), [(["a"], []), (["a"], [math.nan]), (["c"], [1]), (["tie"], [1, 2])]
 )
 def test_comparisons_that_cannot_be_counted_are_refused(labels: list, differences: list) -> None:
-    with pytest.raises(ValueError, match=r"zip\(\)|not a number|labels are"):
+    with pytest.raises(ValueError, match=r"zip\(\)|not a number|labels must be"):
         alignment(labels, differences)

@@ -98,13 +98,13 @@ def test_themes_that_are_blank_or_the_same_count_once() -> None:
     [
         (
             (13, 1, 1),
-            r"13 personas are asked for and the extractive engine can make 12; 480 distinct questions",
+            r"13 personas were requested, but the extractive engine can write at most 12; 480 distinct questions",
         ),
         (
             (1, 7, 1),
-            r"7 tasks for each persona are asked for .* can make 6; 480 .*12 personas x 2 themes x 20",
+            r"7 tasks for each persona were requested, .* write at most 6; 480 .*12 personas x 2 themes x 20",
         ),
-        ((1, 1, 21), r"21 questions for each task are asked for .* can make 20; 480 distinct"),
+        ((1, 1, 21), r"21 questions for each task were requested, .* write at most 20; 480 distinct"),
     ],
 )
 def test_more_than_can_be_made_is_refused_with_what_is_possible(
@@ -117,11 +117,13 @@ def test_more_than_can_be_made_is_refused_with_what_is_possible(
 def test_tasks_that_share_a_theme_and_use_up_its_questions_are_told() -> None:
     with pytest.raises(
         EngineError,
-        match=r"^25 of 45 are still missing.*\(no more questions for this task can be made; 240 distinct questions are possible",
+        match=r"^25 of 45 are still missing.*\(no more questions for this task can be written; 240 distinct questions are possible",
     ) as told:
         whole(("mail boat",), 1, 3, 15)
     assert "Judging what is known" in str(told.value)
-    assert str(told.value).endswith("Ask for fewer personas, tasks or questions, or let a model write them")
+    assert str(told.value).endswith(
+        "Request fewer personas, tasks or questions, or use a model to write them"
+    )
 
 
 def test_what_is_there_already_is_not_made_again() -> None:
@@ -130,7 +132,7 @@ def test_what_is_there_already_is_not_made_again() -> None:
     second = writer.personas("", 12, [PersonaDraft(" JOURNALIST", "x"), first[1]])
     assert len(second.items) == 10
     assert not set(first) & set(second.items)
-    assert (second.problem or "").startswith("10 more personas can be made; 2,400 distinct")
+    assert (second.problem or "").startswith("10 more personas can be written; 2,400 distinct")
     [tasks] = writer.tasks([TaskRequest("", first[0], 2)])
     [more] = writer.tasks([TaskRequest("", first[0], 2, tasks.items)])
     assert not set(tasks.items) & set(more.items)
@@ -145,7 +147,7 @@ def test_personas_and_tasks_of_another_writer_are_refused() -> None:
     with pytest.raises(EngineError, match="no persona 'Ann Lee'"):
         writer.tasks([TaskRequest("", PersonaDraft("Ann Lee", "x"), 1)])
     [one] = writer.personas("", 1).items
-    with pytest.raises(EngineError, match="did not make the task 'Reading'"):
+    with pytest.raises(EngineError, match="did not write the task 'Reading'"):
         writer.questions([QuestionRequest("", one, "Reading", 1)])
 
 

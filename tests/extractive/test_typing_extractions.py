@@ -148,10 +148,10 @@ def test_names_are_put_as_they_are_written() -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ({"typing": {"engine": "llm"}}, "only extraction.engine gliner-rebel gives, not extractive; leave"),
+        ({"typing": {"engine": "llm"}}, "only extraction.engine gliner-rebel leaves, not extractive; remove"),
         (
             {"typing": {"enabled": True}, "extraction": {"engine": "gliner-rebel"}},
-            "the engine extractive asks no model, which typing needs; set typing.engine: llm",
+            "typing needs a model, but the engine extractive does not use one; set typing.engine: llm",
         ),
     ],
 )

@@ -132,7 +132,7 @@ def test_nothing_gives_empty_tables() -> None:
 
 
 def test_a_missing_description_or_end_is_refused(entities: pl.DataFrame) -> None:
-    with pytest.raises(GraphragError, match="gave 2 descriptions for 3 groups"):
+    with pytest.raises(GraphragError, match="returned 2 descriptions for 3 groups"):
         merge_entities(ENTITY_GROUPS, RELATION_GROUPS, MERGED[:2])
     with pytest.raises(GraphragError, match="'HARBOUR'–'MILL'"):
         merge_relationships(RELATION_GROUPS, entities.filter(pl.col("name") != "MILL"), MERGED[:2], "count")

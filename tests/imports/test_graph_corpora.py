@@ -172,7 +172,9 @@ def test_entities_of_the_same_title_are_told_apart_by_their_keys_and_merged_acro
 
 
 def test_what_is_for_documents_cannot_be_switched_on_for_a_graph() -> None:
-    with pytest.raises(SettingsError, match="coterag.enabled is set, which is for corpora of kind documents"):
+    with pytest.raises(
+        SettingsError, match="coterag.enabled is true, but it only applies to corpora of kind documents"
+    ):
         parse_settings({"kind": "graph", "coterag": {"enabled": True}}, "corpus.yaml")
 
 

@@ -86,9 +86,9 @@ def test_nodes_and_relations_are_taken_in_by_transactions_that_only_read(
 @pytest.mark.parametrize(
     ("fault", "told"),
     [
-        ({"drops_after": 2}, "went away"),
+        ({"drops_after": 2}, "closed the connection"),
         ({"fails": ("Neo.ClientError.Statement.SyntaxError", "Invalid input")}, "Invalid input"),
-        ({"login": ("reader", "another")}, "refuses the login"),
+        ({"login": ("reader", "another")}, "rejects the login"),
         ({"endless": True}, "more than 1,000 rows; raise imports.neo4j.most_rows"),
     ],
 )

@@ -75,7 +75,7 @@ def test_what_fails_in_transit_is_tried_again(model_of: Callable[..., Any], faul
     ("fault", "said"),
     [
         (Fault(500, "out of order"), "answered 500: out of order"),
-        (Fault(drop=True), "broke"),
+        (Fault(drop=True), "was lost"),
         (Fault(malformed=True), "no usable JSON"),
         (Fault(hang=60), r"no reply from .* within 0.2 s, nor within 0.4 s; set model.timeout_seconds"),
     ],
@@ -97,7 +97,7 @@ def test_the_endpoint_says_how_long_to_wait(model_of: Callable[..., Any]) -> Non
     with ScriptedEndpoint(hello, faults=[Fault(429, headers={"Retry-After": "86400"})]) as endpoint:
         model = model_of(endpoint)
         for _ in range(2):
-            with pytest.raises(EndpointError, match="has no more to give for 1440 minutes") as raised:
+            with pytest.raises(EndpointError, match="has reached its rate limit for 1440 minutes") as raised:
                 ask(model)
             assert not isinstance(raised.value, CallFailed)
             endpoint._faults = iter([Fault(429, headers={"Retry-After": "86400"})])
@@ -118,7 +118,7 @@ def test_an_endpoint_that_is_not_there_is_told_at_once(model_of: Callable[..., A
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (Fault(401, f"Incorrect key: {KEY}"), r"refuses the key in \$OPENAI_API_KEY \(401\)"),
+        (Fault(401, f"Incorrect key: {KEY}"), r"rejects the key in \$OPENAI_API_KEY \(401\)"),
         (Fault(404, "no such model"), "has no model gpt-4.1-mini, or the URL is wrong .*set model.name"),
         (Fault(429, "no credit", "insufficient_quota"), "no credit left"),
     ],
@@ -229,7 +229,7 @@ def test_the_key_is_sent_and_stands_nowhere_else(
     assert KEY not in "".join(traceback.format_exception(raised.value))
     assert KEY not in repr(model) + repr(vars(model)) + caplog.text
     monkeypatch.setenv("MY_KEY", "sk-“quoted”")
-    with pytest.raises(EndpointError, match=r"\$MY_KEY holds characters that no key has"):
+    with pytest.raises(EndpointError, match=r"\$MY_KEY contains characters that are not allowed"):
         ask(model)
 
 
@@ -294,7 +294,9 @@ def test_vectors_are_unit_vectors_in_the_order_of_the_texts() -> None:
 def test_vectors_that_are_not_one_for_each_text_are_refused(data: Any) -> None:
     with ScriptedEndpoint() as endpoint:
         endpoint.answer = lambda *_: {"data": data}  # type: ignore[method-assign]
-        with pytest.raises(EndpointError, match="no 2 vectors of one length.*is embed-1 an embedding model"):
+        with pytest.raises(
+            EndpointError, match="not return 2 vectors of one length.*is embed-1 an embedding model"
+        ):
             embedder(endpoint).embed(["a", "b"])
 
 

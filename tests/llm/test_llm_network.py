@@ -328,7 +328,7 @@ class AnyPath(ScriptedEndpoint):
 def test_what_azure_wants_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_VERSION", raising=False)
     settings = ModelSettings(base_url="https://mine.openai.azure.com", name="gpt-4o")
-    with pytest.raises(EndpointError, match=r"wants a version of the API: set\s+model\.api_version"):
+    with pytest.raises(EndpointError, match=r"needs an API version: set\s+model\.api_version"):
         ask(OpenAIChatModel(settings))
     monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -387,7 +387,9 @@ def test_headers_and_parameters_of_ones_own_are_sent_to_this_endpoint_alone(
     ],
 )
 def test_credentials_in_headers_and_parameters_are_refused_and_not_shown(given: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"credential|holds a key|no header (that )?can") as raised:
+    with pytest.raises(
+        ValueError, match=r"credential|holds a key|not a header that can|not allowed in a header"
+    ) as raised:
         ModelSettings(**given)
     assert KEY not in str(raised.value.errors(include_input=False, include_url=False))  # type: ignore[attr-defined]
 

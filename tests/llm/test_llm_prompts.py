@@ -17,7 +17,7 @@ def test_placeholders_are_strict_and_values_are_not_expanded() -> None:
     assert prompt.placeholders == {"what", "where"}
     assert prompt.render(what="{{where}}", where="\\1") == 'Say {{where}} in \\1, as {"a": {"b": 1}}.'
     for values in ({"what": "x"}, {"what": "x", "where": "y", "more": "z"}):
-        with pytest.raises(ValueError, match="prompt p needs values for"):
+        with pytest.raises(ValueError, match="prompt p has the placeholders"):
             prompt.render(**values)
 
 

@@ -153,7 +153,7 @@ def test_a_failed_call_gives_back_what_it_reserved(memory: Any) -> None:
     with ScriptedEndpoint(script, context_tokens=1) as endpoint:
         model = memory.chat(endpoint, memory.account(budget=budget))
         for request in _requests(3):
-            with pytest.raises(Exception, match="refused"):
+            with pytest.raises(Exception, match="rejected"):
                 asyncio.run(model.complete(request))
     assert (budget.spent.tokens, budget._reserved.tokens, budget._in_flight) == (0, 0, 0)
     assert (memory.used().failed, memory.used().calls) == (3, 0)

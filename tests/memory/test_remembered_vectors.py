@@ -74,7 +74,7 @@ def test_what_came_before_a_failure_is_kept(memory: Any) -> None:
 
     mended: list[bool] = []
     with ScriptedEndpoint(faults=faults) as endpoint:
-        with pytest.raises(EndpointError, match="refused the request"):
+        with pytest.raises(EndpointError, match="rejected the request"):
             memory.embedder(endpoint, batch=1, concurrency=1).embed(TEXTS)
         kept = memory.count("vectors")
         assert kept == 9
@@ -110,7 +110,7 @@ def test_keys_of_vectors_depend_on_model_namespace_and_text() -> None:
 def test_vectors_of_another_length_than_the_remembered_are_told(memory: Any) -> None:
     with ScriptedEndpoint(dimension=16) as endpoint:
         memory.embedder(endpoint).embed(TEXTS[:5])
-    said = "embed-1 gave vectors of 8 numbers, .* have 16: .*set model.namespace"
+    said = "embed-1 returned vectors of 8 numbers, .* have 16: .*set model.namespace"
     with ScriptedEndpoint(dimension=8) as endpoint, pytest.raises(EndpointError, match=said):
         memory.embedder(endpoint).embed(TEXTS)
 

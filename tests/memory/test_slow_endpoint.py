@@ -57,8 +57,8 @@ def test_a_slow_reply_is_heard_as_it_comes_once_a_limit_has_passed(memory: Any, 
     assert (use.calls, use.retries, use.timeouts, use.failed, use.sent) == (1, 1, 1, 0, 2)
     assert use.output_tokens == TOKENS
     assert heard == [
-        "model scripted did not answer within 0.3 s (a community report, about 600 prompt tokens); it is asked "
-        "once more, with 0.6 s. model.timeout_seconds in corpus.yaml sets the shortest limit"
+        "model scripted did not answer within 0.3 s (a community report, about 600 prompt tokens); trying once "
+        "more, with 0.6 s. model.timeout_seconds in corpus.yaml sets the shortest limit"
     ]
 
 
@@ -114,8 +114,8 @@ def test_an_endpoint_that_never_answers_is_counted_said_and_given_up(memory: Any
     assert (use.calls, use.retries, use.timeouts, use.failed, use.sent) == (0, 1, 2, 1, 2)
     assert use.seconds > 0.2
     assert [line.split("); ")[1] for line in heard] == [
-        "it is asked once more, with 0.4 s. model.timeout_seconds in corpus.yaml sets the shortest limit",
-        "given up. If it is only slow, set model.timeout_seconds in corpus.yaml higher",
+        "trying once more, with 0.4 s. model.timeout_seconds in corpus.yaml sets the shortest limit",
+        "giving up. If it is only slow, set model.timeout_seconds in corpus.yaml higher",
     ]
 
 
@@ -126,7 +126,7 @@ def test_a_stream_that_stalls_half_way_is_asked_for_again(heard: list[str]) -> N
         assert sends(endpoint) == [True, True]
     assert (reply.text, tries.timeouts) == (WORDS, 1)
     assert len("".join(pieces)) > len(WORDS)
-    assert "did not answer for 0.3 s in the midst of its reply (a community report" in heard[0]
+    assert "did not answer for 0.3 s in the middle of its reply (a community report" in heard[0]
     assert "once more, with 0.6 s between two pieces" in heard[0]
 
 

@@ -177,7 +177,7 @@ def test_a_file_of_a_later_version_is_refused_and_left_as_it_is(tmp_path: Path) 
     connection.execute("pragma user_version = 99")
     connection.close()
     for _ in range(2):
-        with pytest.raises(MemoryFileError, match=r"m\.db was written by a later version.*update it"):
+        with pytest.raises(MemoryFileError, match=r"m\.db was written by a newer version.*upgrade"):
             database_at(path)
 
 
@@ -205,7 +205,7 @@ def test_a_database_of_something_else_is_refused_and_left_as_it_is(tmp_path: Pat
     connection.execute("create table recipes (name text)")
     connection.commit()
     connection.close()
-    with pytest.raises(MemoryFileError, match="something else"):
+    with pytest.raises(MemoryFileError, match="another program"):
         Database(path)
     connection = sqlite3.connect(path)
     assert connection.execute("select name from sqlite_master").fetchall() == [("recipes",)]

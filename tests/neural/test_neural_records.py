@@ -189,15 +189,15 @@ def test_a_rule_gives_only_labels_that_there_are() -> None:
     [
         (
             {"gliner": {"labels": ["drug", " Drug "]}},
-            "' Drug ' is there twice, as 'drug'; leave one of them out",
+            "' Drug ' is a duplicate of 'drug'; remove one of them",
         ),
-        ({"gliner": {"labels": ["drug", "  "]}}, "'  ' is blank; a label has a letter or a digit"),
+        ({"gliner": {"labels": ["drug", "  "]}}, "'  ' is blank; use a label with a letter or a digit"),
         ({"gliner": {"labels": []}}, "extraction.gliner.labels"),
         ({"gliner": {"threshold": 1}}, "extraction.gliner.threshold"),
         ({"gliner": {"model": "../model"}}, "extraction.gliner.model"),
         ({"rebel": {"model": "models/rebel/large"}}, "extraction.rebel.model"),
         ({"rebel": {"model": "owner/name@../x"}}, "extraction.rebel.model"),
-        ({"rebel": {"relations": ["treats", "?"]}}, "'?' is no relation; write it in at most 8 words"),
+        ({"rebel": {"relations": ["treats", "?"]}}, "'?' is not a relation; write it in at most 8 words"),
         ({"rebel": {"beams": 0}}, "extraction.rebel.beams"),
     ],
 )

@@ -124,6 +124,6 @@ def test_an_extraction_that_there_is_not_is_refused(name: Any, told: str) -> Non
 
 
 def test_the_settings_say_why_an_extraction_is_refused() -> None:
-    with pytest.raises(ValueError, match="topppr is not offered: TopPPR refines"):
+    with pytest.raises(ValueError, match="topppr is not available: TopPPR refines"):
         CustomInstance.model_validate({"name": "mine", "extraction": "topppr"})
     assert CustomInstance.model_validate({"name": "mine", "extraction": "rbs"}).extraction == "rbs"

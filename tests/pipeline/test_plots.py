@@ -61,4 +61,4 @@ def test_a_histogram_ends_no_run_whatever_the_values(values: list[float]) -> Non
 def test_what_cannot_be_drawn_says_so() -> None:
     assert treemap([("a", 0, None)], "C0").startswith("this could not be drawn: ")
     left_out = histogram([1.0, 2.0, float("nan")], "weights", "weight")
-    assert left_out.endswith("1 values that are too large, or no numbers, are left out")
+    assert left_out.endswith("1 values that are too large, or not numbers, are omitted")

@@ -181,5 +181,5 @@ def test_a_check_says_all_that_is_wrong_and_only_what_blocks_stops_the_run(
     result = run(instance, function, DOCUMENT_PERIODS)
     (found,) = result.get_asset_check_evaluations()
     assert (found.check_name, found.passed, found.severity) == ("valid", False, dg.AssetCheckSeverity.ERROR)
-    assert "document_id does not stand in corpus.documents.document_id in 1 rows" in str(found.metadata)
+    assert "document_id is missing from corpus.documents.document_id in 1 rows" in str(found.metadata)
     assert not result.success

@@ -105,7 +105,7 @@ def test_a_folder_that_is_gone_is_told_and_what_was_published_stays(folder: Path
     ("files", "why"),
     [
         ({"corpus.yaml": "engine: nonsense\n", "a.txt": "Hanna Quill."}, "engine is 'nonsense'"),
-        ({}, "holds no files"),
+        ({}, "contains no files"),
         ({"a.txt": ""}, "a.txt"),
     ],
 )

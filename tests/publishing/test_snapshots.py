@@ -290,7 +290,7 @@ def test_rollback_goes_back_until_the_next_publication(
     assert rollback(warehouse, "coast") == first
     with pytest.raises(
         WarehouseError,
-        match=rf"no snapshot that is older than the current: there is nothing to go .*{b.version}.*{a.version}",
+        match=rf"no snapshot older than the current one: there is nothing to roll .*{b.version}.*{a.version}",
     ):
         rollback(warehouse, "coast")
     with pytest.raises(WarehouseError, match=rf"no snapshot 'x'; there are: {b.version}"):
@@ -354,7 +354,7 @@ def test_a_shell_open_on_a_snapshot_and_a_run_do_not_wait_for_each_other(
         assert selected(warehouse, "select count(*) from graph.entities")[0] > 0
         show_corpus("coast", 1, "C0", as_json=True)
         assert Index.open("coast").version == after.index
-        with pytest.raises(WarehouseError, match="is held by process"):
+        with pytest.raises(WarehouseError, match="is in use by process"):
             publish(Warehouse(lock_timeout_seconds=0.2), "coast")
 
 
@@ -368,7 +368,7 @@ def test_who_may_write_all_files_and_opens_a_snapshot_to_write_blocks_nobody(war
     writing = "c.execute('delete from graph.entities'); c.execute('checkpoint')"
     with (
         process(HOLD.format(writing, "sys.stdin.readline()"), str(snapshot.file), "w"),
-        pytest.raises(WarehouseError, match="has been written to since it was published"),
+        pytest.raises(WarehouseError, match="was modified after it was published"),
     ):
         Index.open("coast")
 
@@ -435,7 +435,7 @@ def test_a_full_disk_leaves_what_was_published(warehouse: Warehouse) -> None:
     retitle(warehouse, "A")
     with (
         files_of_at_most(200_000),
-        pytest.raises(WarehouseError, match="nothing could be published in .* stays"),
+        pytest.raises(WarehouseError, match="publishing in .* failed .* unchanged"),
     ):
         publish(warehouse, "coast")
     assert current(warehouse) == before

@@ -198,7 +198,7 @@ def test_rows_that_are_missing_or_show_what_there_is_not_are_found(graph: Graph)
     ]
     lost = of_q.with_columns(record_id=pl.col("record_id").replace(stable_id("entity", "y"), "z"))
     assert check_context_rows(made.contexts, pl.concat([others, lost]), records) == [
-        "q: its row 1 shows the entity z, which there is not"
+        "q: its row 1 shows the entity z, which does not exist"
     ]
 
 
@@ -258,7 +258,7 @@ def test_a_writer_that_loses_reports_is_refused(graph: Graph) -> None:
         def write(self, requests: Sequence[ReportRequest]) -> list[WrittenReport]:
             return super().write(requests)[1:]
 
-    with pytest.raises(EngineError, match="gave 3 reports for 4 requests"):
+    with pytest.raises(EngineError, match="returned 3 reports for 4 requests"):
         build(graph, Forgetful())
 
 

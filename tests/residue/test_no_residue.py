@@ -138,7 +138,7 @@ def test_the_last_documents_leave_no_byte(enter: Enter) -> None:
 def test_a_corpus_that_never_had_documents_stays_an_error(home: Path) -> None:
     (home / "corpora" / "empty").mkdir()
     for _ in range(2):
-        with pytest.raises(CorpusError, match="holds no files"):
+        with pytest.raises(CorpusError, match="contains no files"):
             run_job("empty")
 
 

@@ -195,11 +195,11 @@ def test_people_decide() -> None:
     [
         (
             said(same=[["A", "B"], ["B", "C"]], different=[["c", "a"]]),
-            "'C' and 'A' are said to be different, and to be the same by way of 'B': take one of the two",
+            "'C' and 'A' are declared different, and also the same by way of 'B': undo one of the two",
         ),
-        (said(same=[["A", "B"]], different=[["A", "B"]]), "to be the same: take one of the two"),
-        (said(same=[["A", "a"]]), r"same: \['A', 'a'\] must hold two different names at least"),
-        (said(different=[["A", ""]]), r"different: \['A', ''\] must hold two different names"),
+        (said(same=[["A", "B"]], different=[["A", "B"]]), "also the same: undo one of the two"),
+        (said(same=[["A", "a"]]), r"same: \['A', 'a'\] must contain at least two different names"),
+        (said(different=[["A", ""]]), r"different: \['A', ''\] must contain at least two different names"),
     ],
 )
 def test_decisions_that_contradict_each_other_are_refused(people: Decisions, message: str) -> None:

@@ -31,7 +31,7 @@ def test_an_unknown_corpus_names_those_there_are(store: CorpusStore) -> None:
 
 @pytest.mark.parametrize("name", ["../alpha", "alpha/../beta 2", "bad'name", 'x"', "", "alpha\x00"])
 def test_names_that_could_escape_are_refused(store: CorpusStore, name: str) -> None:
-    with pytest.raises(CorpusError, match="cannot name a corpus"):
+    with pytest.raises(CorpusError, match="is not a valid corpus name"):
         store.folder(name)
 
 
@@ -107,10 +107,10 @@ def test_folders_that_give_one_name_are_told_apart_and_keep_theirs(
     assert [store.register(folder) for folder in folders] == names
     assert [store.resolve(f"{folder}/") for folder in reversed(folders)] == names[::-1]
     assert [store.folder(name) for name in names] == folders
-    with pytest.raises(CorpusError, match="that of the corpus in .*alpha; give another with --name"):
+    with pytest.raises(CorpusError, match="taken by the corpus in .*alpha; choose another with --name"):
         store.resolve(str(folders[0]), "alpha")
     assert store.resolve(str(folders[0]), "other") == "other"
-    with pytest.raises(CorpusError, match="--name is for a folder"):
+    with pytest.raises(CorpusError, match="--name needs a folder"):
         store.resolve("alpha", "beta")
 
 

@@ -165,7 +165,7 @@ def test_a_failed_step_leaves_the_file_as_it_was(
     with monkeypatch.context() as changed:
         changed.setattr(migrations, "_STEPS", steps)
         changed.setattr(migrations, "FORMAT", len(steps))
-        with pytest.raises(WarehouseError, match=f"from format 0 to {len(steps)}.*no_such_table.*as it was"):
+        with pytest.raises(WarehouseError, match=f"from format 0 to {len(steps)}.*no_such_table.*unchanged"):
             warehouse.write(tables.COMMUNITY_MEMBERS, "coast", tables.COMMUNITY_MEMBERS.empty())
     assert format_of(file) is None
     assert warehouse.read_if_present(QUESTIONS, "coast") is None

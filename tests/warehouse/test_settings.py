@@ -42,21 +42,21 @@ def test_a_stage_may_have_its_own_engine() -> None:
         ("model: {tasks: {jugde: {name: x}}}", ["model.tasks.jugde", "allowed: 'extract'"]),
         ("text_units: [1]", ["text_units: should be a section, with keys below it (found a list)"]),
         ("extraction: {entity_types: [no]}", ["extraction.entity_types.0: should be text", "(found false)"]),
-        ("reports: {context_tokens: true}", ["true and false mean nothing here"]),
+        ("reports: {context_tokens: true}", ["true and false are not allowed here"]),
         ("a: 1\nb: 2\nc: 3\nd: 4\ne: 5", ["line 3: c", "and 2 more problems"]),
         # YAML itself
-        ("a: [&x 1, *x]", ["line 1: *x repeats what stands elsewhere; write it out"]),
-        ("engine: llm\nengine: llm", ["line 2: engine is given twice, first in line 1"]),
-        ("yes: 1", ["line 1: the key yes is no text"]),
-        ("? [a]\n: b", ["a list or mapping is no text"]),
+        ("a: [&x 1, *x]", ["line 1: *x is an alias, which is not allowed; write the value out"]),
+        ("engine: llm\nengine: llm", ["line 2: duplicate key engine, first in line 1"]),
+        ("yes: 1", ["line 1: the key yes is not text"]),
+        ("? [a]\n: b", ["a list or mapping is not text"]),
         ("description: !!python/name:os.system x", ["the tag tag:yaml.org,2002:python/name:os.system"]),
         ("description: !!binary aGk=", ["the tag tag:yaml.org,2002:binary"]),
-        ("description: !!int x", ["what is tagged !!int is none"]),
-        ('description: "a\\eb"', ["a text holds a control character"]),
-        ("description: a\x1bb", ["a character that no text has (line 1)"]),
-        ("a: 1\n---\nb: 2", ["a second document begins"]),
-        ("search: {shares: {claims: .nan}}", [".nan is no finite number"]),
-        ("model: {timeout_seconds: 1.0e+999}", ["is no finite number"]),
+        ("description: !!int x", ["the value tagged !!int is not valid"]),
+        ('description: "a\\eb"', ["a text contains a control character"]),
+        ("description: a\x1bb", ["an invalid character (line 1)"]),
+        ("a: 1\n---\nb: 2", ["a second document starts"]),
+        ("search: {shares: {claims: .nan}}", [".nan is not a finite number"]),
+        ("model: {timeout_seconds: 1.0e+999}", ["is not a finite number"]),
         ("search: {seed: " + "9" * 5000 + "}", ["is too long"]),
         ("search: {seed: 99999999999999999999}", ["search.seed"]),
         ("extraction: " + "[" * 100_000, ["nested more than 20 levels deep"]),
@@ -114,7 +114,7 @@ def test_what_is_no_file_of_settings_is_named(tmp_path: Path) -> None:
         load_settings(tmp_path)
     path.rmdir()
     os.mkfifo(path)
-    with pytest.raises(SettingsError, match="is no ordinary file"):
+    with pytest.raises(SettingsError, match="is not a regular file"):
         load_settings(tmp_path)
     path.unlink()
     path.symlink_to(tmp_path / "nowhere")
@@ -173,11 +173,11 @@ CANARY = "sk-canary-4071-nobody-may-see-this"
         ("{base_url: 'https://host/v1?api_key=KEY'}", ["model.base_url holds a key (api_key)"]),
         ("{base_url: 'https://host/v1?x=1&Access-Token=KEY'}", ["holds a key (Access-Token)"]),
         ("{base_url: 'https://host/KEY/v1'}", ["model.base_url holds a key"]),
-        ("{base_url: 'host:KEY'}", ["model.base_url is no URL"]),
+        ("{base_url: 'host:KEY'}", ["model.base_url is not a URL"]),
         ("{base_url: ['https://me:KEY@host/v1']}", ["model.base_url"]),
-        ("{base_url: 'http://[KEY/v1'}", ["model.base_url is no URL"]),
-        ("{api_key_variable: KEY}", ["model.api_key_variable is no name of an environment variable"]),
-        ("{api_key_variable: hf_AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh}", ["api_key_variable is no name"]),
+        ("{base_url: 'http://[KEY/v1'}", ["model.base_url is not a URL"]),
+        ("{api_key_variable: KEY}", ["model.api_key_variable is not the name of an environment variable"]),
+        ("{api_key_variable: hf_AbCdEfGhIjKlMnOpQrStUvWxYzAbCdEfGh}", ["api_key_variable is not the name"]),
         ("{api_key_variable: [KEY]}", ["model.api_key_variable"]),
         ("{api_key: KEY}", ["model.api_key is not a setting; put the key into an environment variable"]),
         ("{KEY: 1}", ["model.… is not a setting"]),
@@ -192,7 +192,10 @@ CANARY = "sk-canary-4071-nobody-may-see-this"
             ["model.tasks.answer.base_url holds a user"],
         ),
         ("{tasks: {answer: {extra_body: {token: KEY}}}}", ["model.tasks.answer.extra_body token looks"]),
-        ("{tasks: {answer: {api_key_variable: KEY}}}", ["model.tasks.answer.api_key_variable is no name"]),
+        (
+            "{tasks: {answer: {api_key_variable: KEY}}}",
+            ["model.tasks.answer.api_key_variable is not the name"],
+        ),
         ("{tasks: {KEY: {}}}", ["model.tasks.…"]),
         ("{tasks: KEY}", ["model.tasks"]),
         ("{tasks: {embed: {name: x}}, extra_body: {note: 'KEY'}}", ["model.extra_body note looks"]),

@@ -1,13 +1,13 @@
-"""The property graph that queries in Cypher run over: its node and relation tables, made of a snapshot's.
+"""The property graph that Cypher queries run over: its node and relation tables, made from a snapshot's.
 
-What a label is called is data: a relation may be ``$``, ``->`` or a word in any script, none of which can name a
-table. So all relations between entities are of one table, with the label as a property.
+What a label is called is data: a relation may be ``$``, ``->`` or a word in any script, none of which can
+name a table. So all relations between entities are of one table, with the label as a property.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-#: Raised with every change of what follows, so that graphs made before are made anew.
+#: Raised with every change of what follows, so that older graphs are rebuilt.
 FORMAT = 1
 
 _TYPES = {
@@ -21,7 +21,7 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Property:
-    """A property of nodes or relations: its DuckDB type, and what it means."""
+    """A property of nodes or relations: its DuckDB type and its meaning."""
 
     name: str
     type: str
@@ -34,7 +34,7 @@ class Property:
 
     @property
     def declared(self) -> str:
-        """As a property graph declares it."""
+        """Its declaration in a property graph."""
         return f"{self.name} {self.engine_type}"
 
 
@@ -44,10 +44,10 @@ class GraphTable:
 
     Attributes:
         name: the label, or the type.
-        meaning: of a node or a relation, in a line.
-        properties: the first of a node is its key.
+        meaning: what a node or a relation is, in one line.
+        properties: the first property of a node is its key.
         rows: select over the tables of a snapshot, with the keys of both ends before the properties.
-        needs: the tables that it reads, as ``schema.table``; without them there are no rows.
+        needs: the tables that it reads, as ``schema.table``; without them the table has no rows.
         ends: labels of the nodes that a relation leads from and to; none for nodes.
     """
 
@@ -68,7 +68,7 @@ class GraphTable:
 
     @property
     def pattern(self) -> str:
-        """As a query has it."""
+        """Its pattern in a query."""
         if self.ends is None:
             return f"(:{self.name})"
         return f"(:{self.ends[0]})-[:{self.name}]->(:{self.ends[1]})"
@@ -81,7 +81,7 @@ ENTITY = GraphTable(
         Property("entity_id", "VARCHAR", "Hash of the name"),
         Property("name", "VARCHAR", "Normalised title, in capitals"),
         Property("title", "VARCHAR", "Most frequent full name"),
-        Property("names", "VARCHAR[]", "All its spellings, the most frequent first"),
+        Property("names", "VARCHAR[]", "All spellings, most frequent first"),
         Property("type", "VARCHAR", "Type by majority, upper case"),
         Property("description", "VARCHAR", "Merged description"),
         Property("degree", "BIGINT", "Number of distinct neighbours"),
@@ -110,8 +110,8 @@ REPORT = GraphTable(
     "A report on a community",
     (
         Property("report_id", "VARCHAR", "The community's id"),
-        Property("title", "VARCHAR", "Names the subject"),
-        Property("summary", "VARCHAR", "The gist"),
+        Property("title", "VARCHAR", "Short name of the subject"),
+        Property("summary", "VARCHAR", "Summary in a few sentences"),
         Property("rating", "DOUBLE", "Importance, 0–10"),
     ),
     "select report_id, title, summary, rating from reports.community_reports order by report_id",
@@ -123,7 +123,7 @@ TEXT_UNIT = GraphTable(
     "A passage of a document",
     (
         Property("text_unit_id", "VARCHAR", "Hash of document, position and text"),
-        Property("position", "BIGINT", "Place among the units of its document, 0…"),
+        Property("position", "BIGINT", "Position among the units of its document, from 0"),
         Property("text", "VARCHAR", "Its text"),
     ),
     'select text_unit_id, "position"::bigint, text from corpus.text_chunks order by text_unit_id',
@@ -135,9 +135,9 @@ DOCUMENT = GraphTable(
     "A document",
     (
         Property("document_id", "VARCHAR", "Hash of the content"),
-        Property("title", "VARCHAR", "Title given by the file, else its first heading, else the file's name"),
+        Property("title", "VARCHAR", "Title given by the file, else its first heading, else the file name"),
         Property("path", "VARCHAR", "File it was read from"),
-        Property("date", "VARCHAR", "Date as the file gives it; null where it gives none"),
+        Property("date", "VARCHAR", "Date given by the file; null if it gives none"),
     ),
     'select document_id, title, path, "date" from corpus.documents order by document_id',
     ("corpus.documents",),
@@ -145,13 +145,13 @@ DOCUMENT = GraphTable(
 
 RELATED = GraphTable(
     "RELATED",
-    "What is stated of two entities, each label once",
+    "A statement about two entities, each label once",
     (
         Property(
             "relation",
             "VARCHAR",
-            "Label from the first to the second: co_occurs where they share a sentence, related_to where no "
-            "more is known",
+            "Label from the first to the second: co_occurs for entities that share a sentence, related_to "
+            "if nothing more is known",
         ),
         Property("strength", "DOUBLE", "Sum of the strengths"),
         Property("instances", "BIGINT", "Number of relation records"),
@@ -177,7 +177,7 @@ IN_COMMUNITY = GraphTable(
 
 SPLIT_FROM = GraphTable(
     "SPLIT_FROM",
-    "The first community is one of the parts of the second",
+    "The first community is a part of the second",
     (),
     "select community_id, parent_id from graph.communities "
     "where parent_id in (select community_id from graph.communities) order by all",
@@ -223,7 +223,7 @@ GRAPH_TABLES = (
 
 
 def told() -> Iterator[str]:
-    """Yield what there is in the graph and what it means, a line each."""
+    """Yield the contents of the graph and their meaning, one line each."""
     for table in GRAPH_TABLES:
         yield f"{table.pattern}: {table.meaning}"
         for one in table.properties:

@@ -1,1 +1,1 @@
-"""Questions, judging, measures of claims, and the statistics of comparisons."""
+"""The evaluation: questions, judging, measures of claims, and statistics of comparisons."""

@@ -1,4 +1,4 @@
-"""Who does the tasks of an evaluation by rules, without a model."""
+"""Rule-based implementations of the evaluation's tasks, without a model."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def question_writer(session: Session) -> QuestionWriter:
-    """Who writes questions."""
+    """Writer of questions."""
     from graphrag_dagster.apps.evaluation.questions.extractive import ExtractiveQuestionWriter
 
     return ExtractiveQuestionWriter(session.themes)
 
 
 def claim_decomposer(session: Session) -> ClaimDecomposer:
-    """Who takes answers apart into claims."""
+    """Splits answers into claims."""
     from graphrag_dagster.apps.evaluation.measures.extractive_claims import ExtractiveClaimDecomposer
 
     return ExtractiveClaimDecomposer(session.settings.section(ExtractionSettings).pipeline)

@@ -1,4 +1,4 @@
-"""The sections ``questions``, ``evaluation`` and ``studies``: what is asked, and how answers are compared."""
+"""The sections ``questions``, ``evaluation`` and ``studies``: questions, and the comparison of answers."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -28,52 +28,53 @@ def _conditions() -> list[Method]:
 
 
 class TestsetSettings(Section):
-    """Questions with reference answers, each from one sampled document; only a model can write them."""
+    """Questions with reference answers, each from one sampled document; they need a model."""
 
     enabled: bool = Field(
-        False, description="write them; the engine of questions must ask a model, that of the task testset"
+        False, description="write them; the engine of questions must use a model, that of the task testset"
     )
     documents: Annotated[PositiveInt, Field(le=100_000)] = Field(
-        10, description="documents of the sample; all where there are fewer"
+        10, description="size of the sample of documents; all if there are fewer"
     )
-    per_document: Annotated[PositiveInt, Field(le=100)] = Field(3, description="questions from each")
-    context_tokens: PositiveInt = Field(
-        8000, description="tokens of a document that are shown, from its beginning"
-    )
+    per_document: Annotated[PositiveInt, Field(le=100)] = Field(3, description="questions per document")
+    context_tokens: PositiveInt = Field(8000, description="tokens of a document to show, from its beginning")
     seed: Seed = Field(86, description="seed of the sample")
 
 
 class QuestionSettings(Section):
-    """The corpus's list of questions, and the ways in which they are answered."""
+    """The corpus's list of questions, and the search methods that answer them."""
 
-    ask: list[str] = Field(default_factory=list, description="the questions")
+    ask: list[str] = Field(default_factory=list, description="list of questions")
     file: str | None = Field(
         None,
-        description="file beside corpus.yaml with further questions: one a line, or a CSV with a column "
-        "question and, where right answers are known, a column reference; it is no document of the corpus",
+        description="file beside corpus.yaml with more questions: one per line, or a CSV with a column "
+        "question and an optional column reference with the correct answers; it is not a document "
+        "of the corpus",
     )
     methods: list[Method] = Field(
         default_factory=_conditions,
         min_length=1,
-        description="conditions and ways of answering, each for every question",
+        description="conditions and search methods, each run on every question",
     )
     write: Literal["when_none", "always", "never"] = Field(
         "when_none",
-        description="write questions from the corpus's description: where the corpus has none of its own and "
-        "no testset, in addition, or never",
+        description="write questions from the corpus's description: only if the corpus has neither questions "
+        "of its own nor a testset, always in addition, or never",
     )
     testset: TestsetSettings = Field(
         default_factory=TestsetSettings,
         description="questions with reference answers, written from sampled documents",
     )
-    engine: EngineName | None = Field(None, description="who writes them; default: the corpus's engine")
-    personas: Annotated[PositiveInt, Field(le=1000)] = Field(
-        5, description="invented people who use the corpus"
+    engine: EngineName | None = Field(
+        None, description="engine that writes them; default: the corpus's engine"
     )
-    tasks: Annotated[PositiveInt, Field(le=1000)] = Field(5, description="tasks of each")
-    per_task: Annotated[PositiveInt, Field(le=1000)] = Field(5, description="questions for each task")
+    personas: Annotated[PositiveInt, Field(le=1000)] = Field(
+        5, description="personas: invented people who use the corpus"
+    )
+    tasks: Annotated[PositiveInt, Field(le=1000)] = Field(5, description="tasks per persona")
+    per_task: Annotated[PositiveInt, Field(le=1000)] = Field(5, description="questions per task")
     oversample: Literal[1, 2] = Field(
-        1, description="2: write twice as many for each task and keep those that differ most"
+        1, description="2: write twice as many per task and keep the most different ones"
     )
     sampled_units: PositiveInt = Field(
         20, description="text units that a missing description of the corpus is made from"
@@ -90,15 +91,15 @@ class QuestionSettings(Section):
         return list(dict.fromkeys(methods))
 
     def problem(self, settings: "CorpusSettings") -> str | None:
-        """Say which method cannot answer, or that nobody writes the test set."""
+        """Return an error if a method cannot answer, or no engine can write the testset."""
         if BASELINE in self.methods and (lacking := settings.lacks_vectors(f"questions.methods {BASELINE}")):
             return lacking
         if unanswerable := settings.unanswerable("questions.methods", self.methods):
             return unanswerable
         if self.testset.enabled and settings.nobody_does(["testset_writer"]):
             return (
-                "questions.testset is enabled, and only a model can write it, which the engine "
-                f"{settings.engine_of('questions')} of questions is not; set questions.engine: llm, or "
+                "questions.testset is enabled, but needs a model, which the engine "
+                f"{settings.engine_of('questions')} of questions does not use; set questions.engine: llm, or "
                 "questions.testset.enabled: false"
             )
         return None
@@ -109,32 +110,32 @@ class QuestionSettings(Section):
 
 
 class EvaluationSettings(Section):
-    """Comparing the answers."""
+    """Comparing answers."""
 
     engine: EngineName | None = Field(
         None,
-        description="who judges and takes answers apart; default: the corpus's engine. Without a model "
-        "nothing is judged",
+        description="engine that judges answers and splits them into claims; default: the corpus's engine. "
+        "Without a model nothing is judged",
     )
     criteria: list[Criterion] = Field(
         ["comprehensiveness", "diversity", "empowerment", "directness"],
-        description="by what a judge compares answers",
+        description="criteria that a judge compares answers by",
     )
     replicates: Annotated[PositiveInt, Field(le=1000)] = Field(
         5, description="verdicts on each pair of answers and criterion"
     )
     reasons: Annotated[int, Field(ge=0)] = Field(
-        200, description="reasons of the judge by each criterion that are read for their themes; 0: none"
+        200, description="judge's reasons per criterion to search for themes; 0: none"
     )
     sample: PositiveInt | None = Field(
-        None, description="questions that are judged and whose answers are taken apart; default: all"
+        None, description="number of questions to judge and to split into claims; default: all"
     )
-    baseline: Method = Field(BASELINE, description="what the other ways of answering are compared with")
+    baseline: Method = Field(BASELINE, description="search method that the others are compared with")
     preceding: Annotated[int, Field(ge=0, le=1000)] = Field(
-        5, description="sentences before one that are shown when claims are taken from it"
+        5, description="sentences shown before the one that claims are extracted from"
     )
     following: Annotated[int, Field(ge=0, le=1000)] = Field(
-        5, description="sentences after one that are shown when it is decided whether it has claims"
+        5, description="sentences shown after the one that is checked for claims"
     )
     thresholds: list[Threshold] = Field(
         default_factory=lambda: [0.5, 0.6, 0.7, 0.8],
@@ -143,8 +144,8 @@ class EvaluationSettings(Section):
     )
     metrics: list[Family] = Field(
         ["deepeval"],
-        description="formulas of relevancy, faithfulness, recall and precision, measured where a model "
-        "judges; empty: none",
+        description="formulas of relevancy, faithfulness, recall and precision, measured if a model judges; "
+        "empty: none",
     )
     resamples: Annotated[int, Field(ge=2, le=100_000)] = Field(
         2000, description="resamples of the bootstrap intervals"

@@ -1,4 +1,4 @@
-"""What an evaluation declares of itself."""
+"""The evaluation's declaration."""
 
 from types import MappingProxyType
 
@@ -98,13 +98,13 @@ SYSTEM = System(
         Job(
             "answer",
             ("answers",),
-            "Answer the corpus's questions in the chosen ways; what is still good is kept",
+            "Answer the corpus's questions with the chosen search methods; valid earlier answers are kept",
         ),
         Job(
             "evaluate",
             ("evaluation",),
-            "Whether the graph helps on this corpus: questions, answers in the chosen ways, judgements, "
-            "claims, statistics, report",
+            "Whether the graph helps on this corpus: questions, answers of the chosen search methods, "
+            "judgements, claims, statistics, report",
         ),
         Job(
             "study_extraction", ("extraction_study",), "Entity records by chunk size and number of gleanings"

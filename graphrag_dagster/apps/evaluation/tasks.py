@@ -1,7 +1,6 @@
-"""The ports of an evaluation: who writes questions and test sets, and who judges answers (paper §3.2).
+"""The ports of an evaluation: writers of questions and test sets, and judges of answers (paper §3.2).
 
-Each step of writing questions is told what is there already, so that what turned out to be a repetition can
-be asked for again.
+Each step of writing questions is given the existing items, so that repetitions can be requested again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What a corpus is about; blank where a model's reply could not be used, and ``problem`` says why."""
+    """Description of a corpus; blank where a model's reply could not be used, and ``problem`` says why."""
 
     text: str
     problem: str | None = None
@@ -91,7 +90,7 @@ class AnswerText:
 
 @dataclass(frozen=True, slots=True)
 class SentenceClaims:
-    """What became of one sentence of an answer.
+    """Outcome for one sentence of an answer.
 
     ``sentence`` is as the answer has it, without citations, list marks and Markdown. ``reason`` says why
     there are no claims, or what was rewritten.
@@ -139,10 +138,8 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Who won and why.
-
-    ``problem`` says why no usable reply came, else None; ``winner`` is 0 then, so that what cannot be judged
-    counts as a tie. ``usage`` is all zero where no model was needed.
+    """The winner and the reason. ``problem`` says why there is no usable reply, else None; ``winner`` is 0
+    then, so that what cannot be judged counts as a tie. ``usage`` is all zero where no model was needed.
     """
 
     winner: Winner

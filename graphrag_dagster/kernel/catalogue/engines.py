@@ -1,4 +1,4 @@
-"""Who can do the language tasks, who turns texts into vectors, and who reorders what was found."""
+"""Declarations of engines, embedders and rerankers."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -51,18 +51,18 @@ class Engine:
     def __post_init__(self) -> None:
         if not isinstance(self.does, Mapping):
             raise CatalogueError(
-                f"{self.name}: does gives by the name of each task the function that makes who does it, "
-                "such as {'answerer': make_answerer}; it is called with the session"
+                f"{self.name}: does maps each task to the function that makes its implementation, such as "
+                "{'answerer': make_answerer}; it is called with the session"
             )
         for name, make in self.does.items():
             if not callable(make) and not (isinstance(make, str) and make.count(":") == 1):
-                raise CatalogueError(f"{self.name}: {name} is no function, and no text module:function")
+                raise CatalogueError(f"{self.name}: {name} is neither a function nor a text module:function")
 
     def unknown(self, tasks: Iterable[str]) -> str | None:
         """Say which task it claims to do that is none of those there are; None where all are known."""
         known = tuple(tasks)
         wrong = next((name for name in self.does if name not in known), None)
-        return wrong and f"{self.name}: there is no task {wrong!r}; there are {', '.join(known)}"
+        return wrong and f"{self.name}: there is no task {wrong!r}; use one of {', '.join(known)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ _NEURAL = ("gliner", "tokenizers", "torch", "transformers")
 ENGINES = (
     Engine(
         EXTRACTIVE,
-        "sentences of the documents, chosen by rule, no model",
+        "sentences of the documents, chosen by rules, no model",
         quotes=True,
         settings=("extraction.noun_phrases", "extraction.pipeline", "graph.max_description_words"),
         library_settings=("extraction.pipeline",),
@@ -128,7 +128,7 @@ ENGINES = (
     ),
     Engine(
         GLINER_REBEL,
-        "two models for science on this machine: GLiNER finds entities, REBEL relationships",
+        "two scientific models on this machine: GLiNER finds entities, REBEL relationships",
         packages=_NEURAL,
         settings=("extraction.device", "extraction.gliner", "extraction.rebel", "extraction.threads"),
         libraries=MappingProxyType({"extraction": _NEURAL}),
@@ -153,7 +153,7 @@ EMBEDDERS = (
     ),
     EmbedderKind(
         "endpoint",
-        "the embedding model of the endpoint",
+        "the endpoint's embedding model",
         "graphrag_dagster.kernel.models.local.embedder_kinds:endpoint",
         asks_model=True,
     ),
@@ -167,17 +167,17 @@ CROSS_ENCODER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 RERANKERS = (
     RerankerKind(
         "none",
-        "text units stay as they are ranked",
+        "text units keep their order",
         "graphrag_dagster.kernel.retrieval.reranking.reranker_kinds:none",
     ),
     RerankerKind(
         LEXICAL,
-        "which sentences of a long document answer, by their words and what is around them, no model",
+        "by which sentences of a long document answer, from their words and surroundings, no model",
         "graphrag_dagster.kernel.retrieval.reranking.reranker_kinds:lexical",
     ),
     RerankerKind(
         "cross-encoder",
-        "a cross-encoder of sentence-transformers on this machine",
+        "a sentence-transformers cross-encoder on this machine",
         "graphrag_dagster.kernel.retrieval.reranking.reranker_kinds:cross_encoder",
         packages=("sentence-transformers",),
         libraries=("sentence-transformers",),

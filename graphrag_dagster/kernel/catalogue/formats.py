@@ -1,4 +1,4 @@
-"""The file formats that are read."""
+"""The supported file formats."""
 
 from dataclasses import dataclass
 from typing import Any

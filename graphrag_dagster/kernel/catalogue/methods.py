@@ -1,4 +1,4 @@
-"""The ways of answering, and the paper's conditions (§4.1.1)."""
+"""The search methods, and the paper's conditions (§4.1.1)."""
 
 import re
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ AUTO = "auto"
 GLOBAL, LOCAL = "global", "local"
 #: All text units, without a graph.
 SOURCES = "TS"
-#: With what the other ways of answering are compared.
+#: With what the other search methods are compared.
 BASELINE = "SS"
 
 #: Full names of tables of an index, as search methods read them together.
@@ -43,7 +43,7 @@ OVERVIEW_OPTIONS = (*MAP_OPTIONS, "seed")
 RETRIEVAL_OPTIONS = ("retrieval", "reranker", "reranker_model", "rerank_first")
 LOCAL_OPTIONS = (*RETRIEVAL_OPTIONS, "shares")
 
-#: What ways of answering may make use of, as tables of features have it in their columns.
+#: What search methods may make use of, as tables of features have it in their columns.
 FEATURES = (
     *("route", "community reports", "communities", "term coverage", "traversal", "text units"),
     *("preserved store", "validator", "query", "own context"),
@@ -56,7 +56,7 @@ _OF_A_LEVEL = re.compile(r"[Cc][0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class SearchMethod:
-    """A way of answering.
+    """A search method.
 
     Attributes:
         name: as people ask for it, in whatever capitals.
@@ -111,15 +111,15 @@ class SearchMethod:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise CatalogueError(
-                f"a way of answering cannot be called {self.name!r}: a name begins with a letter, and has "
-                "letters, digits, - and _"
+                f"{self.name!r} is not a valid name of a search method: use a letter, then letters, digits, "
+                "- and _"
             )
         if self.level is None and _OF_A_LEVEL.fullmatch(self.name):
-            raise CatalogueError(f"{self.name} is the name of the condition of that community level")
+            raise CatalogueError(f"{self.name} is reserved for the condition of that community level")
         for role in ("answer", "size"):
             target = getattr(self, role)
             if not callable(target) and not (isinstance(target, str) and target.count(":") == 1):
-                raise CatalogueError(f"{self.name}: {role} is no function, and no text module:function")
+                raise CatalogueError(f"{self.name}: {role} is neither a function nor a text module:function")
 
     def unknown(self, tasks: Iterable[str], tables: Iterable[str]) -> str | None:
         """Say which name it declares that is none of those there are; None where all are known."""
@@ -132,12 +132,12 @@ class SearchMethod:
             there_are = tuple(known)
             for name in names:
                 if name not in there_are:
-                    return f"{self.name}: there is no {kind} {name!r}; there are {', '.join(there_are)}"
+                    return f"{self.name}: there is no {kind} {name!r}; use one of {', '.join(there_are)}"
         return None
 
 
 def listed(ways: Iterable[SearchMethod]) -> str:
-    """Return ways of answering in a line: each with what it reads, and the paper's conditions by name."""
+    """Return search methods in a line: each with what it reads, and the paper's conditions by name."""
     chosen = tuple(ways)
     methods = ", ".join(f"{one.name} ({one.brief or one.text})" for one in chosen if one.suits_a_chat)
     conditions = ", ".join(one.name for one in chosen if one.condition)

@@ -1,6 +1,6 @@
-"""What other packages add to the catalogue, by entry points.
+"""Plug-ins: additions of other packages to the catalogue, by entry points.
 
-A plug-in that cannot be used is left out with one warning: it must not keep anyone from their corpora.
+A plug-in that cannot be used is skipped with one warning, so that it never blocks access to a corpus.
 """
 
 import logging
@@ -49,7 +49,7 @@ class Plugin:
 def plugins(
     kind: str, wanted: type, taken: frozenset[str], unknown: Callable[[Any], str | None] = lambda _: None
 ) -> tuple[Plugin, ...]:
-    """Return what other packages add of a kind, in the order of names; warn once of each that is of no use.
+    """Return what other packages add of a kind, in the order of names; warn once of each that is unusable.
 
     Args:
         kind: a key of :data:`GROUPS`.
@@ -61,7 +61,7 @@ def plugins(
     for point in sorted(all_points()[GROUPS[kind]], key=lambda one: (one.name, _package(one))):
         declares, problem = None, None
         if point.name.casefold() in names:
-            problem = f"there is already {_article(kind)} {point.name}; give it another name"
+            problem = f"there is already {_article(kind)} {point.name}; choose another name"
         else:
             try:
                 declares = point.load()
@@ -100,9 +100,9 @@ def _told(error: BaseException) -> str:
 def _misdeclared(declares: Any, name: str, wanted: type) -> str | None:
     if not isinstance(declares, wanted):
         named = f"{wanted.__module__}.{wanted.__qualname__}"
-        return f"it names a {type(declares).__name__} in place of a {named}"
+        return f"it is a {type(declares).__name__}, not a {named}"
     own = getattr(declares, "name", name)
-    return None if own == name else f"it declares the name {own!r}; the entry point has to have the same"
+    return None if own == name else f"it declares the name {own!r}; the entry point must have the same name"
 
 
 def _package(point: EntryPoint) -> str:

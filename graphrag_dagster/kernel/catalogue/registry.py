@@ -1,4 +1,4 @@
-"""Names looked up in the catalogue, what other packages add included."""
+"""Lookup of names in the catalogue, plug-ins included."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -51,7 +51,7 @@ def named(known: Mapping[str, T], name: str, what: str) -> T:
         CatalogueError: there is none of that name; lists those there are.
     """
     if name not in known:
-        raise CatalogueError(f"there is no {what} {name!r}; there are {', '.join(known)}")
+        raise CatalogueError(f"there is no {what} {name!r}; use one of {', '.join(known)}")
     return known[name]
 
 
@@ -83,7 +83,7 @@ def systems() -> Mapping[str, System]:
     found = {one.name: one.declares for one in plugins("system", System, frozenset()) if one.declares}
     if not found:
         raise CatalogueError(
-            "no system is declared by an entry point; install the package (pip install .) in place of "
+            "no system is declared by an entry point; install the package (pip install .) instead of "
             "importing its folder"
         )
     order = TopologicalSorter({name: sorted(one.builds_on) for name, one in sorted(found.items())})
@@ -148,7 +148,7 @@ def declared_table(full_name: str) -> "Table":
     found = next((one for one in all_tables() if one.full_name == full_name), None)
     if found is None:
         names = ", ".join(sorted(one.full_name for one in all_tables()))
-        raise WarehouseError(f"no table {full_name!r}; declared are {names}")
+        raise WarehouseError(f"there is no table {full_name!r}; declared are {names}")
     return found
 
 
@@ -291,7 +291,9 @@ def ordered(declared: tuple[Stage, ...]) -> Mapping[str, Stage]:
     try:
         TopologicalSorter({one.name: one.reads for one in declared}).prepare()
     except CycleError as error:
-        raise CatalogueError(f"stages read each other in a circle: {' → '.join(error.args[1])}") from error
+        raise CatalogueError(
+            f"stages depend on each other in a circle: {' → '.join(error.args[1])}"
+        ) from error
     done: dict[str, Stage] = {}
     while len(done) < len(known):
         ready = (one for one in declared if one.name not in done and all(map(done.__contains__, one.reads)))
@@ -391,13 +393,13 @@ def quotes(engine: str) -> bool:
 
 
 def installed() -> tuple[Plugin, ...]:
-    """Return all that other packages add, what is of no use included, by kind and name."""
+    """Return all that other packages add, what is unusable included, by kind and name."""
     return tuple(one for kind in ("system", *_KINDS) for one in added(kind))
 
 
 @cache
 def added(kind: str) -> tuple[Plugin, ...]:
-    """Return what other packages add of a kind of plug-ins, what is of no use included."""
+    """Return what other packages add of a kind of plug-ins, what is unusable included."""
     if kind == "system":
         every = plugins(kind, System, frozenset())
         return tuple(one for one in every if not one.package.startswith(f"{_PACKAGE} "))

@@ -1,4 +1,4 @@
-"""The stages of the work: what decides their results, what each reads, and when it is made."""
+"""The stages of the pipeline: what each reads, what its results depend on, and when it runs."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -26,7 +26,7 @@ class Stage:
         asks: sections beside these whose tasks it does.
         libraries: packages whose version may change what it gives.
         made: with the ``index``, on ``request`` by a job of its own, or with every ``run``.
-        users: the names under which what it asks of models is remembered and booked.
+        users: the names under which what it asks of models is cached and booked.
         kinds: of corpora that it is for.
         switch: section of ``corpus.yaml`` whose key ``enabled`` switches it on; blank: it is always made.
     """

@@ -1,4 +1,4 @@
-"""What a published system, or an application upon its tables, declares of itself."""
+"""Declaration of a published system, or of an application on its tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from graphrag_dagster.kernel.catalogue.stages import Stage
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPart:
-    """What the search methods of one system read of a snapshot, beside the graph.
+    """Part of a snapshot that the search methods of one system read, beside the graph.
 
     Attributes:
-        table: full name of a table that has rows where the index was made with the system.
+        table: full name of a table that has rows if the index was made with the system.
         made: ``module:class``, loaded where there are such rows: a
             :class:`~graphrag_dagster.kernel.questions.context.index.SnapshotPart`.
     """
@@ -25,7 +25,7 @@ class SnapshotPart:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What can be run as a whole, beside the index.
+    """A job that can run on its own, beside the index.
 
     Attributes:
         name: of the job.

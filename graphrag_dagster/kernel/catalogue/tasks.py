@@ -1,4 +1,4 @@
-"""The language tasks: who does each, what a model is asked for it, and with which prompts."""
+"""The language tasks: their implementations, the roles of a model, and the prompts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Port = TypeVar("Port", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a model is asked for; each may have a model of its own (``model.tasks`` of ``corpus.yaml``).
+    """A role of the model; each may have its own model (``model.tasks`` of ``corpus.yaml``).
 
     Attributes:
         name: its key there.
-        longest_reply: tokens, where the settings say nothing.
+        longest_reply: tokens, unless the settings say otherwise.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Task(Generic[Port]):
 
     @property
     def title(self) -> str:
-        """What people call who does it."""
+        """Display name of the implementation."""
         return self.name.replace("_", " ")
 
     @property

@@ -1,4 +1,4 @@
-"""The days and periods that documents are of, read from what is said of them."""
+"""Reads the days and periods that documents are about from their metadata and text."""
 
 import re
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""From the files of a corpus to its documents, nothing lost in silence."""
+"""Reads the files of a corpus into documents; every file that is not read is listed with a reason."""
 
 import hashlib
 import json
@@ -76,7 +76,7 @@ def require_documents(contents: CorpusContents, folder: Path) -> None:
     files = contents.files
     if not files.height:
         raise CorpusError(
-            f"the corpus folder {folder} holds no files; put documents there ({', '.join(extensions())})"
+            f"the corpus folder {folder} contains no files; put documents there ({', '.join(extensions())})"
         )
     counts = Counter(files["status"].to_list())
     rows = files.select("path", "status", "reason").head(5).rows()
@@ -85,13 +85,13 @@ def require_documents(contents: CorpusContents, folder: Path) -> None:
     )
     summary = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
     raise CorpusError(
-        f"no document could be read in {folder}: {files.height} files, {summary}. For example:\n{examples}"
+        f"no document could be read from {folder}: {files.height} files, {summary}. For example:\n{examples}"
     )
 
 
 @dataclass(slots=True)
 class _Outcome:
-    """What becomes of a file; the fields are columns of ``corpus.files``."""
+    """Status of a file; the fields are columns of ``corpus.files``."""
 
     status: str
     notes: list[str] = field(default_factory=list)

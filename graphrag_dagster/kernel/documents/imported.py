@@ -1,4 +1,4 @@
-"""Documents and text units that come with a graph, as those of a corpus."""
+"""Documents and text units of imported graphs, as those of a corpus."""
 
 import json
 from collections import defaultdict
@@ -121,7 +121,7 @@ class _Document:
 
 
 def _places(text: str, units: Sequence[Mapping[str, Any]]) -> list[int] | None:
-    """Where units begin in a text, each sought from the one before on; None where one is not found."""
+    """Start of each unit in a text, each searched from the previous one on; None if not found."""
     places: list[int] = []
     for unit in units:
         after = places[-1] if places else 0

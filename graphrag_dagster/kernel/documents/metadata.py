@@ -1,4 +1,4 @@
-"""What files say of their documents, as typed values."""
+"""Metadata of documents as typed values."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Files are read in a process of their own: what hangs, crashes or floods memory ends there and alone."""
+"""Reads files in a separate process: a file that hangs, crashes or floods memory ends only that process."""
 
 import atexit
 import contextlib
@@ -110,7 +110,7 @@ class ReaderProcess:
                 )
             except OSError as error:
                 here.close()
-                raise CorpusError(f"the process that reads files cannot be started: {error}") from error
+                raise CorpusError(f"the reader process cannot be started: {error}") from error
         self._pipe, self._ready = Connection(here.detach()), False
         self._used = time.monotonic()
 
@@ -147,8 +147,8 @@ class _Ended:
 
 def _not_started() -> CorpusError:
     return CorpusError(
-        "the process that reads files did not start; is this installation whole, and is there memory for one "
-        "more process?"
+        "the reader process did not start; check that this installation is complete and that there is "
+        "memory for another process"
     )
 
 

@@ -1,4 +1,4 @@
-"""What a file holds, or why it was declined: whatever its reader meets."""
+"""Reads a file, or gives the reason why it was declined, whatever its reader encounters."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

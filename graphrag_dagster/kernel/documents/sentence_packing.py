@@ -1,4 +1,4 @@
-"""Whole sentences packed to units of limited length."""
+"""Packs whole sentences into units of limited length."""
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ def pack_sentences(texts: Sequence[str], size: int, overlap: int, tokenizer: Tok
 
 
 def _edges(text: str) -> list[int]:
-    """Where each sentence begins, and the end of the text."""
+    """Start of each sentence, and the end of the text."""
     starts = [span.start for span in sentence_spans(text)]
     return [0, *starts[1:], len(text)]
 
@@ -69,7 +69,7 @@ def _packed(costs: Sequence[int], size: int, overlap: int) -> list[Range]:
 
 
 def _shared(costs: Sequence[int], begin: int, place: int, size: int, overlap: int) -> tuple[int, int]:
-    """Where the next unit begins, and the tokens of the sentences it shares."""
+    """Start of the next unit, and the tokens of the shared sentences."""
     first, total = place, 0
     while first > begin + 1 and total + costs[first - 1] <= min(overlap, size - costs[place]):
         first -= 1
@@ -83,7 +83,7 @@ def _counted(
     packed: Mapping[int, Sequence[Range]],
     tokenizer: Tokenizer,
 ) -> dict[int, list[Window]]:
-    """Where each unit stands in its text, and the tokens of the unit alone."""
+    """Position of each unit in its text, and the tokens of the unit alone."""
     places = [
         (number, edges[number][first], edges[number][last])
         for number, ranges in packed.items()

@@ -34,7 +34,7 @@ def cut(documents: pl.DataFrame, *, strategy: str, size: int, overlap: int, enco
         SettingsError: an unknown strategy or encoding, or not 0 ≤ overlap < size.
     """
     if strategy not in STRATEGIES:
-        raise SettingsError(f"text_units.strategy is {strategy!r}; allowed: {', '.join(STRATEGIES)}")
+        raise SettingsError(f"text_units.strategy is {strategy!r}; use one of {', '.join(STRATEGIES)}")
     tokenizer = get_tokenizer(encoding)
     ordered = documents.select("human_readable_id", "document_id", "text").sort("human_readable_id")
     ids, texts = ordered["document_id"].to_list(), ordered["text"].to_list()
@@ -118,7 +118,7 @@ def character_windows(text: str, size: int, overlap: int) -> list[Range]:
 
 
 def _boundaries(text: str) -> tuple[Sequence[int], ...]:
-    """Where something begins, by kind: behind a blank line, a line end, a sentence end, white space."""
+    """Possible ends of a unit, by kind: after a blank line, a line end, a sentence end, white space."""
     words = [found.span() for found in _BLANKS.finditer(text)]
     line_ends = [(text.count("\n", start, end), end) for start, end in words]
     return (

@@ -1,4 +1,4 @@
-"""Files of a corpus that were not read, or only in part, as a person is told of them."""
+"""Messages about files of a corpus that were not read, or only in part."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What turns texts into vectors, and what a corpus makes of it."""
+"""The port to an embedder, and its settings for a corpus."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Embedder(Protocol):
 
     @property
     def at_once(self) -> int:
-        """How many texts to give at a time to keep it busy."""
+        """Number of texts per call that keeps it busy."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros."""
@@ -25,7 +25,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """What some models want before a text, to tell what is looked for from where it is looked for."""
+    """Prefixes that some models need, to tell queries from documents."""
 
     query: str = ""
     document: str = ""
@@ -64,7 +64,7 @@ class CorpusEmbedder:
 
     @property
     def at_once(self) -> int:
-        """How many texts to give at a time to keep it busy."""
+        """Number of texts per call that keeps it busy."""
         return self._embedder.at_once
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -1,1 +1,1 @@
-"""The pipeline: its stages in order, each one function from the tables it reads to those it makes."""
+"""The pipeline: its stages in order, each a function from the tables it reads to the tables it makes."""

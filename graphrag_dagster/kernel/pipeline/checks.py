@@ -1,4 +1,4 @@
-"""What must hold of tables before anything is built upon them."""
+"""Checks that tables must pass before anything is built on them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.tables import Table
 
 
 class CheckedPlace:
-    """What is checked: the tables of a corpus, beside its settings and what of it is published.
+    """Input of a check: the tables of a corpus, its settings and its published snapshot.
 
     Args:
         reader: of the corpus; nothing is written while it is open.
@@ -35,7 +35,7 @@ class CheckedPlace:
 
 @dataclass(frozen=True, slots=True)
 class TableRule:
-    """What must hold of a table; ``problems`` are empty where it does. What does not block only warns."""
+    """Result of a check; ``problems`` is empty if it passed. Non-blocking checks only warn."""
 
     table: Table
     description: str
@@ -55,8 +55,8 @@ def _units_cover_documents(of: CheckedPlace) -> list[str]:
 _OWN = (
     TableRule(
         tables.TEXT_CHUNKS,
-        "Units cover every character of their document, reproduce its text, and are as many as the rule of "
-        "windows says",
+        "Units cover every character of their document, reproduce its text, and are as many as the window "
+        "rule requires",
         _units_cover_documents,
     ),
 )

@@ -1,4 +1,4 @@
-"""How what was made is shown: rows as Markdown, counts, small pictures."""
+"""Display of results: rows as Markdown, counts, small pictures."""
 
 import base64
 import re
@@ -54,7 +54,7 @@ def quoted(text: str) -> str:
 
 
 def counts(frame: pl.DataFrame, column: str) -> dict[str, int]:
-    """How often each value of the column occurs, sorted by value."""
+    """Frequency of each value of the column, sorted by value."""
     return dict(frame.group_by(column).len().sort(column).iter_rows())
 
 
@@ -94,7 +94,7 @@ def histogram(values: Sequence[float], title: str, x_label: str) -> Markdown:
     # Of the widest numbers the difference of two is none.
     shown = finite[np.abs(finite) <= _WIDEST]
     left_out = len(given) - len(shown)
-    beside = f"{left_out:,} values that are too large, or no numbers, are left out" if left_out else ""
+    beside = f"{left_out:,} values that are too large, or not numbers, are omitted" if left_out else ""
     if not len(shown):
         return Markdown(beside or "no values")
     bins = min(_MOST_BINS, max(_FEWEST_BINS, len(np.unique(shown))))

@@ -1,4 +1,4 @@
-"""The tables as they are read: copies that no run touches."""
+"""Publishes the tables as read-only copies that no run touches."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a step is, what its function is given, and what it gives."""
+"""Declaration of a step, the input of its function, and its output."""
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
@@ -39,7 +39,7 @@ class StepRun:
         warehouse: with the tables of before.
         corpora: reads the files of corpora.
         language: opens the engines of the tasks.
-        memory: the remembered replies of models, and the account of what they cost.
+        memory: the cached replies of models, and the account of what they cost.
         resources: of systems, by their keys.
         code_of_tables: gives the version of the code that made each table of the corpus, by ``schema/table``.
         begun: what the step has begun.
@@ -120,7 +120,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """What a step made that is no table: a version of its content, and what is shown of it, by name."""
+    """Output of a step besides tables: a version of its content, and its metadata by name."""
 
     version: str
     told: Mapping[str, Any]

@@ -1,6 +1,6 @@
 """The steps of the pipeline in order: those of the kernel and of all systems.
 
-Each comes after those that it is made of. What is published last is made of all that nothing else is.
+Each comes after its inputs. Publishing comes last, and takes every output that no other step reads.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

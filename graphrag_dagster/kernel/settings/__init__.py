@@ -1,1 +1,1 @@
-"""Settings of a corpus: ``corpus.yaml``, and what its sections have in common."""
+"""Settings of a corpus: ``corpus.yaml`` and the shared parts of its sections."""

@@ -1,7 +1,6 @@
-"""``corpus.yaml``: a section for each subject; unknown keys are refused.
+"""``corpus.yaml``: one section per subject; unknown keys are rejected.
 
-A corpus needs no file; every key has a default. See ``docs/settings.md`` for the reference made from these
-models.
+The file is optional; every key has a default. ``docs/settings.md`` is generated from these models.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -50,24 +49,25 @@ class CorpusSettings(Section):
 
     profile: ProfileName = Field(
         "default",
-        description="paper: what the paper fixes is as the paper has it, see below; single keys override it",
+        description="paper: everything that the paper fixes is set as in the paper, see below; single keys "
+        "override it",
     )
     kind: Annotated[str, Choice(kinds)] = Field(
-        KINDS[0], description="what the corpus is made of; what is not for this kind is not made"
+        KINDS[0], description="contents of the corpus; stages that do not apply to this kind are skipped"
     )
     corpora: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(
         default_factory=list,
-        description="corpora that it is made of, beside files of its own; their files are read where they "
-        "lie, each with the name of its corpus before its path",
+        description="corpora included in this one, in addition to its own files; their files are read in "
+        "place, and the name of the corpus is put before each path",
     )
-    description: str | None = Field(None, description="what the corpus is about")
+    description: str | None = Field(None, description="subject of the corpus")
     engine: EngineName = Field(
-        "extractive", description="who does the language tasks unless a stage says otherwise"
+        "extractive", description="engine of the language tasks, unless a stage sets its own"
     )
     files: FileSettings = Field(default_factory=FileSettings)
     tables: dict[str, TableColumns] = Field(
         default_factory=dict,
-        description="glob pattern, as in `files.ignore`, of table-like files → their columns",
+        description="glob pattern (as in `files.ignore`) of table-like files → their columns",
     )
     text_units: TextUnitSettings = Field(default_factory=TextUnitSettings)
     embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
@@ -91,7 +91,7 @@ class CorpusSettings(Section):
             if not wanted.intersection(engines()[chosen].does):
                 able = ", ".join(one.name for one in engines().values() if wanted.intersection(one.does))
                 raise ValueError(
-                    f"the engine {chosen} is not for {section}; set {section}.engine to one of {able}"
+                    f"the engine {chosen} cannot do {section}; set {section}.engine to one of {able}"
                 )
         return self
 
@@ -100,8 +100,8 @@ class CorpusSettings(Section):
         for stage in stages().values():
             if stage.switch and self.kind not in stage.kinds and getattr(self, stage.switch).enabled:
                 raise ValueError(
-                    f"{stage.switch}.enabled is set, which is for corpora of kind "
-                    f"{' or '.join(stage.kinds)}, not {self.kind}; leave it out"
+                    f"{stage.switch}.enabled is true, but it only applies to corpora of kind "
+                    f"{' or '.join(stage.kinds)}, not {self.kind}; remove it"
                 )
         return self
 
@@ -120,13 +120,13 @@ class CorpusSettings(Section):
         return self
 
     def section(self, kind: type[S]) -> S:
-        """Return the section of a type, such as ``settings.section(CoteragSettings)``."""
+        """Return the section of a type, as in ``settings.section(CoteragSettings)``."""
         fields = type(self).model_fields.items()
         found: S = getattr(self, next(name for name, field in fields if field.annotation is kind))
         return found
 
     def sections(self) -> Iterator[Section]:
-        """Yield all sections, in the order in which they are declared."""
+        """Yield all sections in declaration order."""
         values = (getattr(self, name) for name in type(self).model_fields)
         return (one for one in values if isinstance(one, Section))
 
@@ -145,57 +145,57 @@ class CorpusSettings(Section):
         return max(self.data_limits(role).values(), default=0)
 
     def lacks_vectors(self, what: str) -> str | None:
-        """Say that something compares vectors that are not kept; None where all are."""
+        """Return an error if something compares vectors that are not stored; else None."""
         if self.embeddings.kept == "all":
             return None
         return (
-            f"embeddings.kept is {self.embeddings.kept}, but {what} compares vectors of text units or "
-            "of all entities; set embeddings.kept: all, or leave that out"
+            f"embeddings.kept is {self.embeddings.kept}, but {what} compares vectors of text units or of all "
+            "entities; set embeddings.kept: all, or remove that setting"
         )
 
     def unanswerable(self, key: str, names: Iterable[str]) -> str | None:
-        """Say which of the search methods that a key names cannot answer, and why; None where all can."""
+        """Return an error if a search method that a key names cannot answer; None if all can."""
         for method in (methods()[name] for name in names):
             if method.needs and not self.makes(method.needs):
                 return (
-                    f"{key}: {method.name} answers from what the stage {method.needs} makes, which is "
-                    f"switched off; write '{method.needs}: {{enabled: true}}', or leave {method.name} out"
+                    f"{key}: {method.name} needs the output of the stage {method.needs}, which is disabled; "
+                    f"set '{method.needs}: {{enabled: true}}', or remove {method.name}"
                 )
             if method.needs_model and (lacking := self.nobody_does(method.tasks)):
                 return (
                     f"{key}: {method.name} needs a model, and the engine {self.engine_of(lacking)} of "
-                    f"{lacking} is none; set {lacking}.engine: llm, or leave {method.name} out"
+                    f"{lacking} does not use one; set {lacking}.engine: llm, or remove {method.name}"
                 )
         return None
 
     def answers_by(self, way: SearchMethod) -> bool:
-        """Whether what a way of answering reads is made, and an engine can do what it asks for."""
+        """Whether the tables that a search method reads are made, and its tasks have a capable engine."""
         is_made = not way.needs or self.makes(way.needs)
         return is_made and not (way.needs_model and self.nobody_does(way.tasks))
 
     def nobody_does(self, names: Iterable[str]) -> str | None:
-        """Return the section of the first task that its engine cannot do; None where all are done."""
+        """Return the section of the first task that its engine cannot do; None if there is none."""
         sections = ((name, tasks()[name].section) for name in names)
         return next((of for name, of in sections if name not in engines()[self.engine_of(of)].does), None)
 
     def engine_of(self, section: str) -> str:
-        """Return the name of the engine of a section: its own setting, else the corpus's."""
+        """Return the engine of a section: its own setting, else the corpus's."""
         chosen: str | None = getattr(self, section).engine
         return chosen or self.engine
 
     @property
     def embeds_at_endpoint(self) -> bool:
-        """Whether vectors are asked of a model at the endpoint."""
+        """Whether vectors come from a model at the endpoint."""
         return embedders()[self.embeddings.embedder].asks_model
 
     def makes(self, stage: str) -> bool:
-        """Whether a stage is made: it is for corpora of this kind, and not switched off."""
+        """Whether a stage runs: it applies to this kind of corpus and is not disabled."""
         if (of := stages().get(stage)) is None:
             return False
         return self.kind in of.kinds and (not of.switch or getattr(self, of.switch).enabled)
 
     def with_columns_of(self, corpus: str, given: "CorpusSettings") -> "CorpusSettings":
-        """Return these settings with what others say of the columns of files, for those of their corpus."""
+        """Return these settings with the column settings that other sources declare for its files."""
         tables = {below(corpus, pattern): columns for pattern, columns in given.tables.items()}
         joined: dict[str, Any] = {"tables": {**self.tables, **tables}}
         for name in type(self).model_fields:
@@ -204,37 +204,37 @@ class CorpusSettings(Section):
         return self.model_copy(update=joined)
 
     def stages_made(self, when: str) -> list[str]:
-        """Return the names of the stages that are made of this corpus then; see :attr:`.Stage.made`."""
+        """Return the names of the stages that run for this corpus; see :attr:`.Stage.made`."""
         return [name for name in stages_made(when) if self.makes(name)]
 
     @property
     def asked_by_index(self) -> list[str]:
-        """The sections whose engines an index asks."""
+        """The sections whose engines an index uses."""
         return sections_asked(self.stages_made("index"))
 
     def does(self, section: str) -> bool:
-        """Whether the work of a section is done: its stage is made, and it is not switched off."""
+        """Whether the work of a section is done: its stage runs, and it is not disabled."""
         enabled: bool = getattr(getattr(self, section), "enabled", True)
         return enabled and self.makes(stage_of(section))
 
     def asks_model(self, section: str) -> bool:
-        """Whether the engine of a section asks a chat model; never where its work is not done."""
+        """Whether the engine of a section uses a chat model; false if its work is not done."""
         return self.does(section) and engines()[self.engine_of(section)].asks_model
 
     @property
     def roles_asked(self) -> set[str]:
-        """What models are asked for: the roles of the tasks that are done by one."""
+        """The roles of the tasks that a model does."""
         return {
             task.role for task in tasks().values() if self.asks_model(task.section) and self.switched_on(task)
         }
 
     def switched_on(self, task: Task[object]) -> bool:
-        """Whether a task is to be done, as the key says that switches it."""
+        """Whether a task is enabled by the key that switches it."""
         return not task.switch or bool(attrgetter(f"{task.switch}.enabled")(self))
 
 
 if not TYPE_CHECKING:
-    # With the sections that systems declare; code gets them by their types: `settings.section(PathSettings)`.
+    # With the sections that systems declare; code gets them by type: `settings.section(PathSettings)`.
     CorpusSettings = create_model(
         "CorpusSettings",
         __base__=CorpusSettings,
@@ -249,11 +249,11 @@ if not TYPE_CHECKING:
 
 
 def load_settings(folder: Path) -> CorpusSettings:
-    """Read ``corpus.yaml`` of a corpus folder, and what people decided; a missing file means all defaults.
+    """Read ``corpus.yaml`` of a corpus folder and people's decisions; a missing file means all defaults.
 
     Raises:
-        SettingsError: not YAML, an unknown key, or a value that is not allowed; names file, line, key
-            and mend. Or a decision is none, or contradicts another.
+        SettingsError: not YAML, an unknown key, or a value that is not allowed; names file, line, key and
+            fix. Or a decision is invalid, or contradicts another.
     """
     settings = load_settings_file(folder)
     completed = {
@@ -268,13 +268,13 @@ def load_settings_file(folder: Path) -> CorpusSettings:
     """Read ``corpus.yaml`` alone; see :func:`load_settings`.
 
     Raises:
-        SettingsError: it cannot be used.
+        SettingsError: the file is invalid.
     """
     path = folder / SETTINGS_FILE
     return _settings_in(path, bytes_of(path))
 
 
-# Each step of a run reads them, since they may have been changed.
+# Each step of a run reads them, because they may have changed.
 @lru_cache(maxsize=16)
 def _settings_in(path: Path, data: bytes | None) -> CorpusSettings:
     given = None if data is None else given_in(path, data)
@@ -290,8 +290,8 @@ def parse_settings(
 
     Args:
         content: the mapping.
-        source: names it in errors.
-        lines: the line of every value, for errors, where there is a file.
+        source: its name in errors.
+        lines: the line of every value, for errors, if there is a file.
 
     Raises:
         SettingsError: see :func:`load_settings`.

@@ -1,4 +1,4 @@
-"""Credentials come from the environment: what looks like one in a settings file is refused, never shown."""
+"""Credentials come from the environment; settings that seem to hold one are rejected and never shown."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ _ENDS = (
     *("apikey", "accesskey", "privatekey", "subscriptionkey", "accesstoken", "authtoken", "bearertoken"),
     *("secret", "password", "authorization", "credentials"),
 )
-#: The last word of a header that proves who one is.
+#: The last word of a header that authenticates the request.
 _PROVING = frozenset(
     {"auth", "authorization", "cookie", "credential", "credentials", "key", "password", "secret"}
     | {"session", "signature", "token"}
@@ -38,25 +38,25 @@ _OF_A_REQUEST = frozenset(
     | {"te", "trailer", "transfer-encoding", "upgrade"}
 )
 _FROM_ENVIRONMENT = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
-#: The mend for a key in a settings file.
+#: The fix for a key in a settings file.
 KEYS_STAND = "put the key into an environment variable, and its name into model.api_key_variable"
 
 
 def looks_like_a_key(text: str) -> bool:
-    """Whether a text holds what looks like a provider's key or a token."""
+    """Whether a text contains what looks like a provider's key or a token."""
     return bool(_KEY.search(text))
 
 
 def names_a_key(name: str) -> bool:
-    """Whether what is called so, in a body or the query of a URL, is a credential."""
+    """Whether a key of a body, or of a URL's query, names a credential."""
     plain = re.sub(r"[^a-z]", "", name.lower())
     return plain in _NAMES or plain.endswith(_ENDS)
 
 
 def wrong_with_url(url: str) -> str | None:
-    """Return what is wrong with the base URL of an endpoint, without a word of it; None where nothing is.
+    """Return what is wrong with an endpoint's base URL, without quoting it; None if nothing is.
 
-    A user and a password are not looked for.
+    A user and a password are not checked here.
     """
     try:
         parts = urlsplit(url)
@@ -64,18 +64,18 @@ def wrong_with_url(url: str) -> str | None:
     except ValueError:
         usable = False
     if not usable or not url.isprintable() or " " in url:
-        return "is no URL that begins with http:// or https:// and a host"
+        return "is not a URL with http:// or https:// and a host"
     keys = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if names_a_key(name)]
     if keys or looks_like_a_key(f"{parts.hostname}{parts.path}?{parts.query}#{parts.fragment}"):
         where = f" ({keys[0][:40]})" if keys and not looks_like_a_key(keys[0]) else ""
-        return f"holds a key{where}, which everybody on the way would see; {KEYS_STAND}"
+        return f"holds a key{where}, which is visible to everyone on the way; {KEYS_STAND}"
     return None
 
 
 def shown_url(url: str) -> str:
-    """Return an address as it may be shown and stored: no user or password, and no value of its query.
+    """Return an address that is safe to show and store: no user or password, and no query values.
 
-    Which name a server gives its keys nobody can know, so that every value is masked.
+    A server may give its keys any name, so every value is masked.
     """
     try:
         parts = urlsplit(url)
@@ -92,10 +92,10 @@ def _masked(part: str) -> str:
 
 
 def redacted(key: str, value: object) -> object:
-    """Return a setting as it may be shown and stored.
+    """Return a setting that is safe to show and store.
 
     Args:
-        key: of the setting, joined by dots.
+        key: the setting's key, joined by dots.
         value: its value; a file of an earlier version may hold a credential.
     """
     if not isinstance(value, str):
@@ -111,7 +111,7 @@ def redacted(key: str, value: object) -> object:
 
 
 def redacted_settings(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Return settings, section by section, as they may be shown and stored; see :func:`redacted`."""
+    """Return settings, by section, that are safe to show and store; see :func:`redacted`."""
     return {
         key: redacted_settings(value, f"{above}{key}.")
         if isinstance(value, Mapping)
@@ -121,7 +121,7 @@ def redacted_settings(settings: Mapping[str, Any], above: str = "") -> dict[str,
 
 
 def variable_of(value: str) -> str | None:
-    """Return the environment variable that a header names as ``$NAME``, None where it is a plain text."""
+    """Return the environment variable that a header names as ``$NAME``; None if it is plain text."""
     found = _FROM_ENVIRONMENT.fullmatch(value)
     return found[1] if found else None
 
@@ -129,7 +129,7 @@ def variable_of(value: str) -> str | None:
 def _url(url: str) -> str:
     problem = wrong_with_url(url)
     if problem is None and "@" in urlsplit(url).netloc:
-        problem = f"holds a user or a password; {KEYS_STAND}, or the whole URL into OPENAI_BASE_URL"
+        problem = f"holds a user or a password; {KEYS_STAND}, or put the whole URL into OPENAI_BASE_URL"
     if problem:
         raise PydanticCustomError(CREDENTIAL, "{problem}", {"problem": problem})
     return url
@@ -144,8 +144,8 @@ def _variable(name: str) -> str:
     if not _VARIABLE.fullmatch(name) or looks_like_a_key(name) or random:
         raise PydanticCustomError(
             CREDENTIAL,
-            "is no name of an environment variable, such as OPENAI_API_KEY; keys stand in the environment, "
-            "never in a file",
+            "is not the name of an environment variable, such as OPENAI_API_KEY; keys belong in the "
+            "environment, never in a file",
         )
     return name
 
@@ -161,20 +161,22 @@ def _headers(headers: dict[str, str]) -> dict[str, str]:
         if looks_like_a_key(name):
             raise PydanticCustomError(CREDENTIAL, "the name of a header looks like a key; " + KEYS_STAND)
         if not _HEADER.fullmatch(name) or name.lower() in _OF_A_REQUEST:
-            raise PydanticCustomError("header", "{name} is no header that can be set", {"name": repr(name)})
+            raise PydanticCustomError(
+                "header", "{name} is not a header that can be set", {"name": repr(name)}
+            )
         if variable := variable_of(value):
             _variable(variable)
             continue
         if re.split(r"[-_]", name.lower())[-1] in _PROVING or names_a_key(name) or looks_like_a_key(value):
             raise PydanticCustomError(
                 CREDENTIAL,
-                "{name} holds a credential; put it into an environment variable, and the name of the "
-                "variable here, such as {name}: $MY_VARIABLE",
+                "{name} holds a credential; put it into an environment variable, and name the variable "
+                "here, for example {name}: $MY_VARIABLE",
                 {"name": name},
             )
         if not value.isascii() or not value.isprintable():
             raise PydanticCustomError(
-                "header", "{name} holds characters that no header can have", {"name": name}
+                "header", "{name} contains characters that are not allowed in a header", {"name": name}
             )
     return headers
 
@@ -183,7 +185,7 @@ def _query(query: dict[str, str]) -> dict[str, str]:
     for name, value in query.items():
         if names_a_key(name) or looks_like_a_key(f"{name}={value}"):
             raise PydanticCustomError(
-                CREDENTIAL, "holds a key, which everybody on the way would see; " + KEYS_STAND
+                CREDENTIAL, "holds a key, which is visible to everyone on the way; " + KEYS_STAND
             )
     return query
 

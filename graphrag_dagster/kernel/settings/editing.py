@@ -1,4 +1,4 @@
-"""Settings written into ``corpus.yaml`` by place, so that all else in it stays as a person wrote it."""
+"""Editing ``corpus.yaml`` in place, so that everything else in it stays as written."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.settings.corpus import parse_settings
 
 _INDENT = "  "
 
-#: Key with dots → value: a number, a truth value or a text.
+#: Key with dots → value: a number, a boolean or a text.
 Values = Mapping[str, Any]
 
 
@@ -30,10 +30,10 @@ def lines_of(values: Values) -> str:
 
 
 def with_values(text: str, values: Values) -> str:
-    """Return the text of a settings file with these values set; comments, order and layout stay.
+    """Return the text of a settings file with these values set; comments, order and layout are kept.
 
     Raises:
-        SettingsError: there is no place for one of them.
+        SettingsError: one of them cannot be inserted.
     """
     for key, value in values.items():
         text = _with(text, key.split("."), value, key)
@@ -41,10 +41,10 @@ def with_values(text: str, values: Values) -> str:
 
 
 def write_settings(folder: Path, values: Values) -> Path:
-    """Set values in the settings file of a corpus, which is made where there is none; gives its path.
+    """Set values in the settings file of a corpus, creating it if needed, and return its path.
 
     Raises:
-        SettingsError: the file cannot be edited, or would be of no use afterwards; it is left as it is.
+        SettingsError: the file cannot be edited, or would be invalid afterwards; it is left unchanged.
     """
     path = folder / SETTINGS_FILE
     before = path.read_text(encoding="utf-8-sig") if path.exists() else ""
@@ -59,14 +59,14 @@ def write_settings(folder: Path, values: Values) -> Path:
 def _with(text: str, keys: list[str], value: Any, name: str) -> str:
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     if root is None:
-        # Comments alone.
+        # Only comments.
         return _appended(text, keys, value)
     node: Any = root
     for depth, key in enumerate(keys):
         if not isinstance(node, yaml.MappingNode):
             raise SettingsError(
-                f"{'.'.join(keys[:depth]) or 'the file'} is no mapping, so {name} cannot be set: write it by "
-                "hand"
+                f"{'.'.join(keys[:depth]) or 'the file'} is not a mapping, so {name} cannot be set; set it "
+                "by hand"
             )
         found = next((inner for outer, inner in node.value if outer.value == key), None)
         rest = keys[depth + 1 :]
@@ -84,7 +84,7 @@ def _appended(text: str, keys: list[str], value: Any) -> str:
 
 
 def _inserted(text: str, node: yaml.MappingNode, keys: list[str], value: Any) -> str:
-    """Set a key that a mapping lacks, as its first."""
+    """Insert a key that a mapping lacks, as its first."""
     if node.flow_style:
         place = node.start_mark.index + 1
         return f"{text[:place]}{_flow(keys, value)}{', ' if node.value else ''}{text[place:]}"
@@ -97,11 +97,11 @@ def _inserted(text: str, node: yaml.MappingNode, keys: list[str], value: Any) ->
 
 
 def _replaced(text: str, node: yaml.Node, keys: list[str], value: Any) -> str:
-    """Put a value in the place of another, or of nothing."""
+    """Replace a value, or fill in a missing one."""
     begin, end = node.start_mark.index, node.end_mark.index
     if not keys:
         return text[:begin] + (" " if begin == end else "") + _shown(value) + text[end:]
-    # A section without anything in it: its mapping goes behind its colon.
+    # An empty section: its mapping goes after the colon.
     return f"{text[:begin]}{' ' if begin == end else ''}{{{_flow(keys, value)}}}{text[end:]}"
 
 

@@ -1,4 +1,4 @@
-"""Profiles: what one key, ``profile``, sets of the others where ``corpus.yaml`` does not say."""
+"""Profiles: one key, ``profile``, sets values for other keys that ``corpus.yaml`` does not set."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -8,7 +8,7 @@ from graphrag_dagster.kernel.settings.section import Choice
 
 
 def profiles() -> Mapping[str, Mapping[str, Any]]:
-    """Return values of settings by profile and key; a profile leaves what it does not name at its default."""
+    """Return values of settings by profile and key; keys that a profile does not name keep their defaults."""
     found: dict[str, dict[str, Any]] = {"default": {}}
     for system in systems().values():
         for name, values in system.profiles.items():
@@ -16,22 +16,22 @@ def profiles() -> Mapping[str, Mapping[str, Any]]:
     return dict(sorted(found.items(), key=lambda one: (one[0] != "default", one[0])))
 
 
-#: A profile of those that systems declare.
+#: A profile that systems declare.
 ProfileName = Annotated[str, Choice(profiles)]
-#: Keys that are only set where the engine of their section asks a model: the others refuse the value.
+#: Keys set only if the engine of their section uses a model; other engines reject the value.
 NEED_A_MODEL = frozenset({"search.general_knowledge"})
-#: Keys that count tokens, and are not set where text units are measured in characters.
+#: Keys that count tokens; they are not set when text units are measured in characters.
 _IN_TOKENS = frozenset({"text_units.size", "text_units.overlap"})
 
 
 def with_profile(given: Mapping[str, Any], engine: str) -> Mapping[str, Any]:
-    """Return settings as they are given, and what their profile sets of the keys that are not given.
+    """Return the given settings, with the profile's values for the keys that are not given.
 
-    What is no section where one should be, and a profile that there is not, are left to validation.
+    Malformed sections and unknown profiles are left to validation.
 
     Args:
-        given: a mapping of settings that nobody has looked at.
-        engine: that of a section for which none is given.
+        given: a mapping of settings, not yet validated.
+        engine: the engine of a section that sets none.
     """
     name = given.get("profile")
     values = profiles().get(name) if isinstance(name, str) else None

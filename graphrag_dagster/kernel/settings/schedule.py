@@ -1,4 +1,4 @@
-"""``schedule`` and ``publishing``: when a corpus is indexed whatever has happened, and how much is kept."""
+"""The sections ``schedule`` and ``publishing``: indexing by the clock, and snapshots to keep."""
 
 import re
 from datetime import UTC, datetime
@@ -23,14 +23,14 @@ _PART = re.compile(r"(?P<whole>\*)|(?P<first>\w+)(?:-(?P<last>\w+))?")
 
 
 class ScheduleSettings(Section):
-    """When the corpus is indexed again by the sensor ``scheduled_corpora``."""
+    """When the sensor ``scheduled_corpora`` indexes the corpus again."""
 
     cron: str | None = Field(
         None,
-        description="minute, hour, day of the month, month and day of the week, as cron has them, e.g. "
-        "0 3 * * * for every night at three; none by default",
+        description="minute, hour, day of the month, month and day of the week, in cron syntax, for example "
+        "0 3 * * * for every night at three; default: no schedule",
     )
-    timezone: str = Field("UTC", description="IANA name of the time zone of cron, e.g. Europe/Vienna")
+    timezone: str = Field("UTC", description="IANA name of the time zone of cron, for example Europe/Vienna")
 
     @field_validator("cron")
     @classmethod
@@ -43,7 +43,7 @@ class ScheduleSettings(Section):
         try:
             ZoneInfo(timezone)
         except (KeyError, ValueError, OSError):
-            raise ValueError(f"{timezone!r} is no time zone; use a name such as Europe/Vienna") from None
+            raise ValueError(f"{timezone!r} is not a time zone; use a name such as Europe/Vienna") from None
         return timezone
 
 
@@ -51,19 +51,19 @@ def _checked(cron: str) -> str:
     parts = cron.split()
     if len(parts) != len(_FIELDS):
         names = ", ".join(name for name, *_ in _FIELDS)
-        raise ValueError(f"cron has {len(parts)} fields; it needs five: {names}, e.g. '0 3 * * *'")
+        raise ValueError(f"cron has {len(parts)} fields; it needs five: {names}, for example '0 3 * * *'")
     for part, (name, least, most, words) in zip(parts, _FIELDS, strict=True):
         for item in part.split(","):
             if not _fits(item, least, most, words):
                 raise ValueError(
-                    f"cron: {item!r} is no {name}; allowed are {least} to {most}, *, ranges as "
+                    f"cron: {item!r} is not a {name}; allowed are {least} to {most}, *, ranges as "
                     f"{least}-{most}, steps as */2, and lists with commas"
                 )
     whole = " ".join(parts)
     try:
         CronSim(whole, datetime.now(UTC))
     except CronSimError:
-        raise ValueError(f"cron: {whole!r} never comes; no such month has a day {parts[2]}") from None
+        raise ValueError(f"cron: {whole!r} never occurs; no such month has a day {parts[2]}") from None
     return whole
 
 
@@ -86,8 +86,8 @@ def _number(text: str, words: tuple[str, ...], least: int) -> int | None:
 
 
 class PublishingSettings(Section):
-    """The copies of a corpus's tables that are only ever read."""
+    """Published, read-only snapshots of a corpus's tables."""
 
     keep: Annotated[int, Field(ge=1)] = Field(
-        3, description="newest published snapshots that are kept; rollback goes back to one of them"
+        3, description="number of the newest published snapshots to keep; rollback returns to one of them"
     )

@@ -1,4 +1,4 @@
-"""The sections ``embeddings`` and ``search``: vectors, and answers to questions."""
+"""The sections ``embeddings`` and ``search``: vectors and answering."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -22,7 +22,7 @@ from graphrag_dagster.kernel.settings.section import Choice, EngineName, Method,
 from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 
 Share = Annotated[float, Field(ge=0, lt=1)]
-#: Characters of a prefix of texts that are embedded; longer ones would leave the model no room for the text.
+#: Most characters of a prefix of embedded texts; longer ones would leave the model no room for the text.
 _LONGEST_PREFIX = 500
 _METHODS = declared_methods()
 
@@ -35,37 +35,37 @@ class EmbeddingSettings(Section):
     """Vectors of text units, entities and reports."""
 
     embedder: Annotated[str, Choice(embedders)] = Field(
-        "static", description="packaged static vectors, sentence-transformers (extra), or the endpoint's"
+        "static", description="packaged static vectors, sentence-transformers (extra), or the endpoint"
     )
     model: str | None = Field(
         None,
-        description="for sentence-transformers a folder or hub name, default the packaged all-MiniLM-L6-v2; "
+        description="for sentence-transformers a folder or hub name, default: the packaged all-MiniLM-L6-v2; "
         "for endpoint the model's name",
     )
     query_prefix: Annotated[str, Field(max_length=_LONGEST_PREFIX)] = Field(
         "",
-        description="put before what is looked for, such as questions: the task prefix that some models "
-        'want, in quotes, so that the blank at its end stays: `"search_query: "`, `"query: "`',
+        description="prefix of search queries such as questions, which some models need; in quotes, so that "
+        'its trailing space is kept: `"search_query: "`, `"query: "`',
     )
     document_prefix: Annotated[str, Field(max_length=_LONGEST_PREFIX)] = Field(
         "",
-        description='put before what is indexed: `"search_document: "`, `"passage: "`',
+        description='prefix of indexed texts: `"search_document: "`, `"passage: "`',
     )
 
     kept: Literal["all", "communities"] = Field(
         "all",
-        description="communities: only the vectors of reports and of context nodes, a smaller store; text "
-        f"units are then found by words alone, and there is no {BASELINE}",
+        description="communities: store only the vectors of reports and context nodes, which takes less "
+        f"space; text units are then found by words alone, and {BASELINE} is not available",
     )
 
     @property
     def prefixes(self) -> Prefixes:
-        """What is put before texts that are embedded."""
+        """Prefixes of embedded texts."""
         return Prefixes(self.query_prefix, self.document_prefix)
 
 
 class LocalShares(Section):
-    """Most of a local context that each may take; all else is for the text units, which come first."""
+    """Largest shares of a local context; the rest is for the text units, which come first."""
 
     reports: Share = Field(0.1, description="community reports")
     entities: Share = Field(0.08, description="entities")
@@ -76,37 +76,37 @@ class LocalShares(Section):
     def _leave_something(self) -> "LocalShares":
         if self.of_graph >= 1:
             raise ValueError(
-                f"the shares sum up to {self.of_graph:g}; leave something below 1 for the text units"
+                f"the shares add up to {self.of_graph:g}; leave something below 1 for the text units"
             )
         return self
 
     @property
     def of_graph(self) -> float:
-        """What is not for sources from the first."""
+        """Share of the context that is reserved for other rows than text units."""
         return self.reports + self.entities + self.relationships + self.claims
 
 
 class GraphSearchSettings(Section):
-    """The way of answering ``graph``."""
+    """The search method ``graph``."""
 
     summaries: Annotated[int, Field(ge=1, le=100)] = Field(
-        5, description="communities whose reports are nearest to a question that are looked into"
+        5, description="number of communities to search, those whose reports are nearest to the question"
     )
     facts: Annotated[int, Field(ge=1, le=1_000)] = Field(
-        30, description="most relationships that a query for nodes gives to the context"
+        30, description="most relationships that a query for nodes adds to the context"
     )
     queries: Literal["templates", "model"] = Field(
         "model",
-        description="who writes the query for nodes: the model of the task answer where the engine is one, "
-        "else templates; or templates alone",
+        description="source of the query for nodes: the model of the task answer if the engine uses one, "
+        "else templates; or templates only",
     )
     propagation: bool = Field(
         True,
-        description="context nodes bring in relationships of the communities beside; without effect in an "
-        "index that has none",
+        description="add relationships of neighbouring communities through context nodes; no effect in an "
+        "index without them",
     )
     brought_in: Annotated[int, Field(ge=1, le=1_000)] = Field(
-        10, description="most relationships that context nodes bring in"
+        10, description="most relationships that context nodes add"
     )
 
 
@@ -115,54 +115,54 @@ class SearchSettings(Section):
 
     method: Method = Field(
         AUTO,
-        description=f"the way of answering unless the question says otherwise: {listed(_METHODS)}",
+        description=f"search method unless the question sets one: {listed(_METHODS)}",
     )
     routing: Literal["rules", "model"] = Field(
         "rules",
-        description=f"{AUTO}: who chooses the way of answering, and graph: between nodes and summaries: "
-        "rules about the words of the question, or the model of the task route, for which the engine must "
-        "be one",
+        description=f"{AUTO}: what chooses the search method, and graph: what chooses between nodes and "
+        "summaries: rules on the words of the question, or the model of the task route, which "
+        "requires an engine with a model",
     )
     level: Annotated[int, Field(ge=0, le=100)] = Field(
         1, description=f"community level of {_deciding('level')}, k of Ck"
     )
     retrieval: Literal["hybrid", "vector", "lexical"] = Field(
         "hybrid",
-        description=f"how {_deciding('retrieval')} find text units; {BASELINE} is vectors only",
+        description=f"how {_deciding('retrieval')} find text units; {BASELINE} uses vectors only",
     )
     reranker: Annotated[str, Choice(rerankers)] = Field(
         LEXICAL,
-        description=f"{_deciding('reranker')}: who puts the first text units found into another order: "
-        "nobody; words (which sentences of a long document answer; not for basic); or a cross-encoder on "
-        "this machine (extra sentence-transformers)",
+        description=f"{_deciding('reranker')}: reranker of the text units found: none; words (which "
+        "sentences of a long document answer; not for basic); or a cross-encoder on this machine (extra "
+        "sentence-transformers)",
     )
     reranker_model: str | None = Field(
         None,
-        description=f"for cross-encoder a folder, or the name of a model on the hub, default {CROSS_ENCODER}",
+        description=f"for cross-encoder a folder or hub name, default: {CROSS_ENCODER}",
     )
     rerank_first: Annotated[int, Field(ge=2, le=1000)] = Field(
-        60, description="how many of the first text units found the reranker looks at"
+        60, description="number of the best text units that the reranker reorders"
     )
     shares: LocalShares = Field(default_factory=LocalShares)
     relevant_from: Annotated[int, Field(ge=1, le=5)] = Field(
         1,
-        description=f"{_deciding('relevant_from')}: rating of 0 to 5 from which a report is relevant",
+        description=f"{_deciding('relevant_from')}: lowest rating, 0 to 5, of a relevant report",
     )
     steps: Annotated[int, Field(ge=1, le=5)] = Field(
         2, description=f"{_deciding('steps')}: rounds of follow-up questions"
     )
     follow_ups: Annotated[int, Field(ge=1, le=10)] = Field(
-        3, description=f"{_deciding('follow_ups')}: most follow-up questions a round"
+        3, description=f"{_deciding('follow_ups')}: most follow-up questions per round"
     )
     graph: GraphSearchSettings = Field(default_factory=GraphSearchSettings)
     sql: Literal["templates", "model"] = Field(
         "templates",
-        description=f"{_deciding('sql')}: who makes the query: templates, or where none fits a model, for "
-        "which the engine must be one",
+        description=f"{_deciding('sql')}: source of the query: templates, or a model if no template fits, "
+        "which requires an engine with a model",
     )
     soft_filters: bool = Field(
         True,
-        description="basic, local, drift: favour passages of the documents, periods, folders and places that "
+        description="basic, local, drift: prefer passages of the documents, periods, folders and places that "
         "the question names",
     )
 
@@ -170,37 +170,37 @@ class SearchSettings(Section):
     context_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(
         8000, description="tokens of each map and reduce context"
     )
-    seed: Seed = Field(86, description="seed of the shuffle of reports")
+    seed: Seed = Field(86, description="seed for shuffling the reports")
     unit: Literal["answer", "points"] = Field(
-        "answer", description="what a map call is scored by: its whole answer, or each of its points"
+        "answer", description="unit that a map call scores: its whole answer, or each of its points"
     )
     response_type: Annotated[str, Field(max_length=LONGEST_RESPONSE_TYPE)] | None = Field(
         None,
-        description="length and layout of answers in words, such as multiple paragraphs, single sentence or "
-        "list of 3-7 points; the extractive engine knows numbers of sentences or points only; default: as "
-        "the prompts say",
+        description="length and format of answers in words, such as multiple paragraphs, single sentence or "
+        "list of 3-7 points; the extractive engine only understands numbers of sentences or "
+        "points; default: as the prompts say",
     )
     support: JudgeName = Field(
         "words",
-        description="who judges whether the words that a statement cites support it: rules about words, "
-        "numbers, names and negations; a model for natural language inference on this machine (extra "
+        description="how to check whether the words that a statement cites support it: rules on words, "
+        "numbers, names and negations; a natural language inference model on this machine (extra "
         "sentence-transformers); or the model of the task judge",
     )
     support_model: str | None = Field(
-        None, description="for nli a folder, or the name of a cross-encoder on the hub; needed there"
+        None, description="for nli a folder, or the hub name of a cross-encoder; required for nli"
     )
     general_knowledge: bool = Field(
         False,
-        description=f"a model may add what it knows of the world, each such sentence marked {KNOWLEDGE_MARK};"
-        " the extractive engine has no such knowledge and refuses",
+        description=f"allow a model to add general knowledge, each such sentence marked {KNOWLEDGE_MARK}; "
+        "the extractive engine has none and rejects this",
     )
 
     @model_validator(mode="after")
     def _nli_has_a_model(self) -> "SearchSettings":
         if self.support == "nli" and not self.support_model:
             raise ValueError(
-                "support is nli: name a cross-encoder for natural language inference in support_model, a "
-                "folder or one of the hub"
+                "support is nli: set support_model to a cross-encoder for natural language inference, a "
+                "folder or a hub name"
             )
         return self
 

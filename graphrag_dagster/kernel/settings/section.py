@@ -1,4 +1,4 @@
-"""What all sections of the settings share, and values that the catalogue names."""
+"""Base of all settings sections, and types of values that the catalogue names."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of the names that there are, plug-ins included, when a value is checked; spelt as they are.
+    """A name from the catalogue, plug-ins included, checked when a value is validated; spelling is exact.
 
-    The error, and the ``enum`` of the JSON schema, list them as those of a ``Literal``.
+    The error, and the ``enum`` of the JSON schema, list the names as for a ``Literal``.
     """
 
     names: Callable[[], Iterable[str]]
 
     def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Return the schema by which pydantic checks a value."""
+        """Return the schema that pydantic validates a value with."""
         return core_schema.no_info_plain_validator_function(self._checked)
 
     def __get_pydantic_json_schema__(
@@ -53,33 +53,33 @@ class Choice:
 
 #: An engine of the catalogue.
 EngineName: TypeAlias = Annotated[str, Choice(engines)]
-#: A way of answering of the catalogue.
+#: A search method of the catalogue.
 Method: TypeAlias = Annotated[str, Choice(methods)]
-#: What is counted; beyond the limit a number is a slip of the finger.
+#: A count; a number beyond the limit is a typing error.
 PositiveInt = Annotated[int, Field(gt=0, le=1_000_000_000)]
-#: What random numbers begin with.
+#: Seed of random numbers.
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
-_NO_NUMBER = PydanticCustomError("value_error", "true and false mean nothing here")
+_NO_NUMBER = PydanticCustomError("value_error", "true and false are not allowed here")
 
 
 def path_below(given: str) -> str:
-    """Return a path below the corpus folder, with forward slashes and without detours.
+    """Return a path below the corpus folder, with forward slashes and in normal form.
 
     Raises:
         ValueError: it is empty, absolute, or leads out of the folder.
     """
     path = PurePosixPath(given.replace("\\", "/"))
     if not path.parts or path.is_absolute() or ".." in path.parts or PureWindowsPath(given).drive:
-        raise ValueError("should be a path below the corpus folder, such as questions.csv")
+        raise ValueError("should be a path below the corpus folder, for example questions.csv")
     if "\0" in given:
-        raise ValueError("holds a NUL character, which no path has")
+        raise ValueError("contains a NUL character, which is not allowed in a path")
     return str(path)
 
 
 class Section(BaseModel):
-    """A section: unknown keys are refused, and values do not change.
+    """A section: unknown keys are rejected, and values are immutable.
 
-    Numbers are finite, and true and false are no numbers. Defaults are taken as they are declared.
+    Numbers are finite, and true and false are not numbers. Defaults are not validated.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -87,7 +87,7 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _truth_is_no_number(cls, given: Any) -> Any:
-        # Of the section as a whole: a validator of every field takes a third of the time that settings take.
+        # Validates the whole section: a validator of every field would take a third of the loading time.
         if isinstance(given, Mapping) and (wrong := [name for name in given if cls._is_wrong(name, given)]):
             raise ValidationError.from_exception_data(
                 cls.__name__,
@@ -96,19 +96,19 @@ class Section(BaseModel):
         return given
 
     def problem(self, settings: "CorpusSettings") -> str | None:  # noqa: ARG002 - sections that have something to say override it
-        """Say what is wrong of it beside the other sections, and how to mend it; None where nothing is."""
+        """Return what conflicts with the other sections, and the fix; None if nothing does."""
         return None
 
     def completed(self, folder: Path) -> Self:  # noqa: ARG002 - sections that have something to say override it
-        """Return it with what other files of the corpus folder say of the same.
+        """Return the section, with what other files of the corpus folder add to it.
 
         Raises:
-            SettingsError: such a file cannot be used.
+            SettingsError: such a file is invalid.
         """
         return self
 
     def with_columns_of(self, corpus: str, given: Self) -> Self:  # noqa: ARG002 - sections that have something to say override it
-        """Return it with what the same section of another corpus says of the columns of its files."""
+        """Return the section, with the column settings of the same section of another corpus."""
         return self
 
     def deciding_answers(self) -> object:
@@ -120,7 +120,7 @@ class Section(BaseModel):
         return {}
 
     def own_files(self) -> Iterable[str]:
-        """Return the paths of files in the corpus folder that are no documents, but read for this section."""
+        """Return the paths of files in the corpus folder that are input of this section, not documents."""
         return ()
 
     @classmethod
@@ -132,10 +132,11 @@ class Section(BaseModel):
 
 
 class SwitchedSection(Section):
-    """A section of what is off; it is on where any other key is given, unless ``enabled`` says false."""
+    """A section that is disabled by default; any key enables it, unless ``enabled`` is false."""
 
     enabled: bool = Field(
-        False, description="make it; true where any other key of the section is given, unless this says false"
+        False,
+        description="enable the stage; true if any other key of the section is set, unless this is false",
     )
 
     @model_validator(mode="before")

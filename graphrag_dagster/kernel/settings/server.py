@@ -20,13 +20,13 @@ def _uri(uri: str) -> str:
         usable = False
     if not usable or not uri.isprintable() or " " in uri:
         raise ValueError(
-            f"is no address such as bolt://localhost:7687; it begins with one of {', '.join(_SCHEMES)}"
+            f"is not an address such as bolt://localhost:7687; start it with one of {', '.join(_SCHEMES)}"
         )
     if "@" in parts.netloc or looks_like_a_key(uri):
         raise PydanticCustomError(
             CREDENTIAL,
-            "holds a user, a password or a key; put them into environment variables, and the names of these "
-            "into user_variable and password_variable",
+            "holds a user, a password or a key; put them into environment variables, and name these in "
+            "user_variable and password_variable",
         )
     return uri
 
@@ -36,14 +36,14 @@ ServerUri = Annotated[str, AfterValidator(_uri)]
 
 
 class ServerSettings(Section):
-    """A graph server, and who logs in there."""
+    """A graph server and its login."""
 
     uri: ServerUri | None = Field(
         None, description="neo4j: address of the server, such as bolt://localhost:7687"
     )
     database: str | None = Field(None, description="neo4j: name of the database; default: the server's")
     user_variable: VariableName = Field(
-        "NEO4J_USER", description="neo4j: environment variable with the user; without it, nobody logs in"
+        "NEO4J_USER", description="neo4j: environment variable with the user; if it is not set, no login"
     )
     password_variable: VariableName = Field(
         "NEO4J_PASSWORD", description="neo4j: environment variable with the password"

@@ -17,10 +17,10 @@ Embedding = Literal["text", "spectral", "node2vec", "concat", "mean"]
 
 
 class ContextStudySettings(Section):
-    """What context nodes are compared under, beside how they are; an empty list leaves it out."""
+    """Variants that context nodes are compared under; an empty list skips one."""
 
     draws: Annotated[int, Field(ge=30, le=10_000)] = Field(
-        30, description="random choices that context nodes are compared with"
+        30, description="random selections that context nodes are compared with"
     )
     resolutions: list[Annotated[float, Field(gt=0, le=1_000_000)]] = Field(
         default_factory=lambda: [0.5, 1.0, 2.0, 4.0], description="resolutions of flat Leiden"
@@ -33,7 +33,7 @@ class ContextStudySettings(Section):
     )
     densities: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
         default_factory=lambda: [0.5, 0.25, 0.1],
-        description="shares of the edges that are kept, each with unreachable: drop and far",
+        description="shares of the edges to keep, each with unreachable: drop and far",
     )
     embeddings: list[Embedding] = Field(
         ["text", "spectral", "concat", "mean"], description="values of context.embedding"
@@ -41,21 +41,21 @@ class ContextStudySettings(Section):
 
 
 class StudySettings(Section):
-    """Studies of settings, on a sample of the corpus."""
+    """Studies of settings on a sample of the corpus."""
 
     chunk_sizes: list[PositiveInt] = Field(
         default_factory=lambda: [600, 1200, 2400],
         min_length=1,
-        description="tokens of the text units compared",
+        description="tokens of the text units to compare",
     )
-    gleanings: Annotated[int, Field(ge=0, le=10)] = Field(3, description="most continuations compared")
+    gleanings: Annotated[int, Field(ge=0, le=10)] = Field(3, description="most continuations to compare")
     sampled_tokens: PositiveInt = Field(
-        100_000, description="tokens of the documents that are extracted from; whole documents, at least one"
+        100_000, description="tokens of the sampled documents; whole documents, at least one"
     )
     windows: list[PositiveInt] = Field(
         default_factory=lambda: [8000, 16000, 32000, 64000],
         min_length=2,
-        description="tokens of the contexts compared",
+        description="tokens of the contexts to compare",
     )
-    questions: PositiveInt = Field(25, description="questions that are answered with each context")
+    questions: PositiveInt = Field(25, description="questions to answer with each context")
     context: ContextStudySettings = Field(default_factory=ContextStudySettings)

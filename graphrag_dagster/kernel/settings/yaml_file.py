@@ -1,4 +1,4 @@
-"""Reading ``corpus.yaml``: the part of YAML that settings need, and the line where each value stands."""
+"""Reader of ``corpus.yaml``: a safe subset of YAML, with the line of each value."""
 
 import math
 import stat
@@ -16,7 +16,7 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.common.printable import shortened
 from graphrag_dagster.kernel.settings.credentials import CREDENTIAL, KEYS_STAND, looks_like_a_key, names_a_key
 
-#: Keys and places in lists, from the top down to a value.
+#: Keys and list positions, from the top down to a value.
 Location = tuple[str | int, ...]
 
 _MOST_BYTES = 500_000
@@ -30,23 +30,23 @@ _SCALARS = _NUMBERS | {f"{_TAG}{name}" for name in ("null", "bool", "str")}
 _TAGS = _SCALARS | {"!", f"{_TAG}seq", f"{_TAG}map"}
 _RESOLVER = yaml.resolver.Resolver()
 _CONSTRUCTOR = yaml.constructor.SafeConstructor()
-# libyaml where PyYAML was built with it: ten times as fast.
+# libyaml if PyYAML was built with it: ten times as fast.
 _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a file says: its content, and the line of every value, counted from 1."""
+    """Contents of a file, and the line of every value, counted from 1."""
 
     content: object
     lines: Mapping[Location, int] = field(default_factory=dict)
 
 
 def given_in(path: Path, data: bytes) -> Given:
-    """Return what the bytes of a file say.
+    """Parse the bytes of a file.
 
     Raises:
-        SettingsError: it is not YAML as it is read here; names file and line.
+        SettingsError: it is not valid YAML; names file and line.
     """
     try:
         return parsed(_decoded(data))
@@ -55,39 +55,38 @@ def given_in(path: Path, data: bytes) -> Given:
 
 
 def parsed(text: str) -> Given:
-    """Return what a text of YAML says.
+    """Parse a YAML text.
 
-    Numbers, texts, true, false, null, lists and mappings are read; a date is a text. Refused are aliases
-    (a short file can stand for gigabytes), other tags, keys that are no text, keys given twice, several
+    Numbers, texts, true, false, null, lists and mappings are read; a date is a text. Rejected are aliases (a
+    short file can expand to gigabytes), other tags, keys that are not text, duplicate keys, several
     documents, infinite numbers and control characters.
 
     Raises:
-        SettingsError: what is wrong and in which line; the text goes on a sentence that names the file.
+        SettingsError: what is wrong and in which line; the message continues a sentence that starts with
+            the file.
     """
     try:
         return _Composer(text).composed()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        # PyYAML's own limit, in newer versions, which a file meets before ours when it is parsed ahead.
+        # Newer versions of PyYAML have this limit, too, and a file reaches it first when it is parsed ahead.
         if "nesting depth" in str(error.problem):
             raise SettingsError(f"is nested more than {_DEEPEST} levels deep{where}") from None
         raise SettingsError(f"is not valid YAML: {error.problem or error.context}{where}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        raise SettingsError(
-            f"is not valid YAML: it holds a character that no text has (line {line})"
-        ) from None
-    # Escapes of characters that do not exist, where PyYAML has no libyaml.
+        raise SettingsError(f"is not valid YAML: it contains an invalid character (line {line})") from None
+    # Escapes of invalid characters, if PyYAML has no libyaml.
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise SettingsError(f"is not valid YAML: {shortened(str(error), 200)}") from None
 
 
 def bytes_of(path: Path) -> bytes | None:
-    """Return the bytes of a file; None where there is none.
+    """Return the bytes of a file; None if there is none.
 
     Raises:
-        SettingsError: it is no ordinary file, too large, or cannot be read.
+        SettingsError: it is not a regular file, too large, or unreadable.
     """
     try:
         found = path.lstat()
@@ -98,10 +97,12 @@ def bytes_of(path: Path) -> bytes | None:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
-            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no ordinary file"
-            raise SettingsError(f"{path} is {kind}; settings are a text file of that name")
+            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+            raise SettingsError(f"{path} is {kind}; settings must be a text file of that name")
         if found.st_size > _MOST_BYTES:
-            raise SettingsError(f"{path} has {found.st_size:,} bytes; settings may have {_MOST_BYTES:,}")
+            raise SettingsError(
+                f"{path} has {found.st_size:,} bytes; the limit for settings is {_MOST_BYTES:,}"
+            )
         return path.read_bytes()
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
@@ -113,11 +114,11 @@ def _decoded(data: bytes) -> str:
         return data.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         name = "UTF-16" if utf16 else "UTF-8"
-        raise SettingsError(f"is not valid YAML: it is no text in {name} (byte {error.start})") from None
+        raise SettingsError(f"is not valid YAML: it is not {name} text (byte {error.start})") from None
 
 
 class _Composer:
-    """Makes values of the events of a parser, which hold no more than one line at a time."""
+    """Builds values from the events of a parser, which reads one line at a time."""
 
     def __init__(self, text: str) -> None:
         self._events: Iterator[Any] = iter(yaml.parse(text, Loader=_PARSER))
@@ -130,7 +131,7 @@ class _Composer:
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    raise _refused(event, "a second document begins; keep one")
+                    raise _refused(event, "a second document starts; keep one")
             elif isinstance(event, yaml.NodeEvent):
                 content = self._value(event, ())
         return Given(content, self._lines)
@@ -138,13 +139,15 @@ class _Composer:
     def _value(self, event: Any, location: Location) -> object:
         self._values += 1
         if self._values > _MOST_VALUES:
-            raise _refused(event, f"there are more than {_MOST_VALUES:,} values")
+            raise _refused(event, f"more than {_MOST_VALUES:,} values")
         if len(location) > _DEEPEST:
-            raise _refused(event, f"it is nested more than {_DEEPEST} levels deep")
+            raise _refused(event, f"nested more than {_DEEPEST} levels deep")
         if isinstance(event, yaml.AliasEvent):
-            raise _refused(event, f"*{_short(event.anchor)} repeats what stands elsewhere; write it out")
+            raise _refused(
+                event, f"*{_short(event.anchor)} is an alias, which is not allowed; write the value out"
+            )
         if event.tag is not None and event.tag not in _TAGS:
-            raise _refused(event, f"the tag {_short(event.tag)} means nothing here; leave it out")
+            raise _refused(event, f"the tag {_short(event.tag)} is not supported; remove it")
         self._lines[location] = event.start_mark.line + 1
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(location)
@@ -165,8 +168,8 @@ class _Composer:
             inner = (*location, key)
             if key in made:
                 first = self._lines[inner]
-                raise _refused(event, f"{_short(key)} is given twice, first in line {first}; keep one")
-            # The line of a key tells more than that of its value, which may begin below it.
+                raise _refused(event, f"duplicate key {_short(key)}, first in line {first}; keep one")
+            # The line of a key is more useful than that of its value, which may start below it.
             line = event.start_mark.line + 1
             made[key] = self._value(next(self._events), inner)
             self._lines[inner] = line
@@ -175,22 +178,24 @@ class _Composer:
 
 def _key(event: Any) -> str:
     if isinstance(event, yaml.AliasEvent):
-        raise _refused(event, f"*{_short(event.anchor)} repeats what stands elsewhere; write it out")
+        raise _refused(
+            event, f"*{_short(event.anchor)} is an alias, which is not allowed; write the value out"
+        )
     value = _scalar(event) if isinstance(event, yaml.ScalarEvent) else None
     if not isinstance(value, str):
         shown = _short(event.value) if isinstance(event, yaml.ScalarEvent) else "a list or mapping"
-        raise _refused(event, f"the key {shown} is no text; put it in quotes if it is meant")
+        raise _refused(event, f"the key {shown} is not text; put it in quotes if it is intended")
     return value
 
 
 def _scalar(event: Any) -> object:
     text: str = event.value
     if any(unicodedata.category(character) in {"Cc", "Cs"} and character not in "\n\t" for character in text):
-        raise _refused(event, "a text holds a control character")
+        raise _refused(event, "a text contains a control character")
     tag = event.tag
     if tag is None:
         tag = _RESOLVER.resolve(yaml.ScalarNode, text, event.implicit)  # type: ignore[no-untyped-call]
-    # Dates, and times such as 12:30, which YAML 1.1 takes for numbers to the base of sixty, are texts here.
+    # Dates, and times such as 12:30, which YAML 1.1 reads as base-60 numbers, are texts here.
     if tag not in _SCALARS or (tag in _NUMBERS and ":" in text):
         return text
     if tag in _NUMBERS and len(text) > _LONGEST_NUMBER:
@@ -198,14 +203,14 @@ def _scalar(event: Any) -> object:
     try:
         value = _CONSTRUCTOR.yaml_constructors[tag](_CONSTRUCTOR, yaml.ScalarNode(tag, text))
     except (ValueError, KeyError):
-        raise _refused(event, f"what is tagged !!{tag.removeprefix(_TAG)} is none") from None
+        raise _refused(event, f"the value tagged !!{tag.removeprefix(_TAG)} is not valid") from None
     if isinstance(value, float) and not math.isfinite(value):
-        raise _refused(event, f"{_short(text)} is no finite number")
+        raise _refused(event, f"{_short(text)} is not a finite number")
     return value
 
 
 def _refused(event: Any, why: str) -> SettingsError:
-    return SettingsError(f"cannot be used: line {event.start_mark.line + 1}: {why}")
+    return SettingsError(f"is invalid: line {event.start_mark.line + 1}: {why}")
 
 
 def _short(text: str | None) -> str:
@@ -222,14 +227,14 @@ _MEANT = {
     "list_type": "should be a list",
     "tuple_type": "should be a list",
     "string_type": "should be text; put it in quotes",
-    "missing": "is needed here",
+    "missing": "is required",
 }
 
 
 def told_of(
     details: Sequence[Mapping[str, Any]], root: type[BaseModel], lines: Mapping[Location, int]
 ) -> str:
-    """Return the first problems as one line, each with its line in the file where that is known.
+    """Return the first problems as one line, each with its line in the file if known.
 
     Args:
         details: the errors of a pydantic ``ValidationError``.
@@ -257,7 +262,7 @@ def _problem(detail: Mapping[str, Any], root: type[BaseModel]) -> str:
         return f"{key} is not a setting{meant} allowed here: {', '.join(known)}"
     found = _found(location, detail["input"])
     if detail["type"] == "literal_error":
-        is_that = f"{key} is {found}" if found else f"{key} is something else"
+        is_that = f"{key} is {found}" if found else f"{key} has another value"
         return f"{is_that}; allowed: {detail['ctx']['expected']}"
     message = _MEANT.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
     told = shortened(message.replace("Input should", "should"), _LONGEST_TOLD)
@@ -272,7 +277,7 @@ def _line(location: Location, lines: Mapping[Location, int]) -> str:
 
 
 def _found(location: Location, value: object) -> str:
-    """A value as it is shown; empty where it may be a credential or tells nothing."""
+    """A value for display; empty if it may be a credential or says nothing."""
     if value is None or isinstance(value, bool):
         return "nothing" if value is None else str(value).lower()
     if isinstance(value, list | tuple):
@@ -286,12 +291,12 @@ def _found(location: Location, value: object) -> str:
 
 
 def _allowed(root: type[BaseModel], location: Sequence[str | int]) -> list[str]:
-    """The keys of the section at a place, which may lie inside of mappings and lists."""
+    """The keys of the section at a location, which may be inside mappings and lists."""
     here: Any = root
     for part in location:
         model = _model_in(here)
         fields = model.model_fields if model else {}
-        # A key of a mapping, or a place in a list: what it holds is what the annotation holds.
+        # A key of a mapping, or a position in a list: the annotation says what it contains.
         here = fields[part].annotation if isinstance(part, str) and part in fields else here
     found = _model_in(here)
     return sorted(found.model_fields) if found else []

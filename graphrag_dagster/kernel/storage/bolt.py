@@ -70,7 +70,8 @@ class BoltGraph:
     def __init__(self, server: BoltServer) -> None:
         if find_spec("neo4j") is None:
             raise EngineError(
-                "a graph server needs the driver of the extra neo4j: pip install 'graphrag-dagster[neo4j]'"
+                "a graph server needs the driver of the extra neo4j; run: pip install "
+                "'graphrag-dagster[neo4j]'"
             )
         self._server = server
         self._stack = ExitStack()
@@ -195,7 +196,7 @@ class BoltGraph:
             if left < silent:
                 raise QueryError("the query took too long and was stopped; ask for less") from None
             raise EndpointDown(
-                f"the graph server {self._server.place} said nothing for {silent:g} s; try again later"
+                f"the graph server {self._server.place} sent nothing for {silent:g} s; try again later"
             ) from None
         except Exception as error:
             raise self._told(error) from None
@@ -210,15 +211,17 @@ class BoltGraph:
                 return error
             case exceptions.AuthError():
                 return EndpointError(
-                    f"the graph server {place} refuses the login: check user and password, which stand in "
-                    "the environment variables that user_variable and password_variable name"
+                    f"the graph server {place} rejects the login: check user and password in the environment "
+                    "variables that user_variable and password_variable name"
                 )
             case exceptions.Neo4jError() if error.code == _TIMED_OUT:
                 return QueryError("the query took too long and was stopped; ask for less")
             case exceptions.Neo4jError():
                 return QueryError(f"the query failed: {text}")
             case exceptions.DriverError() | OSError():
-                return EndpointDown(f"the graph server {place} cannot be reached, or went away: {text}")
+                return EndpointDown(
+                    f"the graph server {place} cannot be reached, or closed the connection: {text}"
+                )
         return EndpointError(f"the graph server {place} cannot be used: {text}")
 
     def _plain(self, text: str) -> str:

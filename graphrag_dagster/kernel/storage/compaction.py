@@ -1,4 +1,4 @@
-"""A corpus's DuckDB file written anew, without the bytes of what was deleted from it.
+"""Rewrites a corpus's DuckDB file without the bytes of deleted rows.
 
 DuckDB frees the blocks of deleted rows but leaves their bytes in the file until something else is written
 there. So all tables are copied into a file beside it, which then takes its place.
@@ -60,8 +60,8 @@ def compact(warehouse: Warehouse, corpus: str) -> Compacted:
             _take_place(making, file)
         except (duckdb.Error, OSError) as error:
             raise WarehouseError(
-                f"{file} cannot be written anew: {str(error).splitlines()[0]}; see that its disk has room "
-                "for it twice, and run again"
+                f"{file} cannot be rewritten: {str(error).splitlines()[0]}; make sure its disk has room for "
+                "a second copy, and run again"
             ) from error
         # From now on another process may have the new file, and be making one of that name itself.
         unfinished.pop_all()
@@ -113,7 +113,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, file: Path, making: Path) -> No
     log = file.with_name(file.name + ".wal")
     if log.is_file() and log.stat().st_size:
         # It would be played back into the new file.
-        raise WarehouseError(f"{log} is in use; end what else uses {file}, and run again")
+        raise WarehouseError(f"{log} is in use; stop the other programs that use {file}, and run again")
     row = first_row(connection.execute("select current_database()"))
     name = str((row or ("",))[0]).replace('"', '""')
     attach(connection, making, _COPY, read_only=False)

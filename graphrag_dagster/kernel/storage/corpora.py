@@ -1,4 +1,4 @@
-"""The corpora on disk."""
+"""Corpora on disk."""
 
 import glob
 import os
@@ -47,7 +47,8 @@ class CorpusStore(Resource):
     root: str = ""
     accept_removals: bool = Field(
         default=False,
-        description="index a folder from which all or nearly all files are gone since it was published",
+        description="index a folder from which all or nearly all files have disappeared since it was "
+        "published",
     )
 
     @property
@@ -90,14 +91,14 @@ class CorpusStore(Resource):
             if target.is_dir():
                 return target
             raise CorpusError(
-                f"{pointer} points to {target}, which is no folder: mount or restore it, or write its new "
-                f"path into {pointer.name}. What was published of corpus {name!r} stays until "
+                f"{pointer} points to {target}, which is not a folder: mount or restore it, or write its new "
+                f"path into {pointer.name}. The published snapshots of corpus {name!r} stay until "
                 f"'graphrag-dagster delete {name}'"
             )
         known = ", ".join(self.names()) or "none yet"
         raise CorpusError(
-            f"no corpus {name!r} below {self.path.resolve()}; there are: {known}. A folder elsewhere becomes "
-            "one with: graphrag-dagster index PATH"
+            f"no corpus {name!r} below {self.path.resolve()}; there are: {known}. To make a corpus of a "
+            "folder elsewhere, run: graphrag-dagster index PATH"
         )
 
     def settings(self, name: str) -> CorpusSettings:
@@ -116,14 +117,12 @@ class CorpusStore(Resource):
         for member in own.corpora:
             if member in (*above, name):
                 circle = " → ".join((*above, name, member))
-                raise CorpusError(
-                    f"corpora are made of each other: {circle}; take one of them out of corpora"
-                )
+                raise CorpusError(f"corpora include each other: {circle}; remove one of them from corpora")
             given = self._settings(member, (*above, name))
             if given.kind != own.kind:
                 raise CorpusError(
-                    f"corpus {name!r} is of kind {own.kind}, and {member!r}, which it is to be made of, "
-                    f"of kind {given.kind}; leave it out of corpora"
+                    f"corpus {name!r} is of kind {own.kind}, but its member {member!r} is of kind "
+                    f"{given.kind}; remove it from corpora"
                 )
             own = own.with_columns_of(member, given)
         return own
@@ -188,8 +187,8 @@ class CorpusStore(Resource):
         for member in settings.corpora:
             if any(file.path.split("/")[0] == member for file in found):
                 raise CorpusError(
-                    f"the folder of corpus {name!r} has a {member!r} of its own, and is to be made of the "
-                    "corpus of that name; rename one of them"
+                    f"the folder of corpus {name!r} has its own {member!r}, and the corpus includes a corpus "
+                    "of that name; rename one of them"
                 )
             found += [_of(member, file) for file in self.found(member)]
         return sorted(found, key=lambda file: file.path)
@@ -216,7 +215,7 @@ class CorpusStore(Resource):
             taken = self.folder(name).resolve()
             if taken != target:
                 raise CorpusError(
-                    f"the name {name!r} is that of the corpus in {taken}; give another with --name"
+                    f"the name {name!r} is taken by the corpus in {taken}; choose another with --name"
                 )
             return name
         self.path.mkdir(parents=True, exist_ok=True)
@@ -246,7 +245,7 @@ class CorpusStore(Resource):
             return self.register(folder, name)
         if target in self.names():
             raise CorpusError(
-                f"{target!r} is the name of a corpus, and --name is for a folder: give the path of one"
+                f"{target!r} is the name of a corpus, but --name needs a folder: give the path of one"
             )
         if folder.is_dir():
             # Directly below the root, under a name that is not allowed.

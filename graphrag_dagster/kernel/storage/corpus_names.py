@@ -1,4 +1,4 @@
-"""Names of corpora: which are allowed, and which one is made of the name of a folder."""
+"""Names of corpora: which are allowed, and which one a folder gets."""
 
 import hashlib
 import re
@@ -26,12 +26,12 @@ def check_name(name: str) -> str:
     """
     if not _NAME.fullmatch(name) or ".." in name or len(name.encode()) > _MOST_BYTES:
         raise CorpusError(
-            f"{name!r} cannot name a corpus: use 1–100 letters, digits, blanks, '_', '-' and single '.', "
-            f"beginning and ending with a letter, digit or '_', of {_MOST_BYTES} bytes at most"
+            f"{name!r} is not a valid corpus name: use 1–100 letters, digits, blanks, '_', '-' and single "
+            f"'.', starting and ending with a letter, digit or '_', of {_MOST_BYTES} bytes at most"
         )
     if name.lower() in _RESERVED:
         raise CorpusError(
-            f"{name!r} cannot name a corpus: it is the name of a schema in its tables; choose another"
+            f"{name!r} is not a valid corpus name: it is the name of a schema in its tables; choose another"
         )
     return name
 

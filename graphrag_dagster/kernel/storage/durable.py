@@ -1,4 +1,4 @@
-"""Files that are replaced whole, and are on the disk when that is said."""
+"""Files that are replaced atomically and flushed to disk."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where things are on this machine. Environment variables are read when asked, never at import."""
+"""Locations of files on this machine. Environment variables are read when asked, never at import."""
 
 import os
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ EXPLORER = "GRAPHRAG_DAGSTER_EXPLORER"
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where an installation keeps its files. What is empty is asked of the environment, when it is needed.
+    """File locations of an installation. Empty values are read from the environment when needed.
 
     Attributes:
         corpora: the folder of corpora.
         warehouse: the path of a corpus's DuckDB file, with ``{corpus}``.
-        memory: the file of remembered replies.
+        memory: the LLM cache file.
     """
 
     corpora: str = ""
@@ -56,10 +56,10 @@ def dagster_home() -> Path:
 
 
 def memory_file() -> Path:
-    """The file of remembered replies: ``$GRAPHRAG_DAGSTER_CACHE``, else one in the home's ``cache``."""
+    """The LLM cache file: ``$GRAPHRAG_DAGSTER_CACHE``, else one in the home's ``cache``."""
     return Path(os.environ.get(CACHE) or Places.below(home()).memory).resolve()
 
 
 def explorer_url() -> str:
-    """Where people open the explorer: ``$GRAPHRAG_DAGSTER_EXPLORER``, else where ``serve`` listens."""
+    """Address of the explorer: ``$GRAPHRAG_DAGSTER_EXPLORER``, else where ``serve`` listens."""
     return (os.environ.get(EXPLORER) or "http://127.0.0.1:8000").rstrip("/")

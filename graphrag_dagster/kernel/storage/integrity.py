@@ -1,4 +1,4 @@
-"""What must hold of every written table, derived from its declaration."""
+"""Integrity checks of every written table, derived from its declaration."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ def violations(reader: Reader, table: Table) -> list[str]:
 
 
 def _broken(column: Column, ours: str) -> Iterator[tuple[str, str]]:
-    """What may be wrong with a column, and of which rows it is true."""
+    """A possible problem of a column, and the rows that have it."""
     name = f'"{column.name}"'
     if not column.nullable:
         yield f"{column.name} is null", f"{name} is null"
@@ -37,6 +37,6 @@ def _broken(column: Column, ours: str) -> Iterator[tuple[str, str]]:
         target = declared_table(target_name)
         known = f'select "{key}" from {qualified(target)} where {ours}'
         yield (
-            f"{column.name} does not stand in {column.references}",
+            f"{column.name} is missing from {column.references}",
             f"{name} is not null and {name} not in ({known})",
         )

@@ -1,4 +1,4 @@
-"""The file of remembered replies and accounts as a resource."""
+"""The LLM cache and the accounts as a resource."""
 
 from pathlib import Path
 
@@ -11,9 +11,9 @@ from graphrag_dagster.kernel.storage.home import memory_file
 
 
 class ReplyMemory(Resource):
-    """Where replies of models are remembered, and what every run used of them."""
+    """The LLM cache, and the usage of every run."""
 
-    file: str = Field(default="", description="SQLite file; default: as the environment says")
+    file: str = Field(default="", description="SQLite file; default: set by the environment")
 
     def database(self) -> Database:
         """The file, opened once in a process."""

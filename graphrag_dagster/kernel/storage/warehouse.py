@@ -1,4 +1,4 @@
-"""One DuckDB file per corpus, opened only for the moment of a read or a write."""
+"""One DuckDB file per corpus, open only during a read or a write."""
 
 import random
 import time
@@ -43,7 +43,7 @@ _STAGING: dict[str, Any] = {"memory_limit": "2GB"}
 _INCOMING = "incoming"
 #: Rows that are shown of what was written.
 _SAMPLE = 5
-_MEND = "move it away to have it made anew"
+_MEND = "move it away to rebuild it"
 #: Types as DuckDB spells them, by the way in which they are declared.
 _spelled: dict[str, str] = {}
 
@@ -100,7 +100,7 @@ class Warehouse(Resource):
         template = self.path or warehouse_template()
         if "{corpus}" not in template:
             raise WarehouseError(
-                f"the warehouse path {template!r} has no {{corpus}}: each corpus needs a file of its own"
+                f"the warehouse path {template!r} has no {{corpus}}: each corpus needs its own file"
             )
         return Path(template.replace("{corpus}", check_name(corpus)))
 
@@ -278,8 +278,8 @@ class Warehouse(Resource):
         file = self.file(corpus)
         if not file.is_file():
             raise WarehouseError(
-                f"corpus {corpus!r} has not been indexed: {file} does not exist; run "
-                f"'graphrag-dagster index' for it first"
+                f"corpus {corpus!r} has not been indexed: {file} does not exist; run 'graphrag-dagster "
+                "index' for it first"
             )
         return file
 
@@ -300,7 +300,7 @@ class Warehouse(Resource):
                     ) from error
                 if late:
                     raise HeldError(
-                        f"{file} is held by {holder_of(error)}; waited {self.lock_timeout_seconds:.0f} s. "
+                        f"{file} is in use by {holder_of(error)}; waited {self.lock_timeout_seconds:.0f} s. "
                         "Close it there and try again"
                     ) from error
                 time.sleep(random.uniform(*_WAITS))  # noqa: S311 - a pause is no secret.
@@ -404,7 +404,7 @@ def _answer(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, qu
         return table.validated(frame_of(connection, query))
     except (duckdb.BinderException, duckdb.CatalogException) as error:
         raise WarehouseError(
-            f"{table.full_name} cannot be made: what it is made of is not there, or an older version made it "
+            f"{table.full_name} cannot be made: its inputs are missing, or an older version made them "
             f"({str(error).splitlines()[0]}); run 'graphrag-dagster index {corpus}'"
         ) from error
 
@@ -423,8 +423,8 @@ def _in_order(rows: pl.DataFrame, keys: Sequence[str]) -> bool:
 
 def _unwritable(file: Path, table: Table, error: duckdb.Error) -> WarehouseError:
     return WarehouseError(
-        f"{table.full_name} cannot be written to {file} ({str(error).splitlines()[0]}); what was there "
-        "stays. Make room or mend it, and run again"
+        f"{table.full_name} cannot be written to {file} ({str(error).splitlines()[0]}); its previous rows "
+        "stay. Free disk space or fix the cause, and run again"
     )
 
 
@@ -558,7 +558,7 @@ def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, rety
     )
     if others and others[0]:
         raise WarehouseError(
-            f"{table.full_name}: columns {retyped} have changed their type, and the file holds rows of other "
-            "corpora; give each corpus a file of its own"
+            f"{table.full_name}: the type of columns {retyped} has changed, and the file holds rows of other "
+            "corpora; use a separate file for each corpus"
         )
     connection.execute(f"drop table {qualified(table)}")

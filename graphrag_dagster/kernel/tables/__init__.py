@@ -1,8 +1,8 @@
-"""Every table, declared once: the interface between all rooms.
+"""Declarations of the tables, the interface between all parts of the pipeline.
 
-From these declarations come the DuckDB tables, the validation of every frame before it is written, the
-column schema shown in Dagster, the blocking checks and the data dictionary. Every table begins with the
-column ``corpus``, which the warehouse adds on writing and leaves out on reading.
+From these declarations come the DuckDB tables, the validation of every frame before it is written, the column
+schema shown in Dagster, the blocking checks and the data dictionary. Every table begins with the column
+``corpus``, which the warehouse adds on writing and leaves out on reading.
 """
 
 from graphrag_dagster.kernel.tables.answers import (
@@ -84,10 +84,10 @@ from graphrag_dagster.kernel.tables.resolution import (
 )
 from graphrag_dagster.kernel.tables.usage import MODEL_USAGE as MODEL_USAGE, RUN_USAGE as RUN_USAGE
 
-#: Accounts of runs: they grow with every run, unlike all other tables, which the same input always makes alike.
+#: Accounts of runs: they grow with every run; the same input always makes the same rows of every other table.
 ACCOUNTS = (MODEL_USAGE, RUN_USAGE)
 
-#: The tables of an index and of its accounts; systems declare further ones.
+#: The tables of an index and of its accounts; systems declare more.
 KERNEL_TABLES: tuple[Table, ...] = (
     IMPORTED_FILES,
     *RECORD_TABLES,

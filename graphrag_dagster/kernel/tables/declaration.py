@@ -1,4 +1,4 @@
-"""What a table is: columns, types, key, meaning, and the validation that follows from them."""
+"""Declaration of tables and columns, and the validation derived from it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from graphrag_dagster.errors import WarehouseError
 
 SPANS = 'STRUCT("start" INTEGER, "end" INTEGER)[]'
 VECTOR = "FLOAT[n]"
-#: Rows that are held as Python objects at once: these take several times the memory of a frame.
+#: Rows that are Python objects at one time: these take several times the memory of a frame.
 _AT_ONCE = 10_000
 
 _POLARS_TYPES: Mapping[str, pl.DataType] = MappingProxyType(
@@ -31,10 +31,10 @@ _POLARS_TYPES: Mapping[str, pl.DataType] = MappingProxyType(
 
 
 class EngineNames(Sequence[str]):
-    """Names of the engines, behind further values; a column's closed set.
+    """Engine names after some fixed values: the closed set of a column.
 
-    They are looked up when they are asked for, not when tables are declared: to know them, what other
-    packages add is imported, and that may import the tables.
+    They are looked up on access, not when tables are declared: plug-ins must be imported first, and those may
+    import the tables.
     """
 
     def __init__(self, *before: str) -> None:
@@ -62,7 +62,7 @@ class EngineNames(Sequence[str]):
 
 @dataclass(frozen=True)
 class Column:
-    """A column: DuckDB type, meaning, and what must hold of it.
+    """A column: DuckDB type, meaning and constraints.
 
     ``values`` closes the set of allowed values; ``references`` names ``schema.table.column`` where each
     non-null value must exist.
@@ -82,7 +82,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: asset key ``[schema, name]`` is the DuckDB table ``schema.name``."""
+    """A table: the asset key ``[schema, name]`` is the DuckDB table ``schema.name``."""
 
     schema: str
     name: str
@@ -106,12 +106,12 @@ class Table:
         """Return the column of that name.
 
         Raises:
-            WarehouseError: there is none.
+            WarehouseError: there is no such column.
         """
         for column in self.columns:
             if column.name == name:
                 return column
-        raise WarehouseError(f"{self.full_name} has no column {name!r}; it has {self.column_names}")
+        raise WarehouseError(f"{self.full_name} has no column {name!r}; its columns are {self.column_names}")
 
     @property
     def column_names(self) -> list[str]:
@@ -119,12 +119,12 @@ class Table:
         return [column.name for column in self.columns]
 
     def types(self, *names: str) -> dict[str, pl.DataType]:
-        """Return the Polars types of columns by name (vectors as lists); of all where none are named."""
+        """Return the Polars types of columns by name (vectors as lists); without names, of all columns."""
         chosen = map(self.column, names) if names else self.columns
         return {c.name: c.polars_type() or pl.List(pl.Float32) for c in chosen}
 
     def empty(self) -> pl.DataFrame:
-        """A frame with the declared columns and no rows (vectors as lists)."""
+        """Return a frame with the declared columns and no rows (vectors as lists)."""
         return pl.DataFrame(schema=self.types())
 
     def rows(self, rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
@@ -152,8 +152,8 @@ class Table:
         """Return the frame with columns in declared order and types, sorted by the key.
 
         Raises:
-            WarehouseError: a column is missing, unknown, of another type, null where it may not be, outside
-                its allowed values, or the key is not unique; names table, column and an example row.
+            WarehouseError: a column is missing, unknown, of another type, null though not nullable, or
+                outside its allowed values, or the key is not unique; names table, column and an example row.
         """
         self._check_names(frame)
         in_order = frame if frame.columns == self.column_names else frame.select(self.column_names)
@@ -164,7 +164,7 @@ class Table:
             self._check_column(ordered, column)
         if ordered.select(pl.struct(self.key).is_duplicated().any()).item():
             twice = ordered.filter(pl.struct(self.key).is_duplicated()).select(self.key).row(0, named=True)
-            raise WarehouseError(f"{self.full_name}: the key {self.key} is not unique, e.g. {twice}")
+            raise WarehouseError(f"{self.full_name}: the key {self.key} is not unique, for example {twice}")
         return ordered.sort(self.key)
 
     def _check_names(self, frame: pl.DataFrame) -> None:
@@ -172,7 +172,7 @@ class Table:
         unknown = [name for name in frame.columns if name not in self.column_names]
         if missing or unknown:
             raise WarehouseError(
-                f"{self.full_name}: columns missing {missing}, unknown {unknown}; declared in graphrag_dagster/tables are "
+                f"{self.full_name}: columns missing {missing}, unknown {unknown}; declared are "
                 f"{self.column_names}"
             )
 
@@ -181,13 +181,14 @@ class Table:
             wanted, found = column.polars_type(), frame.schema[column.name]
             if wanted is None:
                 if not isinstance(found, pl.Array | pl.List):
-                    raise WarehouseError(f"{self.full_name}.{column.name}: a vector is wanted, not {found}")
+                    raise WarehouseError(f"{self.full_name}.{column.name}: expected a vector, not {found}")
             elif found != wanted:
                 try:
                     frame = frame.with_columns(pl.col(column.name).cast(wanted, strict=True))
                 except (pl.exceptions.PolarsError, TypeError) as error:
                     raise WarehouseError(
-                        f"{self.full_name}.{column.name}: {found} cannot become {column.type}: {error}"
+                        f"{self.full_name}.{column.name}: {found} cannot be converted to {column.type}: "
+                        f"{error}"
                     ) from error
         return frame
 
@@ -195,7 +196,7 @@ class Table:
         values = frame[column.name]
         if not column.nullable and values.null_count():
             row = frame.filter(pl.col(column.name).is_null()).select(self.key).row(0, named=True)
-            raise WarehouseError(f"{self.full_name}.{column.name} is null in {row}; it may not be")
+            raise WarehouseError(f"{self.full_name}.{column.name} is null in {row} but must not be")
         if column.values:
             allowed = {None, *column.values}
             if wrong := [value for value in values.unique(maintain_order=True) if value not in allowed]:
@@ -213,33 +214,33 @@ def column(
     values: Sequence[str] = (),
     ref: str | None = None,
 ) -> Column:
-    """Declare a column; ``ref`` is the ``schema.table.column`` that it refers to."""
+    """Declare a column; ``ref`` is the ``schema.table.column`` it references."""
     return Column(name, type_, meaning, nullable, values, ref)
 
 
-ENGINE = column("engine", "VARCHAR", "Which implementation made the row", values=EngineNames())
-#: The columns of a table that says what decided the others of its stage.
+ENGINE = column("engine", "VARCHAR", "Implementation that made the row", values=EngineNames())
+#: The columns of a table of fingerprints: what the other tables of its stage depend on.
 DECIDING = (
     column("part", "VARCHAR", "Code, engine, setting or library"),
     column("value", "VARCHAR", "Its version, hash or value"),
 )
 
 
-def repaired(name: str = "repaired", what: str = "Replies that were mended for it") -> Column:
-    """Declare the column that counts mended replies; a reply is mended only where nothing of it is lost."""
-    return column(name, "INTEGER", f"{what}; null where an older version wrote", nullable=True)
+def repaired(name: str = "repaired", what: str = "Replies that were repaired for it") -> Column:
+    """Declare the column that counts repaired replies; a reply is only repaired where nothing of it is lost."""
+    return column(name, "INTEGER", f"{what}; null for rows of an older version", nullable=True)
 
 
 def embeddings(schema: str, name: str, key: str, ref: str, meaning: str, group: str = "") -> Table:
     """Declare a table of one vector a row.
 
     Args:
-        schema: of the table.
-        name: of the table.
-        key: column of the ids of what was embedded.
-        ref: the column that they refer to.
-        meaning: of the table.
-        group: the stage that makes it; blank: the one of the schema's name.
+        schema: the table's schema.
+        name: the table's name.
+        key: column with the ids of the embedded rows.
+        ref: the column they reference.
+        meaning: the table's meaning.
+        group: the stage that makes it; blank: the stage named like the schema.
     """
     return Table(
         schema,
@@ -248,7 +249,7 @@ def embeddings(schema: str, name: str, key: str, ref: str, meaning: str, group: 
         meaning,
         (key,),
         (
-            column(key, "VARCHAR", "What was embedded", ref=ref),
+            column(key, "VARCHAR", "Id of the embedded row", ref=ref),
             column("text_hash", "VARCHAR", "Hash of the embedded text"),
             column("embedder", "VARCHAR", "Embedder that made the vector"),
             column("vector", VECTOR, "Unit-length vector"),

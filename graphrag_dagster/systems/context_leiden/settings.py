@@ -1,4 +1,4 @@
-"""The section ``context``: nodes that resemble a community which they are no members of."""
+"""The section ``context``: nodes that resemble a community they are not members of."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,63 +17,61 @@ Unreachable = Literal["drop", "far"]
 
 
 class ContextSettings(SwitchedSection):
-    """Context nodes of communities, by Context-Aware Leiden."""
+    """Context nodes of communities, found by Context-Aware Leiden."""
 
     embedding: Embedding = Field(
         "text",
-        description="what nodes are compared by: the vectors of their texts, their place in the graph by "
-        "node2vec (extra node2vec) or by spectral, which is the same on every machine, or both: concat puts "
-        "the vectors side by side, mean averages them",
+        description="embedding that nodes are compared by: vectors of their texts; their position in the "
+        "graph by node2vec (extra node2vec) or by spectral, which gives the same result on every "
+        "machine; or both: concat joins the vectors, mean averages them",
     )
-    structure: Structure = Field(
-        "spectral", description="what concat and mean have from the place in the graph"
-    )
+    structure: Structure = Field("spectral", description="graph embedding used by concat and mean")
     include_self: bool = Field(
         True,
-        description="a node counts in the similarity with its own community, as the formula has it; without, "
-        "more are misaligned",
+        description="whether a node counts in the similarity with its own community, as in the formula; "
+        "false makes more nodes misaligned",
     )
     lambda_max: Annotated[int, Field(ge=0, le=1000)] = Field(
-        10, description="most context nodes of a community"
+        10, description="most context nodes per community"
     )
     alpha: Annotated[float, Field(ge=0, le=1000)] = Field(
-        1.0, description="context nodes of a community: alpha · log₂(candidates + 1), rounded down"
+        1.0, description="context nodes per community: alpha · log₂(candidates + 1), rounded down"
     )
     penalty: Penalty = Field(
         "factor",
-        description="what central nodes lose: the score is multiplied by 1 / (1 + betweenness), or gamma · "
+        description="penalty for central nodes: the score is multiplied by 1 / (1 + betweenness), or gamma · "
         "betweenness is subtracted",
     )
     gamma: Annotated[float, Field(ge=0, le=1000)] = Field(
-        0.1, description="factor of the betweenness that is subtracted"
+        0.1, description="factor of the betweenness to subtract"
     )
     centrality: Centrality = Field(
         "max",
-        description="what the betweenness is divided by: the largest, or the number of pairs of other nodes, "
-        "by which it is next to nothing in large graphs",
+        description="divisor of the betweenness: the maximum, or the number of pairs of other nodes, which "
+        "makes it negligible in large graphs",
     )
     exact_up_to: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
-        5000, description="nodes up to which the betweenness is exact; beyond, it is sampled"
+        5000, description="most nodes for exact betweenness; in larger graphs it is sampled"
     )
-    pivots: PositiveInt = Field(512, description="nodes that it is sampled from")
+    pivots: PositiveInt = Field(512, description="nodes to sample it from")
     max_hops: Annotated[int, Field(ge=1, le=100)] = Field(
-        6, description="edges to a community up to which a node is within reach"
+        6, description="most edges to a community for a node to be within reach"
     )
     min_sim: Annotated[float, Field(ge=-1, lt=1)] = Field(
         0.0, description="similarity that a context node must exceed"
     )
     unreachable: Unreachable = Field(
         "drop",
-        description="nodes out of reach: dropped, or taken as one edge further than the furthest",
+        description="nodes out of reach: drop them, or treat them as one edge further than the furthest",
     )
     seed: Seed = Field(0, description="seed of pivots, walks and projections")
 
     @property
     def needs_texts(self) -> bool:
-        """Whether nodes are compared by their texts, too."""
+        """Whether nodes are also compared by their texts."""
         return self.embedding in ("text", "concat", "mean")
 
     def problem(self, settings: "CorpusSettings") -> str | None:
-        """Say that vectors are not kept that entities are compared by."""
+        """Return an error if vectors that entities are compared by are not stored."""
         compares = self.enabled and self.needs_texts
         return settings.lacks_vectors(f"context.embedding {self.embedding}") if compares else None

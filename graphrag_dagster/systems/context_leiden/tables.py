@@ -1,4 +1,4 @@
-"""The table of the study of Context-Aware Leiden."""
+"""Table of the study of Context-Aware Leiden."""
 
 from graphrag_dagster.kernel.tables.declaration import Table, column
 
@@ -6,37 +6,38 @@ CONTEXT_METRICS = Table(
     "studies",
     "context_metrics",
     "studies",
-    "What context nodes are worth beside random ones, by variant of the settings (fourth paper §IV.A)",
+    "Value of context nodes compared with random ones, by variant of the settings (fourth paper §IV.A)",
     ("variant", "level", "measure", "reading"),
     (
         column("variant", "VARCHAR", "What differs from the index; `as set`: nothing"),
-        column("level", "INTEGER", "k of Ck"),
+        column("level", "INTEGER", "k of the partition Ck"),
         column(
             "measure",
             "VARCHAR",
-            "cross_similarity: mean cosine with the nodes outside the own community, _outside_both: and outside "
-            "of the one attached to; precision_at_5: share of a node's five most similar others with which it "
-            "shares a community, attached ones too, _own_set: that are in its own or attached to it; "
-            "mean_precision_at_5: the same of a community's mean vector",
+            "cross_similarity: mean cosine with the nodes outside the own community; _outside_both: also "
+            "outside the community it is attached to; precision_at_5: share of a node's five most similar "
+            "other nodes with which it shares a community, attached ones included; _own_set: that are in "
+            "its own community or attached to it; mean_precision_at_5: the same for a community's mean "
+            "vector",
         ),
         column(
             "reading",
             "VARCHAR",
-            "plain: Leiden's communities alone; context: with context nodes; random, random_misaligned: with as "
-            "many drawn from all nodes, or from those misaligned; differences of these; size_normalised: "
-            "(context - random) / (1 - random)",
+            "plain: Leiden's communities alone; context: with context nodes; random, random_misaligned: "
+            "with as many drawn from all nodes, or from the misaligned ones; differences of these; "
+            "size_normalised: (context - random) / (1 - random)",
         ),
-        column("value", "DOUBLE", "Null where it is undefined, as with one community", nullable=True),
+        column("value", "DOUBLE", "Null if it is undefined, as with a single community", nullable=True),
         column(
             "low",
             "DOUBLE",
-            "Lower end of its 95 % interval: over draws of a control, else by bootstrap over nodes",
+            "Lower end of its 95 % interval: over draws for a control, else by bootstrap over nodes",
             nullable=True,
         ),
         column("high", "DOUBLE", "Upper end", nullable=True),
-        column("nodes", "INTEGER", "Nodes, or communities, that the value is a mean of"),
-        column("communities", "INTEGER", "Communities of the level"),
-        column("taken", "INTEGER", "Context nodes of the level"),
+        column("nodes", "INTEGER", "Nodes or communities that the value is the mean of"),
+        column("communities", "INTEGER", "Communities at this level"),
+        column("taken", "INTEGER", "Context nodes at this level"),
     ),
 )
 

@@ -30,24 +30,24 @@ Quantile = Annotated[float, Field(gt=0, lt=1)]
 
 
 class CoteragThresholds(Section):
-    """What has to be exceeded; what is not given is as the profile has it."""
+    """Thresholds to exceed; those not given come from the profile."""
 
     community: Threshold | None = Field(
         None, description=f"cosine of the question with a community's summary; in the paper {PAPER.community}"
     )
     coverage: Threshold = Field(
-        PAPER.coverage, description="share of the question's terms that a community covers, by any profile"
+        PAPER.coverage,
+        description="share of the question's terms that a community covers; the same in every profile",
     )
     entity: Threshold | None = Field(
         None, description=f"cosine with the description of an entity; in the paper {PAPER.entity}"
     )
     traversal: Threshold | None = Field(
         None,
-        description=f"cosine with an entity that a path goes on to; not above entity; in the paper "
-        f"{PAPER.traversal}",
+        description=f"cosine with the next entity of a path; at most entity; in the paper {PAPER.traversal}",
     )
     chunk: Threshold | None = Field(
-        None, description=f"cosine with a text unit; not above entity; in the paper {PAPER.chunk}"
+        None, description=f"cosine with a text unit; at most entity; in the paper {PAPER.chunk}"
     )
     fallback: Threshold | None = Field(
         None,
@@ -56,19 +56,21 @@ class CoteragThresholds(Section):
     )
 
     def given(self) -> dict[str, float]:
-        """Return what is given, by name; the coverage always is."""
+        """Return the given thresholds by name; the coverage is always included."""
         return {name: value for name, value in self if value is not None}
 
 
 class CoteragQuantiles(Section):
-    """Shares of the cosines between unrelated texts of the corpus that calibrated thresholds exceed."""
+    """Quantiles of the cosines between unrelated texts of the corpus, for calibrated thresholds."""
 
-    community: Quantile = Field(0.10, description="of summaries")
-    entity: Quantile = Field(0.97, description="of descriptions of entities")
-    traversal: Quantile = Field(0.97, description="of descriptions; not above entity")
-    chunk: Quantile = Field(0.95, description="of text units")
-    fallback: Quantile = Field(0.99, description="of text units, for the preserved store")
-    route: Quantile = Field(0.95, description="of descriptions, for whether a question needs the documents")
+    community: Quantile = Field(0.10, description="for summaries")
+    entity: Quantile = Field(0.97, description="for descriptions of entities")
+    traversal: Quantile = Field(0.97, description="for descriptions; at most entity")
+    chunk: Quantile = Field(0.95, description="for text units")
+    fallback: Quantile = Field(0.99, description="for text units of the preserved store")
+    route: Quantile = Field(
+        0.95, description="for descriptions, to decide whether a question needs the documents"
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> "CoteragQuantiles":
@@ -78,26 +80,26 @@ class CoteragQuantiles(Section):
 
 
 class CoteragFallback(Section):
-    """When the preserved store is searched, each reason by a switch, and how far."""
+    """When to search the preserved store, with a switch for each reason, and how far."""
 
     search_more: bool = Field(True, description="the answer asks for more")
     validator: bool = Field(True, description="the validator finds the answer insufficient")
     no_community: bool = Field(True, description="no community matches the question")
-    coverage: bool = Field(False, description="a term of the question stands nowhere in the context")
+    coverage: bool = Field(False, description="a term of the question is missing from the context")
     support: bool = Field(
         False, description="too few statements of the answer are supported by what they cite"
     )
     support_below: Annotated[float, Field(gt=0, le=1)] = Field(
-        0.5, description="share of them that is too few"
+        0.5, description="the share below which there are too few"
     )
     rounds: Annotated[int, Field(ge=0, le=10)] = Field(
-        2, description="most rounds for a question; 0: the store is never searched"
+        2, description="most rounds per question; 0: never search the store"
     )
     entities: Annotated[PositiveInt, Field(le=10_000)] = Field(
-        10, description="nearest entities of the store whose text units are compared at first"
+        10, description="nearest entities of the store whose text units are compared in the first round"
     )
     most_entities: Annotated[PositiveInt, Field(le=10_000)] = Field(
-        20, description="as many in the last round"
+        20, description="the same in the last round"
     )
     chunks: Annotated[PositiveInt, Field(le=1000)] = Field(5, description="most text units that a round adds")
 
@@ -105,12 +107,12 @@ class CoteragFallback(Section):
     def _grows(self) -> "CoteragFallback":
         if self.most_entities < self.entities:
             raise ValueError(
-                f"most_entities ({self.most_entities}) may not be below entities ({self.entities})"
+                f"most_entities ({self.most_entities}) must be at least entities ({self.entities})"
             )
         return self
 
     def entities_of(self, round_: int) -> int:
-        """Return how many entities are taken in a round, 1…``rounds``; they grow evenly."""
+        """Return the number of entities for a round, 1…``rounds``; it grows evenly."""
         if self.rounds < 2:
             return self.entities
         return self.entities + (self.most_entities - self.entities) * (round_ - 1) // (self.rounds - 1)
@@ -121,79 +123,77 @@ class CoteragSettings(SwitchedSection):
 
     profile: Profile = Field(
         "calibrated",
-        description="where thresholds come from: quantiles of the corpus's own cosines; the paper's as raw "
-        "cosines; or the paper's, those of communities and entities taken for scores of a vector index, "
-        "(1 + cosine) / 2",
+        description="source of the thresholds: quantiles of the corpus's own cosines; the paper's, as raw "
+        "cosines; or the paper's, with those of communities and entities read as scores of a "
+        "vector index, (1 + cosine) / 2",
     )
     engine: EngineName | None = Field(
         None,
-        description="who summarises communities, routes, answers and validates; default: the corpus's engine",
+        description="engine that summarises communities, routes, answers and validates; default: the "
+        "corpus's engine",
     )
     thresholds: CoteragThresholds = Field(default_factory=CoteragThresholds)
     quantiles: CoteragQuantiles = Field(default_factory=CoteragQuantiles)
     least_component: PositiveInt = Field(
         KEPT_COMPONENT,
-        description="entities from which a weakly connected component is of the main graph; others are "
-        "preserved for the fallback",
+        description="smallest size of a weakly connected component in the main graph; smaller ones go to the "
+        "preserved store for the fallback",
     )
     least_community: PositiveInt = Field(
-        LEAST_MEMBERS, description="entities below which a community is only listed, not summarised"
+        LEAST_MEMBERS, description="smallest community with a summary; smaller ones are only listed"
     )
-    seed: Seed = Field(0xDEADBEEF, description="seed of the clustering and of the calibration's questions")
+    seed: Seed = Field(0xDEADBEEF, description="seed of the clustering and of the calibration questions")
     resolution: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
-        1.0, description="resolution of modularity"
+        1.0, description="resolution of the modularity"
     )
     match: Matched = Field(
-        "own", description="communities that questions are matched with: its own flat ones, or those of Ck"
+        "own",
+        description="communities that questions are matched with: own flat communities, or those of Ck",
     )
     tail_template: TailTemplate = Field(
         "no_outgoing",
-        description="which entities a template describes instead of triples: those that are the head of "
-        "none, or only those without any",
+        description="entities described by a template instead of triples: those that are the head of none, "
+        "or only those without any",
     )
-    description_tokens: PositiveInt = Field(MOST_TOKENS, description="longest description of an entity")
-    summary_words: PositiveInt = Field(
-        250, description="most words of the sentences of an extractive summary"
-    )
+    description_tokens: PositiveInt = Field(MOST_TOKENS, description="most tokens of an entity's description")
+    summary_words: PositiveInt = Field(250, description="most words of an extractive summary's sentences")
     summary_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(
-        32_000, description="tokens of a community as a model is shown it"
+        32_000, description="most tokens of a community shown to a model"
     )
     exact_names: Annotated[int, Field(ge=0, le=1000)] = Field(
-        20, description="best linked entities whose exact names every summary holds"
+        20, description="number of best linked entities whose exact names every summary contains"
     )
     coverage: CoverageRule = Field(
         "class",
-        description="communities that cover too few of the question's terms: ranked behind the others "
-        "(class), dropped (strict), or as good as the others (all)",
+        description="communities that cover too few of the question's terms: rank them behind the others "
+        "(class), drop them (strict), or rank them as equals (all)",
     )
-    coverage_unit: TermUnit = Field(
-        "words", description="what is covered: single words, or phrases as a whole"
-    )
+    coverage_unit: TermUnit = Field("words", description="units of coverage: single words, or whole phrases")
     term_weights: TermWeights = Field(
-        "none", description="idf: terms that few communities speak of count more"
+        "none", description="weights of terms; idf: terms that occur in few communities count more"
     )
     order: Order | None = Field(
         None,
-        description="what communities of a class and text units are ranked by: their similarity alone, as "
-        "in the paper and by its profiles, or also the terms of the question that they hold, and the nearest "
-        "member of a community; default: terms where the profile is calibrated",
+        description="ranking of communities within a class and of text units: by similarity alone, as in the "
+        "paper and its profiles, or also by shared terms with the question and the nearest member "
+        "of a community; default: terms if the profile is calibrated",
     )
     communities: Annotated[int, Field(ge=0, le=1000)] = Field(
-        3, description="most communities for a question; 0: entities and paths are those of the whole graph"
+        3, description="most communities per question; 0: search entities and paths in the whole graph"
     )
     entities: Annotated[PositiveInt, Field(le=10_000)] = Field(
         10, description="most entities that paths start from"
     )
-    hops: Annotated[int, Field(ge=0, le=100)] = Field(5, description="longest path")
+    hops: Annotated[int, Field(ge=0, le=100)] = Field(5, description="most edges of a path")
     relations: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
         default_factory=list, max_length=1000, description="relations that paths follow; []: all"
     )
-    triples: Annotated[int, Field(ge=0, le=10_000)] = Field(30, description="most triples of the context")
+    triples: Annotated[int, Field(ge=0, le=10_000)] = Field(30, description="most triples in the context")
     chunks: Annotated[PositiveInt, Field(le=1000)] = Field(
-        5, description="most text units of the context, distinct by text"
+        5, description="most text units in the context, distinct by text"
     )
     summaries: SummariesShown = Field(
-        "all", description="summaries of the matched communities that are in the context"
+        "all", description="include the summaries of the matched communities in the context"
     )
     fallback: CoteragFallback = Field(default_factory=CoteragFallback)
 
@@ -207,24 +207,24 @@ class CoteragSettings(SwitchedSection):
 
     @property
     def everywhere(self) -> bool:
-        """Whether entities and paths are those of the whole graph, whatever communities match."""
+        """Whether entities and paths come from the whole graph, whatever communities match."""
         return not self.communities
 
     @property
     def ranked_by(self) -> Order:
-        """What communities of a class and text units are ranked by; see ``order``."""
+        """How communities within a class and text units are ranked; see ``order``."""
         return self.order or ("terms" if self.profile == "calibrated" else "similarity")
 
     def problem(self, settings: "CorpusSettings") -> str | None:
-        """Say why the vectors of the corpus cannot be compared with the thresholds."""
+        """Return why the vectors of the corpus cannot be compared with the thresholds."""
         if not self.enabled:
             return None
         given = [key for key in ("query_prefix", "document_prefix") if getattr(settings.embeddings, key)]
         if given and self.profile != "calibrated":
             return (
-                f"embeddings.{given[0]} is set, but the thresholds of coterag.profile {self.profile} "
-                "are of vectors without prefixes; leave embeddings.query_prefix and "
-                "embeddings.document_prefix blank, or set coterag.profile to calibrated"
+                f"embeddings.{given[0]} is set, but the thresholds of coterag.profile {self.profile} apply "
+                "to vectors without prefixes; remove embeddings.query_prefix and "
+                "embeddings.document_prefix, or set coterag.profile to calibrated"
             )
         return settings.lacks_vectors("coterag")
 

@@ -1,4 +1,4 @@
-"""The tables of CoTeRAG-S: stores, flat communities, descriptions, summaries, terms and thresholds."""
+"""Tables of CoTeRAG-S: stores, flat communities, descriptions, summaries, terms and thresholds."""
 
 from graphrag_dagster.kernel.tables.declaration import ENGINE, Table, column, embeddings
 
@@ -9,12 +9,12 @@ COTERAG_STORES = Table(
     "coterag",
     "stores",
     "coterag",
-    "Of every entity whether it is of the main graph or preserved apart, by the size of its component",
+    "Whether an entity is in the main graph or the preserved store, by the size of its component",
     ("entity_id",),
     (
         _ENTITY,
-        column("store", "VARCHAR", "Where it is searched", values=("main", "preserved")),
-        column("component", "BIGINT", "Weakly connected component, 0… by size descending"),
+        column("store", "VARCHAR", "Store that holds it", values=("main", "preserved")),
+        column("component", "BIGINT", "Weakly connected component, from 0, largest first"),
         column("component_size", "BIGINT", "Entities of the component"),
     ),
 )
@@ -23,14 +23,14 @@ COTERAG_COMMUNITIES = Table(
     "coterag",
     "communities",
     "coterag",
-    "Flat communities of the main graph, or those of a level that questions are matched with",
+    "Flat communities of the main graph, or those of the level that questions are matched with",
     ("community_id",),
     (
-        column("community_id", "VARCHAR", "Hash of the members; of a level the community's id there"),
-        column("number", "BIGINT", "0… by size descending"),
+        column("community_id", "VARCHAR", "Hash of the members; for a level, the community's id there"),
+        column("number", "BIGINT", "Position by size, from 0, largest first"),
         column("size", "BIGINT", "Number of member entities"),
         column("triples", "BIGINT", "Triples with both ends inside"),
-        column("tiny", "BOOLEAN", "Too small to be summarised: its triples are listed"),
+        column("tiny", "BOOLEAN", "Too small for a summary: its triples are listed"),
     ),
 )
 
@@ -38,7 +38,7 @@ COTERAG_MEMBERS = Table(
     "coterag",
     "members",
     "coterag",
-    "Which entities belong to which of these communities",
+    "Membership of entities in these communities",
     ("entity_id",),
     (_ENTITY, _COMMUNITY, column("internal_degree", "BIGINT", "Distinct neighbours inside")),
 )
@@ -47,13 +47,13 @@ COTERAG_DESCRIPTIONS = Table(
     "coterag",
     "descriptions",
     "coterag",
-    "What is said of every entity, made of its triples",
+    "Description of every entity, made from its triples",
     ("entity_id",),
     (
         _ENTITY,
         column("description", "VARCHAR", "Its triples as sentences, or a template"),
-        column("templated", "BOOLEAN", "A template, since it has no triples to tell"),
-        column("left_out", "BIGINT", "Sentences beyond the budget"),
+        column("templated", "BOOLEAN", "Made from a template, because the entity has no triples to describe"),
+        column("left_out", "BIGINT", "Sentences dropped to stay within the budget"),
     ),
 )
 
@@ -61,14 +61,16 @@ COTERAG_SUMMARIES = Table(
     "coterag",
     "summaries",
     "coterag",
-    "A summary of every community, that questions are matched with",
+    "Summary of every community, which questions are matched with",
     ("community_id",),
     (
         _COMMUNITY,
-        column("title", "VARCHAR", "Its best linked entities, or what a model calls it"),
+        column("title", "VARCHAR", "Its best linked entities, or the title a model gave it"),
         column("text", "VARCHAR", "The summary, with exact names"),
         ENGINE,
-        column("problem", "VARCHAR", "Why a model's was replaced by the extractive one", nullable=True),
+        column(
+            "problem", "VARCHAR", "Why a model's summary was replaced by the extractive one", nullable=True
+        ),
     ),
 )
 
@@ -76,14 +78,14 @@ COTERAG_QUOTES = Table(
     "coterag",
     "summary_quotes",
     "coterag",
-    "The words of documents that summaries are made of",
+    "Passages of the documents that summaries are made from",
     ("community_id", "position"),
     (
         _COMMUNITY,
-        column("position", "INTEGER", "Place in the summary, 0…"),
+        column("position", "INTEGER", "Position in the summary, from 0"),
         column("text_unit_id", "VARCHAR", "Text unit", ref="corpus.text_chunks.text_unit_id"),
         column("start_char", "INTEGER", "First character in the unit's text"),
-        column("end_char", "INTEGER", "One past the last"),
+        column("end_char", "INTEGER", "One past the last character"),
     ),
 )
 
@@ -91,7 +93,7 @@ COTERAG_TERMS = Table(
     "coterag",
     "terms",
     "coterag",
-    "Stems of the words of every community's summary, names and relations",
+    "Word stems of every community's summary, names and relations",
     ("community_id", "term"),
     (_COMMUNITY, column("term", "VARCHAR", "Stem")),
 )
@@ -112,16 +114,16 @@ COTERAG_THRESHOLDS = Table(
     "coterag",
     "thresholds",
     "coterag",
-    "The thresholds in force, and where each comes from",
+    "The thresholds in force and their sources",
     ("threshold",),
     (
-        column("threshold", "VARCHAR", "What it is for"),
-        column("value", "DOUBLE", "Cosine, or share, that has to be exceeded"),
+        column("threshold", "VARCHAR", "Comparison it applies to"),
+        column("value", "DOUBLE", "Cosine, or share, that must be exceeded"),
         column(
             "source",
             "VARCHAR",
-            "Printed in the paper, given by the settings, a quantile of the corpus's own cosines, or measured "
-            "elsewhere where these are too few",
+            "Printed in the paper, given by the settings, a quantile of the corpus's own cosines, or "
+            "measured elsewhere if these are too few",
             values=("paper", "given", "calibrated", "measured"),
         ),
         column("quantile", "DOUBLE", "Share of the background below it", nullable=True),
@@ -129,7 +131,7 @@ COTERAG_THRESHOLDS = Table(
         column(
             "profile",
             "VARCHAR",
-            "Of the settings",
+            "Profile given by the settings",
             values=("calibrated", "paper_raw", "paper_neo4j"),
         ),
         column("embedder", "VARCHAR", "Embedder of the vectors"),

@@ -1,4 +1,4 @@
-"""What other systems use of GraphRAG; they import nothing else of it."""
+"""The public API of GraphRAG for other systems; they import nothing else from it."""
 
 from graphrag_dagster.systems.graphrag.llm.extraction.examples import WorkedExample as WorkedExample
 from graphrag_dagster.systems.graphrag.llm.querying import LlmContextWriter as LlmContextWriter

@@ -1,4 +1,4 @@
-"""Who does the tasks of GraphRAG by rules, without a model."""
+"""Rule-based implementations of GraphRAG's tasks, without a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def graph_extractor(session: Session) -> GraphExtractor:
-    """Who finds entities and relationships; there is nothing to glean."""
+    """Extractor of entities and relationships; it has no gleanings."""
     from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphExtractor
 
     own = session.settings.section(ExtractionSettings)
@@ -28,7 +28,7 @@ def graph_extractor(session: Session) -> GraphExtractor:
 
 
 def claim_extractor(session: Session) -> ClaimExtractor:
-    """Who finds claims."""
+    """Extractor of claims."""
     from graphrag_dagster.engines.extractive.claims import ExtractiveClaimExtractor
 
     own = session.settings.section(ExtractionSettings)
@@ -36,21 +36,21 @@ def claim_extractor(session: Session) -> ClaimExtractor:
 
 
 def description_merger(session: Session) -> DescriptionMerger:
-    """Who joins descriptions."""
+    """Merger of descriptions."""
     from graphrag_dagster.engines.extractive.descriptions import ExtractiveDescriptionMerger
 
     return ExtractiveDescriptionMerger(session.settings.section(GraphSettings).max_description_words)
 
 
 def report_writer(_session: Session) -> ReportWriter:
-    """Who writes community reports."""
+    """Writer of community reports."""
     from graphrag_dagster.engines.extractive.report_writer import ExtractiveReportWriter
 
     return ExtractiveReportWriter()
 
 
 def answerer(session: Session) -> Answerer:
-    """Who answers questions.
+    """Answerer of questions.
 
     Raises:
         EngineError: the settings or the form ask for what only a model can give.
@@ -60,14 +60,13 @@ def answerer(session: Session) -> Answerer:
 
     if session.settings.search.unit == "points":
         raise EngineError(
-            "search.unit is 'points', which only a model can give; set search.unit: answer, or "
-            "search.engine: llm"
+            "search.unit is 'points', which needs a model; set search.unit: answer, or search.engine: llm"
         )
     return ExtractiveAnswerer(shared_static(), session.answer_form)
 
 
 def rater(_session: Session) -> ReportRater:
-    """Who rates reports by their relevance."""
+    """Rater of reports by relevance."""
     from graphrag_dagster.engines.extractive.exploring import ExtractiveReportRater
     from graphrag_dagster.kernel.models.local.embedders import shared_static
 
@@ -75,7 +74,7 @@ def rater(_session: Session) -> ReportRater:
 
 
 def explorer(_session: Session) -> Explorer:
-    """Who asks on from what was found."""
+    """Explorer that asks follow-up questions."""
     from graphrag_dagster.engines.extractive.exploring import ExtractiveExplorer
     from graphrag_dagster.kernel.models.local.embedders import shared_static
 

@@ -1,7 +1,7 @@
-"""The steps of the index, in order: what each reads, and which tables it makes.
+"""The steps of the index, in order, with the tables that each reads and makes.
 
-Tables that people ask for are assets, each with what it is shown to be made of. States, accounts and
-look-ups are written beside them.
+Tables that people request are assets, each with its shown inputs. States, accounts and look-ups are written
+beside them.
 """
 
 from graphrag_dagster.kernel.pipeline.step import Step

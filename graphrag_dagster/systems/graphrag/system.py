@@ -1,4 +1,4 @@
-"""What GraphRAG declares of itself."""
+"""GraphRAG's declaration as a system."""
 
 from types import MappingProxyType
 
@@ -51,7 +51,7 @@ def at_level(level: int) -> SearchMethod:
 METHODS = (
     SearchMethod(
         AUTO,
-        "what the question seems to need: surroundings of entities, reports, or a query over tables",
+        "what the question needs: the surroundings of entities, reports, or a query over tables",
         "graphrag_dagster.systems.graphrag.search.router:answer",
         f"{_SIZES}:chosen",
         brief="chosen by the question",
@@ -74,7 +74,7 @@ METHODS = (
     ),
     SearchMethod(
         "dynamic",
-        "the community reports that have to do with the question, from the roots down",
+        "the community reports relevant to the question, from the roots down",
         f"{_SEARCH}.dynamic:dynamic_search",
         f"{_SIZES}:rated",
         brief="reports chosen from the top down",
@@ -86,17 +86,17 @@ METHODS = (
     ),
     SearchMethod(
         LOCAL,
-        "the surroundings in the graph of what the question names",
+        "the surroundings in the graph of the entities that the question names",
         f"{_SEARCH}.local:local",
         f"{_SIZES}:one_call",
-        brief="the entities of the question and what is around them",
+        brief="the entities of the question and their surroundings",
         tables=LOCAL_TABLES,
         options=(*FORM_OPTIONS, *LOCAL_OPTIONS),
         features=_AROUND,
     ),
     SearchMethod(
         "drift",
-        "community reports first, then the surroundings that follow-up questions name",
+        "community reports first, then the surroundings that follow-up questions lead to",
         f"{_SEARCH}.drift:drift",
         f"{_SIZES}:followed_up",
         brief="local, led by reports",

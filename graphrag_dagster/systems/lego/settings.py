@@ -1,4 +1,4 @@
-"""The section ``paths``: LEGO-GraphRAG, fifteen ways to find a path (spec_lego)."""
+"""The section ``paths``: LEGO-GraphRAG, fifteen instances that retrieve reasoning paths (spec_lego)."""
 
 import re
 from dataclasses import replace
@@ -52,38 +52,38 @@ Hops = Annotated[int, Field(ge=1, le=20)]
 
 
 def without_a_model() -> list[str]:
-    """Return the names of the instances that ask no model."""
+    """Return the names of the instances that use no model."""
     return [one.name for one in INSTANCES if not one.asks_model]
 
 
 class CustomInstance(Section):
-    """Any other combination of modules; what is not given is as the section has it."""
+    """A custom combination of modules; modules not given are set as in the section."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.+ -]{0,40}$")] = Field(
-        description="what it is called"
+        description="name of the instance"
     )
-    extraction: BaseExtraction = Field(_OWN.extraction, description="what gives the subgraph")
-    pruning: Pruning = Field(_OWN.pruning, description="who prunes it")
-    pruning_level: PruningLevel | None = Field(None, description="of what it is pruned")
-    retrieval: Retrieval = Field(_OWN.retrieval, description="how paths are found")
-    judged: Judged = Field(_OWN.judged, description="who judges them")
-    scorer: ScorerName | None = Field(None, description="what scores")
-    scorer_model: str | None = Field(None, description="its model")
-    max_ent: PositiveInt | None = Field(None, description="nodes of the subgraph")
-    ties: TieRule | None = Field(None, description="how equally long shortest paths are ordered")
-    partitions: Partitions | None = Field(None, description="partition: whose community")
-    switches: PathSwitches | None = Field(None, description="what is done beside")
-    reports: bool = Field(False, description="reports of the seeds' communities are read, too")
+    extraction: BaseExtraction = Field(_OWN.extraction, description="module that extracts the subgraph")
+    pruning: Pruning = Field(_OWN.pruning, description="module that prunes it")
+    pruning_level: PruningLevel | None = Field(None, description="elements to prune")
+    retrieval: Retrieval = Field(_OWN.retrieval, description="module that finds paths")
+    judged: Judged = Field(_OWN.judged, description="module that refines the paths")
+    scorer: ScorerName | None = Field(None, description="scorer")
+    scorer_model: str | None = Field(None, description="model of the scorer")
+    max_ent: PositiveInt | None = Field(None, description="most nodes of the subgraph")
+    ties: TieRule | None = Field(None, description="order of equally long shortest paths")
+    partitions: Partitions | None = Field(None, description="partition: source of the communities")
+    switches: PathSwitches | None = Field(None, description="additional switches")
+    reports: bool = Field(False, description="also read the reports of the seeds' communities")
 
     @field_validator("extraction", mode="before")
     @classmethod
     def _is_offered(cls, name: object) -> object:
         if why := REFUSED.get(str(name)):
-            raise ValueError(f"{name} is not offered: {why}")
+            raise ValueError(f"{name} is not available: {why}")
         return name
 
     def recipe(self, base: Recipe) -> Recipe:
-        """Return how it is made, of what the section says."""
+        """Return the recipe of the instance, completed from the section."""
         told = {name: value for name in _MODULES if (value := getattr(self, name)) is not None}
         switches = base.options.switches if self.switches is None else Switches(**self.switches.model_dump())
         return Recipe(
@@ -101,58 +101,60 @@ _MODULES = (
 
 
 class PathSettings(SwitchedSection):
-    """Paths of the graph that answer questions, and what these are worth beside gold answers."""
+    """LEGO-GraphRAG: paths of the graph that answer questions, and their scores against gold answers."""
 
     engine: EngineName | None = Field(
         None,
-        description="who selects and answers; default: the corpus's engine. Where that asks no model, an "
-        "instance that has one is done by rule, and named -lex",
+        description="engine that selects paths and answers; default: the corpus's engine. If it uses no "
+        "model, rules replace the model of an instance, whose name then ends in -lex",
     )
     questions: list[str] = Field(
         default_factory=list,
         description="files below the corpus folder with questions, their entities, answers and hops: jsonl, "
-        "csv, tsv, or MetaQA's own txt; they are no documents of the corpus",
+        "csv, tsv, or MetaQA's txt; they are not documents of the corpus",
     )
     instances: list[str] = Field(
         default_factory=without_a_model,
-        description=f"which instances answer them: {_NAMES}; default: those that ask no model",
+        description=f"instances to run: {_NAMES}; default: those that use no model",
     )
     answering: str = Field(
         DEFAULT.name,
-        description="by which instance, custom ones too, the way of answering `paths` finds paths",
+        description="instance, custom ones included, that the search method `paths` uses",
     )
     custom: list[CustomInstance] = Field(
-        default_factory=list, max_length=1000, description="other combinations of modules that answer, too"
+        default_factory=list, max_length=1000, description="other combinations of modules to run"
     )
     sample: PositiveInt | None = Field(
-        None, description="so many questions of each number of hops, drawn; default: all"
+        None, description="size of the random sample for each number of hops; default: all questions"
     )
-    seed: Seed = Field(_OWN.seed, description="seed of the sample, of random walks and of the random scorer")
+    seed: Seed = Field(_OWN.seed, description="seed of the sample, the random walks and the random scorer")
     processes: Annotated[int, Field(ge=0, le=1000)] = Field(
-        0, description="processes that answer without a model; 0: by the number of questions and processors"
+        0,
+        description="processes for instances without a model; 0: chosen by the number of questions and "
+        "processors",
     )
     embedded_links: bool = Field(
         True,
-        description="a question that names no entity is linked to those whose names are like it by vectors",
+        description="link a question that names no entity to entities with similar names, by vectors",
     )
     direction: Direction = Field(
         _OWN.direction,
-        description="follow edges out alone, or both ways; auto: both, unless a fifth of the pairs of nodes "
-        "has an edge back",
+        description="follow edges in their direction only, or both ways; auto: both, unless a fifth of the "
+        "pairs of nodes has an edge back",
     )
     prefilter: PrefilterSettings = Field(default_factory=PrefilterSettings)
     scorer: ScorerName = Field(
         _OWN.scorer,
-        description="what compares questions with nodes, relations, triples and paths: packaged static "
-        "vectors, MiniLM (extra sentence-transformers), the corpus's embedder, BM25, a cross-encoder (the "
-        "same extra), or chance",
+        description="how questions are compared with nodes, relations, triples and paths: packaged static "
+        "vectors, MiniLM (extra sentence-transformers), the corpus's embedder, BM25, a "
+        "cross-encoder (same extra), or at random",
     )
     relation_words: bool = Field(
         _OWN.relation_words,
-        description="scorers read relations as words, directed_by as “directed by”; false: as they are",
+        description="show relations to scorers as words, directed_by as “directed by”; false: unchanged",
     )
     scorer_model: str | None = Field(
-        None, description="for minilm and cross-encoder a folder, or a name on the hub; default: its own"
+        None, description="for minilm and cross-encoder a folder, or a hub name; default: the built-in one"
     )
     max_ent: PositiveInt = Field(_OWN.max_ent, description="most nodes of a subgraph")
     damping: Annotated[float, Field(gt=0, lt=1)] = Field(
@@ -160,56 +162,58 @@ class PathSettings(SwitchedSection):
     )
     pruning_level: PruningLevel = Field(
         _OWN.pruning_level,
-        description="what SAE prunes by; auto: triples where the graph has fewer than 64 relations, else "
-        "relations",
+        description="elements that SAE prunes by; auto: triples if the graph has fewer than 64 relations, "
+        "else relations",
     )
-    max_edge: PositiveInt = Field(_OWN.max_edge, description="relations that are kept of a subgraph")
-    max_triples: PositiveInt = Field(_OWN.max_triples, description="triples that are kept")
-    max_nodes: PositiveInt = Field(_OWN.max_nodes, description="nodes that are kept")
+    max_edge: PositiveInt = Field(_OWN.max_edge, description="relations to keep in a subgraph")
+    max_triples: PositiveInt = Field(_OWN.max_triples, description="triples to keep")
+    max_nodes: PositiveInt = Field(_OWN.max_nodes, description="nodes to keep")
     hops: Hops = Field(_OWN.hops, description="khop: edges from a seed")
-    walks: PositiveInt = Field(_OWN.walks, description="walks: from each seed")
-    walk_steps: Hops = Field(_OWN.walk_steps, description="walks: steps of each")
-    top_k: PositiveInt = Field(_OWN.top_k, description="OSAR: paths that are kept")
-    beam: PositiveInt = Field(_OWN.beam, description="ISAR: paths that are kept at each step")
-    max_hop: Hops = Field(_OWN.max_hop, description="longest path")
-    cap: PositiveInt = Field(_OWN.cap, description="ISAR: edges of a node that are looked at")
+    walks: PositiveInt = Field(_OWN.walks, description="walks: number of walks from each seed")
+    walk_steps: Hops = Field(_OWN.walk_steps, description="walks: steps of each walk")
+    top_k: PositiveInt = Field(_OWN.top_k, description="OSAR: paths to keep")
+    beam: PositiveInt = Field(_OWN.beam, description="ISAR: paths to keep at each step")
+    max_hop: Hops = Field(_OWN.max_hop, description="most edges of a path")
+    cap: PositiveInt = Field(_OWN.cap, description="ISAR: most edges of a node to consider")
     expansion: Expansion = Field(
         _OWN.expansion,
-        description="ISAR: of more edges the best by score, or the first as they are stored, one for each "
-        "neighbour",
+        description="ISAR: which edges to consider beyond that: the best by score, or the first as stored, "
+        "one per neighbour",
     )
-    allow_revisit: bool = Field(_OWN.allow_revisit, description="ISAR: a path may come back to a node")
-    most_paths: PositiveInt = Field(_OWN.most_paths, description="all simple paths: most of a question")
+    allow_revisit: bool = Field(_OWN.allow_revisit, description="ISAR: whether a path may return to a node")
+    most_paths: PositiveInt = Field(_OWN.most_paths, description="all simple paths: most paths per question")
     ties: TieRule = Field(
         _OWN.ties,
-        description="how equally long shortest paths are ordered: by target, by seed and target, or by "
-        "target with the best linked last",
+        description="order of equally long shortest paths: by target, by seed and target, or by target with "
+        "the best linked last",
     )
     shown: PositiveInt = Field(_OWN.shown, description="paths that an answer is made from")
     skip_ids: Annotated[str, Field(max_length=1000)] = Field(
-        _OWN.skip_ids, description="regular expression of names that are no targets; blank: none"
+        _OWN.skip_ids, description="regular expression of names that cannot be targets; blank: none"
     )
     parsing: Parsing = Field(
         _OWN.parsing,
-        description="how a model's selection is read: line by line, or whatever occurs anywhere in it; gold "
-        "answers are found in texts by whole words, or anywhere",
+        description="how to parse a model's selection: line by line, or by any mention; gold answers are "
+        "matched in texts by whole words, or anywhere",
     )
     llm_embeddings_model: str | None = Field(
         None,
-        description="switches.llm_embeddings: a folder with a language model in the form of transformers, or "
-        "the name of one on the hub (extra sentence-transformers)",
+        description="switches.llm_embeddings: a folder with a language model for transformers, or its hub "
+        "name (extra sentence-transformers)",
     )
     context_tokens: PositiveInt = Field(
-        32_000, description="tokens that the model reads; candidates and paths in a prompt leave half free"
+        32_000,
+        description="context window of the model in tokens; candidates and paths in a prompt leave half of "
+        "it free",
     )
     rmax: Annotated[float, Field(gt=0, lt=1)] = Field(
-        _OWN.rmax, description="push, rbs: what may be left at a node, for each of its edges"
+        _OWN.rmax, description="push, rbs: largest residual at a node, per edge"
     )
     epsilon: Annotated[float, Field(gt=0, le=1)] = Field(_OWN.epsilon, description="fora: relative error")
     nearest: PositiveInt = Field(_OWN.nearest, description="node_vectors: nodes with the most similar labels")
-    vector_hops: Hops = Field(_OWN.vector_hops, description="node_vectors: edges around them")
+    vector_hops: Hops = Field(_OWN.vector_hops, description="node_vectors: number of edges around them")
     edges_of_node: PositiveInt = Field(
-        _OWN.edges_of_node, description="node_vectors: edges that are taken of a node, the best by score"
+        _OWN.edges_of_node, description="node_vectors: most edges of a node, the best by score"
     )
     partitions: Partitions = Field(
         _OWN.partitions,
@@ -238,7 +242,7 @@ class PathSettings(SwitchedSection):
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ValueError(f"is no regular expression: {error}") from None
+            raise ValueError(f"is not a regular expression: {error}") from None
         return pattern
 
     @model_validator(mode="after")
@@ -246,25 +250,26 @@ class PathSettings(SwitchedSection):
         known = {one.name.casefold() for one in INSTANCES}
         for one in self.custom:
             if one.name.casefold() in known:
-                raise ValueError(f"custom: {one.name!r} is the name of another instance; choose another")
+                raise ValueError(f"custom: {one.name!r} is the name of another instance; choose another name")
             if one.name.casefold().endswith(LEX):
                 raise ValueError(
-                    f"custom: {one.name!r} ends in {LEX}, which tells that rules do a model's part"
+                    f"custom: {one.name!r} ends in {LEX}, which is reserved for instances whose model is "
+                    "replaced by rules"
                 )
             known.add(one.name.casefold())
         if self.answering.casefold() not in known:
-            raise ValueError(f"answering: there is no instance {self.answering!r}; there are {_NAMES}")
-        # The paper's instances begin with PageRank, which needs nothing beforehand.
+            raise ValueError(f"answering: there is no instance {self.answering!r}; use one of {_NAMES}")
+        # The paper's instances start with PageRank, which needs no preparation.
         own = self.answering.casefold() in {one.name.casefold() for one in self.custom}
         if own and needs_beforehand(self.recipe(self.answering).options):
             raise ValueError(
-                f"answering: {self.answering!r} looks through a partition or vectors of the graph, which the "
-                "way of answering has not; name an instance with another extraction"
+                f"answering: {self.answering!r} needs a partition or vectors of the graph, which the search "
+                "method does not have; name an instance with another extraction"
             )
         return self
 
     def options(self) -> PathOptions:
-        """Return how subgraphs and paths are found, whatever the instance."""
+        """Return the parameters of subgraphs and paths that all instances share."""
         own = set(PathOptions.__dataclass_fields__) & set(type(self).model_fields)
         told = self.model_dump(include=own - {"prefilter", "switches"})
         return PathOptions(
@@ -274,10 +279,10 @@ class PathSettings(SwitchedSection):
         )
 
     def recipe(self, name: str) -> Recipe:
-        """Return how an instance is made, by its name; those of ``custom`` are known, too.
+        """Return the recipe of an instance by name, those of ``custom`` included.
 
         Raises:
-            GraphragError: there is none of that name.
+            GraphragError: there is no instance of that name.
         """
         base = Recipe("", self.options(), self.scorer_model)
         for one in self.custom:
@@ -288,11 +293,11 @@ class PathSettings(SwitchedSection):
 
     @property
     def asked(self) -> Recipe:
-        """How the instance is made that answers questions by the search method ``paths``."""
+        """Recipe of the instance that answers questions in the search method ``paths``."""
         return self.recipe(self.answering)
 
     def recipes(self) -> list[Recipe]:
-        """Return how each of the chosen instances is made, then the custom ones."""
+        """Return the recipes of the chosen instances, then the custom ones."""
         return [self.recipe(name) for name in [*self.instances, *(one.name for one in self.custom)]]
 
     def deciding_answers(self) -> Recipe:
@@ -300,7 +305,7 @@ class PathSettings(SwitchedSection):
         return self.asked
 
     def own_files(self) -> list[str]:
-        """Return the files of questions, and the log by which the window is chosen."""
+        """Return the files of questions, and the log that the window is chosen by."""
         return [*([self.recall.log] if self.recall.log else []), *self.questions]
 
 

@@ -1,4 +1,4 @@
-"""What a condition costs against how good it is (paper Table 2 beside Tables 3 and 4)."""
+"""Cost of each condition against its quality (paper Table 2 beside Tables 3 and 4)."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""One look for all figures, and their rendering to the same bytes every time."""
+"""The common style of all figures, and their reproducible rendering."""
 
 import re
 from base64 import b64decode, b64encode

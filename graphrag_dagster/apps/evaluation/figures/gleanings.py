@@ -67,13 +67,13 @@ def gleaning_lines(counts: pl.DataFrame) -> Figure | None:
         name="gleanings",
         title="Entity references by chunk size" + (" and gleanings" if gleaned else ""),
         caption=sentences(
-            "References are the entity records of all replies together, as the paper counts them; distinct "
-            "are the names among them, as the graph merges them.",
-            "Gleanings are repeated questions for what was missed, asked while the model says that "
-            "something is."
+            "References are the entity records of all replies, as counted in the paper; distinct entities "
+            "are the names among them, as merged in the graph.",
+            "Gleanings are repeated requests for missed records, made while the model says that some are "
+            "missing."
             if gleaned
             else "",
-            "Lines that are dashed show gleanings unasked." if unasked else "",
+            "Dashed lines show gleanings that are always made." if unasked else "",
         ),
         alt=sentences(
             f"{'Lines' if gleaned else 'Bars'} of entity references and distinct entities.",
@@ -96,7 +96,7 @@ def _told(line: Line, gleaned: bool) -> str:
     for at, (last, references, distinct) in enumerate(points):
         named = "" if distinct is None else f" ({distinct:,}{'' if at else ' distinct'})"
         told.append(f"{references:,}{'' if at else ' references'}{named}{f' at {last}' if gleaned else ''}")
-    unasked = ", unasked" if gleaned and line.mode == _UNASKED else ""
+    unasked = ", always made" if gleaned and line.mode == _UNASKED else ""
     return f"Chunks of {line.size:,} tokens{unasked}: {', '.join(told)}."
 
 

@@ -228,9 +228,9 @@ def _caption(graph: Drawn, nodes: int, edges: int) -> str:
     )
     return sentences(
         f"{which} of the largest component ({graph.all_nodes:,} entities in all) and their {edges:,} "
-        "relationships, laid out by forces like those of ForceAtlas2.",
-        "Circles grow with the degree. Colours are communities, at level 1 shades of the community of level "
-        "0 they lie in; communities far from each other may share a colour.",
+        "relationships, in a force-directed layout as in ForceAtlas2.",
+        "Circles grow with the degree. Colours are communities, at level 1 shades of their community of "
+        "level 0; distant communities may share a colour.",
     )
 
 

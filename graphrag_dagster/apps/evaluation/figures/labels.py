@@ -1,4 +1,4 @@
-"""Where labels go so that they do not cover each other."""
+"""Placement of labels so that they do not overlap."""
 
 from collections.abc import Sequence
 from itertools import product

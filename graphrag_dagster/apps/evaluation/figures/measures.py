@@ -126,10 +126,10 @@ def _caption(shown_panels: Sequence[Panel], baseline: str, shown: Sequence[str])
         f"* differs from {baseline} (grey; Wilcoxon signed-rank, Holm-corrected, p < .05)."
         if baseline in shown
         else "",
-        "Dashes stand for what has no value."
+        "Dashes mean that there is no value."
         if any(len(panel.bars) < len(shown) for panel in shown_panels)
         else "",
-        "Dotted lines are where neither side is better."
+        "Dotted lines mark where neither side is better."
         if any(panel.even is not None for panel in shown_panels)
         else "",
     )

@@ -1,4 +1,4 @@
-"""Instances of LEGO-GraphRAG beside each other (second paper, Figures 2 to 8)."""
+"""Comparison of LEGO-GraphRAG's instances (second paper, Figures 2 to 8)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -62,8 +62,8 @@ def _bars(rows: pl.DataFrame, measure: str) -> Figure | None:
         title=f"{label} of the instances",
         caption=sentences(
             f"{label}, mean over the questions with 95 % bootstrap intervals, by their number of hops.",
-            "-lex: rules stood in for the model of a module.",
-            f"Grey: {_REPORTS}, which reads reports beside paths."
+            "-lex: rules replaced the model of a module.",
+            f"Grey: {_REPORTS}, which also reads reports."
             if any(one.startswith(_REPORTS) for one in instances)
             else "",
         ),

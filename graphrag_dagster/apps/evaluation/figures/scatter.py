@@ -1,4 +1,4 @@
-"""Labelled points: one number against another."""
+"""Scatter plots of labelled points."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""What follows from judgements and measures: means, tests, verdicts."""
+"""Inference from judgements and measures: means, tests, verdicts."""

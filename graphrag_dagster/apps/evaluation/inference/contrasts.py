@@ -1,4 +1,4 @@
-"""The tests of an evaluation, each turned so that it compares a way of answering with the baseline."""
+"""The tests of an evaluation, each oriented as a search method against the baseline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Disagreement = Literal["correction", "ranks"]
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A test of a way of answering against the baseline.
+    """A test of a search method against the baseline.
 
     ``mean``, ``difference`` (mean minus the baseline's) and its ``interval`` are in the unit of the measure.
     Of a criterion ``mean`` is the win rate over the baseline, 0–100, and ``difference`` ``2 * mean - 100``.
@@ -39,7 +39,7 @@ class Contrast:
 
     @property
     def outcome(self) -> Outcome:
-        """What the corrected test says; where neither way is better, ``better`` means more.
+        """Result of the corrected test; if neither direction is better, ``better`` means more.
 
         ``mixed``: it finds a difference, but ranks and means do not point in the same direction, as where
         most questions speak for one way and a few, by much, for the other.

@@ -1,4 +1,4 @@
-"""What the measures and the ways of answering are called, and which way of a measure is better."""
+"""Display names of measures and search methods, and the better direction of each measure."""
 
 import re
 from collections.abc import Iterable
@@ -33,11 +33,11 @@ _FAMILIES = ("deepeval", "ragas", "lexical")
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How a measure is spoken of.
+    """Wording for a measure.
 
     ``label`` heads its row; a count has a ``verb`` and a ``noun`` for sentences, other measures have ''.
-    ``sign`` is 1 where more is better, -1 where less is, 0 where neither is; ``proxy``: the extractive
-    engine counts something of its own in place of the paper's measure, and the label says so.
+    ``sign`` is 1 where more is better, -1 where less is, 0 where neither is; ``proxy``: the extractive engine
+    counts something of its own in place of the paper's measure, and the label says so.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Measure:
 
     @property
     def order(self) -> tuple[int, int, bool, str]:
-        """Where it stands among measures: by kind, criteria as the paper has them, counts as declared."""
+        """Position among measures: by kind, criteria as in the paper, counts as declared."""
         known = [*CRITERIA, *_COUNTS]
         place = known.index(self.name) if self.name in known else len(known)
         return KINDS.index(self.kind), place, self.inclusive, self.name
@@ -82,7 +82,7 @@ def _clusters(name: str, distance: str, proxy: bool, inclusive: bool) -> Measure
 
 
 def features(condition: str) -> tuple[str, ...]:
-    """Return what a way of answering makes use of; nothing is known of one that is no longer installed."""
+    """Return what a search method makes use of; nothing is known of one that is no longer installed."""
     way = known_way(condition)
     return () if way is None else way.features
 
@@ -94,18 +94,18 @@ def faithful_to_itself(conditions: Iterable[str]) -> str:
         return ""
     writes = "writes its own context" if len(own) == 1 else "write their own contexts"
     return (
-        f"{listed(own)} {writes}: its faithfulness is to what the model wrote itself and says nothing of the "
-        "documents, and recall and precision are of that text."
+        f"{listed(own)} {writes}: its faithfulness is to what the model wrote itself and says nothing about "
+        "the documents, and recall and precision are of that text."
     )
 
 
 def uses_graph(condition: str) -> bool:
-    """Whether a way of answering reads the graph or its reports."""
+    """Whether a search method reads the graph or its reports."""
     way = known_way(condition)
     return way is not None and way.uses_graph
 
 
 def reads(condition: str) -> str:
-    """Return in plain words what a way of answering reads; its name where it is no longer installed."""
+    """Return in plain words what a search method reads; its name where it is no longer installed."""
     way = known_way(condition)
     return condition if way is None else way.text

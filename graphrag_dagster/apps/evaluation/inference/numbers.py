@@ -1,4 +1,4 @@
-"""Numbers as people read them: rounded, grouped, with a true minus sign."""
+"""Number formatting for readers: rounded, grouped, with a true minus sign."""
 
 from math import isfinite
 

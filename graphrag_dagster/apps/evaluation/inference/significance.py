@@ -136,7 +136,7 @@ def holm(p_values: ArrayLike) -> Floats:
     """
     p = _finite("the p", p_values)
     if ((p < 0) | (p > 1)).any():
-        raise ValueError(f"p values lie between 0 and 1, not {p}")
+        raise ValueError(f"p values must be between 0 and 1, not {p}")
     order = np.argsort(p, kind="stable")
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(np.arange(len(p), 0, -1) * p[order]))
@@ -223,7 +223,7 @@ def pairwise_scores(
             raise ValueError(f"the pair {a}, {b} must be there one way only, and of two conditions")
         array = _finite(f"{a} against {b}", scores[a, b])
         if ((array < 0) | (array > 100)).any():
-            raise ValueError(f"{a} against {b}: scores lie between 0 and 100, not {array}")
+            raise ValueError(f"{a} against {b}: scores must be between 0 and 100, not {array}")
         pairs.append((a, b, array, 100.0 - array))
     return _tested(pairs, level, resamples, seed)
 
@@ -260,7 +260,7 @@ def _finite(name: str, values: ArrayLike) -> Floats:
     """Return values of shape [n] as floats."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
-        raise ValueError(f"{name} values: shape [n] is wanted, not {array.shape}")
+        raise ValueError(f"{name} values: expected shape [n], not {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name} values: number {int(np.flatnonzero(~np.isfinite(array))[0])} is not finite")
     return array

@@ -1,4 +1,4 @@
-"""From what was judged and counted to means, tests and their agreement (spec_graphrag §9 and §10)."""
+"""Means, tests and agreement from judgements and counts (spec_graphrag §9 and §10)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,11 +25,11 @@ _VOTES = ("a", "b", "tie")
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """How often a judge's label and a difference of claims name the same condition.
+    """Agreement of a judge's labels with differences of claims.
 
-    ``comparisons`` = ``judge_ties`` + ``agree`` + ``disagree``. ``claim_ties`` are those of ``disagree``
-    in which the measure of claims is equal for both. ``share`` is the agreement among comparisons that the
-    judge did not leave tied, 0–1, or None where there is none.
+    ``comparisons`` = ``judge_ties`` + ``agree`` + ``disagree``. ``claim_ties`` are those of ``disagree`` in
+    which the measure of claims is equal for both. ``share`` is the agreement among comparisons that the judge
+    did not leave tied, 0–1, or None where there is none.
     """
 
     comparisons: int
@@ -57,7 +57,7 @@ def alignment(labels: Iterable[Vote], differences: Iterable[float]) -> Alignment
     )
     unknown = sorted(map(str, {label for label, _ in found} - set(_VOTES)))
     if unknown:
-        raise ValueError(f"labels are {', '.join(_VOTES)}; got {unknown}")
+        raise ValueError(f"labels must be {', '.join(_VOTES)}; got {unknown}")
     judge_ties = sum(count for (label, _), count in found.items() if label == "tie")
     claim_ties = found["a", "tie"] + found["b", "tie"]
     agree = found["a", "a"] + found["b", "b"]
@@ -89,7 +89,7 @@ _COUNTERPARTS = {"claims": "comprehensiveness", "clusters": "diversity"}
 
 @dataclass(frozen=True, slots=True)
 class Bootstrap:
-    """How intervals are made: number of resamples and seed."""
+    """Parameters of intervals: number of resamples and seed."""
 
     resamples: int = 2000
     seed: int = 0

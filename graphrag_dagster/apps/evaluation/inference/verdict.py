@@ -1,4 +1,4 @@
-"""Whether the graph beats plain retrieval on a corpus: the tests of the evaluation, read out.
+"""The verdict on whether the graph beats plain retrieval on a corpus, in words.
 
 Who wins most by a criterion, whatever is significant (paper Figure 2).
 """
@@ -51,7 +51,7 @@ def main_measure(rows: pl.DataFrame) -> str | None:
 
 
 def best_with_graph(rows: pl.DataFrame) -> str | None:
-    """Return the way of answering with the graph that stands best against the baseline by the main measure.
+    """Return the search method with the graph that stands best against the baseline by the main measure.
 
     Of equal ones it is the first by name; None where no such way was compared.
     """
@@ -74,13 +74,13 @@ def headline(rows: pl.DataFrame | None, *, questions: int, judged: bool, baselin
         rows: those of :func:`verdicts`.
         questions: how many questions were compared.
         judged: a model has judged the answers.
-        baseline: with which the ways of answering are compared.
+        baseline: with which the search methods are compared.
     """
     best = None if rows is None else best_with_graph(rows)
     if rows is None or best is None or questions == 0:
         return (
-            f"Nothing can be said: no way of answering that uses the graph was tested against {baseline}. "
-            "Answer the questions in both ways, and evaluate again."
+            f"No verdict is possible: no search method that uses the graph was tested against {baseline}. "
+            "Answer the questions with both, and evaluate again."
         )
     own = [row for row in rows.iter_rows(named=True) if row["condition"] == best]
     own.sort(key=lambda row: measure(row["measure"]).order)
@@ -104,12 +104,12 @@ def _preferred(criteria: Sequence[Row], rows: pl.DataFrame, best: str, baseline:
     if mixed and not better and not worse:
         return (
             f"No clear difference was found: on {listed(mixed)} ranks and means point in different "
-            f"directions, and by no other criterion does the judge prefer {best} or {baseline}."
+            f"directions, and on no other criterion does the judge prefer {best} or {baseline}."
         )
     if not better and not worse:
         return (
-            f"No difference was found: the judge prefers neither {best} nor {baseline} by any criterion, "
-            "which is no proof that there is none."
+            f"No difference was found: the judge prefers neither {best} nor {baseline} on any criterion, "
+            "which does not prove that there is none."
         )
     gains = [row for row in better if row["measure"] != CONTROL]
     losses = [row for row in worse if row["measure"] != CONTROL]
@@ -131,7 +131,7 @@ def _rates(rows: Iterable[Row], winner: str, *, turned: bool = False) -> str:
 
 
 def _without_graph(rows: pl.DataFrame, gains: Sequence[Row], baseline: str) -> str:
-    """Who gains the same without the graph, so that the graph does not get the credit for it."""
+    """Conditions that gain as much without the graph, so that the graph does not get the credit for it."""
     names = [str(row["measure"]) for row in gains]
     others = rows.filter(pl.col("measure").is_in(names), pl.col("outcome") == "better")
     found = sorted({str(one) for one in others["condition"] if not uses_graph(str(one))})
@@ -146,9 +146,7 @@ def _without_graph(rows: pl.DataFrame, gains: Sequence[Row], baseline: str) -> s
 
 def _only_counted(own: Sequence[Row], baseline: str) -> str:
     """The headline where answers were counted but not judged."""
-    text = (
-        "Not known: no model has judged these answers; counts say nothing about which answer is better liked."
-    )
+    text = "Unknown: no model has judged these answers, and counts do not show which answers are better."
     if not own:
         return text
     text += f" {own[0]['statement']}"

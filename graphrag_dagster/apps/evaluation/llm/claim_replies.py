@@ -1,4 +1,4 @@
-"""What replies about one sentence of an answer hold: a verdict with the sentence that is left, or claims."""
+"""Replies about one sentence of an answer: a verdict with the remaining sentence, or claims."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class AtomicClaimsShape(Shape):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a step left of a sentence: ``text``, empty where nothing, and why; ``changed``: in other words."""
+    """Result of a step on a sentence: ``text``, empty if nothing is left, and why; ``changed``: reworded."""
 
     text: str
     reason: str
@@ -96,7 +96,7 @@ def _claim(one: Any) -> Any:
 
 
 def read_selection(text: str, sentence: str, example: WorkedExample) -> tuple[Verdict, bool]:
-    """Return what selection left of a sentence, and whether the reply was mended.
+    """Return what selection left of a sentence, and whether the reply was repaired.
 
     Raises:
         NotUsable: no verdict of those asked for, a rewritten sentence is missing or the example's.
@@ -110,7 +110,7 @@ def read_disambiguation(text: str, sentence: str, example: WorkedExample) -> tup
 
 
 def read_claims(text: str, sentence: str, example: WorkedExample) -> tuple[tuple[str, ...], bool]:
-    """Return the claims without citations, each once, and whether the reply was mended.
+    """Return the claims without citations, each once, and whether the reply was repaired.
 
     Raises:
         NotUsable: they are no texts, or one is the example's.

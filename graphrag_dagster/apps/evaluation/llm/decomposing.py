@@ -1,8 +1,8 @@
-"""Claims of answers by a model, in three steps for each sentence (spec_graphrag §10).
+"""Splits answers into claims with a model, in three steps for each sentence (spec_graphrag §10).
 
-Selection keeps what could be checked, disambiguation makes the sentence stand alone, decomposition takes it
-apart; after Claimify (Metropolitansky and Larson 2025). A sentence whose reply stays unusable has failed: it
-is reported with the reason, and no other sentence suffers from it.
+Selection keeps verifiable content, disambiguation makes the sentence stand alone, decomposition splits it;
+after Claimify (Metropolitansky and Larson 2025). A sentence whose reply stays unusable has failed: it is
+reported with the reason, and no other sentence is affected.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -130,7 +130,7 @@ class LlmClaimDecomposer:
 
 
 class _Account:
-    """What a sentence cost so far, and at which step it is."""
+    """Cost of a sentence so far, and its current step."""
 
     def __init__(self) -> None:
         self.step = ""

@@ -1,4 +1,4 @@
-"""Who does the tasks of an evaluation by a language model."""
+"""Implementations of the evaluation's tasks by a language model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def question_writer(session: Session) -> QuestionWriter:
-    """Who writes questions, from the description of the corpus."""
+    """Writer of questions from the description of the corpus."""
     from graphrag_dagster.apps.evaluation.llm.questioning import LlmQuestionWriter
 
     limit = session.reply_limit(tasks.QUESTION_WRITER)
@@ -29,7 +29,7 @@ def question_writer(session: Session) -> QuestionWriter:
 
 
 def testset_writer(session: Session) -> TestsetWriter:
-    """Who writes questions with reference answers from documents."""
+    """Writer of questions with reference answers from documents."""
     from graphrag_dagster.apps.evaluation.llm.testset import LlmTestsetWriter
 
     limit = session.reply_limit(tasks.TESTSET_WRITER)
@@ -37,7 +37,7 @@ def testset_writer(session: Session) -> TestsetWriter:
 
 
 def answer_judge(session: Session) -> AnswerJudge:
-    """Who compares answers."""
+    """Judge that compares answers."""
     from graphrag_dagster.apps.evaluation.llm.judging import LlmAnswerJudge
 
     return LlmAnswerJudge(
@@ -49,7 +49,7 @@ def answer_judge(session: Session) -> AnswerJudge:
 
 
 def reason_reader(session: Session) -> ReasonReader:
-    """Who finds the themes of a judge's reasons."""
+    """Reader of a judge's reasons that finds their themes."""
     from graphrag_dagster.apps.evaluation.llm.theming import LlmReasonReader
 
     limit = session.reply_limit(tasks.REASON_READER)
@@ -57,7 +57,7 @@ def reason_reader(session: Session) -> ReasonReader:
 
 
 def claim_decomposer(session: Session) -> ClaimDecomposer:
-    """Who takes answers apart into claims."""
+    """Splits answers into claims."""
     from graphrag_dagster.apps.evaluation.llm.decomposing import LlmClaimDecomposer
 
     own = session.settings.section(EvaluationSettings)
@@ -71,7 +71,7 @@ def claim_decomposer(session: Session) -> ClaimDecomposer:
 
 
 def quality_judge(session: Session) -> QualityJudge:
-    """Who says what in an answer is relevant and true."""
+    """Judge of which statements of an answer are relevant and true."""
     from graphrag_dagster.apps.evaluation.llm.quality import LlmQualityJudge
 
     limit = session.reply_limit(tasks.QUALITY_JUDGE)

@@ -1,4 +1,4 @@
-"""Judging answers and their context by a model, one call for each text or request."""
+"""Judges answers and their context with a model, one call per text or request."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""Reading a judge's reasons by a model: themes named, merged, and found again in each reason."""
+"""Reads a judge's reasons with a model: names themes, merges them, and finds them in each reason."""
 
 import re
 from collections.abc import Sequence
@@ -153,7 +153,7 @@ def _listed(themes: Sequence[Theme]) -> str:
 
 
 def read_themes(text: str, most: int) -> tuple[tuple[Theme, ...], bool]:
-    """Return the first ``most`` themes of a reply, each name once, and whether its JSON was mended.
+    """Return the first ``most`` themes of a reply, each name once, and whether its JSON was repaired.
 
     Raises:
         NotUsable: there is none, or one without a name.
@@ -171,7 +171,7 @@ def read_themes(text: str, most: int) -> tuple[tuple[Theme, ...], bool]:
 
 
 def read_labels(text: str, reasons: int, themes: int) -> tuple[tuple[tuple[int, ...], ...], bool]:
-    """Return the places of the themes of reasons 1…``reasons``, and whether the JSON was mended.
+    """Return the places of the themes of reasons 1…``reasons``, and whether the JSON was repaired.
 
     Raises:
         NotUsable: a reason has no list, two lists that differ, or a number that is none of 1…``themes``, or a

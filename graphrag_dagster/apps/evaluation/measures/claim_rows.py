@@ -1,6 +1,6 @@
 """The claims of answers as rows, and their clusters.
 
-Which claims of an answer say the same in the same words (spec_graphrag §10).
+Repeated claims of an answer are those with the same words (spec_graphrag §10).
 
 Clusters of the claims of one answer: the measure of its diversity (spec_graphrag §10).
 """

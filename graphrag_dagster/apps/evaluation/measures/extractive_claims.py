@@ -1,4 +1,4 @@
-"""Claims of answers without a model: sentences that state something, cut into clauses (spec_graphrag §12)."""
+"""Claims of answers without a model: declarative sentences, split into clauses (spec_graphrag §12)."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
@@ -62,7 +62,7 @@ def _claims_of_answer(nlp: "Language", sentences: Sequence[AnswerSentence]) -> t
 
 
 def _settled(sentence: AnswerSentence) -> SentenceClaims | None:
-    """What becomes of a sentence where that can be told without its grammar."""
+    """Status of a sentence, if it can be determined without its grammar."""
     if sentence.heading:
         return SentenceClaims(sentence.text, "not_verifiable", reason="a heading")
     if len(sentence.text) > _LONGEST:

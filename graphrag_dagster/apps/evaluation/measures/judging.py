@@ -1,8 +1,8 @@
-"""Which answers a judge compares, in which order they are shown, and what its verdicts count for.
+"""The comparisons of a judge: the pairs of answers, their order, and the scores of its verdicts.
 
 Every pair of conditions is compared on every question by every criterion in several replicates (paper §4.1).
-Judges favour a place: each replicate turns the order of the answers (spec_graphrag §9), and how often the
-answer that was shown first won is told with the results.
+Judges have a position bias: each replicate swaps the order of the answers (spec_graphrag §9), and the share
+of wins of the answer shown first is reported with the results.
 """
 
 from collections import Counter
@@ -78,13 +78,13 @@ def _check(
 ) -> None:
     for kind, names in (("question", question_ids), ("condition", conditions), ("criterion", criteria)):
         if twice := sorted(name for name, count in Counter(names).items() if count > 1):
-            raise ValueError(f"each {kind} is named once; {', '.join(twice)} is there more than once")
+            raise ValueError(f"each {kind} must be named once; {', '.join(twice)} is there more than once")
     if unknown := [name for name in criteria if name not in CRITERIA]:
-        raise ValueError(f"no criterion {', '.join(unknown)}; there are {', '.join(CRITERIA)}")
+        raise ValueError(f"there is no criterion {', '.join(unknown)}; use one of {', '.join(CRITERIA)}")
     if len(conditions) < 2:
-        raise ValueError(f"two conditions or more are compared, not {len(conditions)}")
+        raise ValueError(f"at least two conditions are compared, not {len(conditions)}")
     if replicates < 1:
-        raise ValueError(f"one replicate or more is needed, not {replicates}")
+        raise ValueError(f"at least one replicate is needed, not {replicates}")
 
 
 def _parity(question_id: str, a: str, b: str) -> int:
@@ -116,14 +116,12 @@ def posed(
     made = []
     for question_id, a, b, criterion, replicate, first in plan.select(*_KEY, "first").iter_rows():
         if question_id not in questions:
-            raise QuestionError(
-                f"question {question_id} is to be judged but is not there; make the plan anew"
-            )
+            raise QuestionError(f"question {question_id} is to be judged but is missing; make the plan again")
         for condition in (a, b):
             if (question_id, condition) not in answers:
                 raise QuestionError(
-                    f"question {question_id} has no answer by {condition}; answer every question by all "
-                    "conditions that are compared, then judge"
+                    f"question {question_id} has no answer by {condition}; answer every question under all "
+                    "compared conditions, then judge"
                 )
         second = b if first == a else a
         shown = answers[question_id, first], answers[question_id, second]
@@ -143,7 +141,7 @@ def score_of(winner: int, first: str, condition_a: str) -> int:
         ValueError: another winner.
     """
     if winner not in (0, 1, 2):
-        raise ValueError(f"a winner is 1, 2 or 0, not {winner!r}")
+        raise ValueError(f"a winner must be 1, 2 or 0, not {winner!r}")
     if winner == 0:
         return 50
     return 100 if (winner == 1) == (first == condition_a) else 0

@@ -1,11 +1,10 @@
 """Measuring answers and their context: relevancy, faithfulness, recall and precision (spec_coterag §9).
 
-A judge takes texts apart and gives verdicts, each once however many metrics and families need it; the values
+A judge splits texts and gives verdicts, each once however many metrics and families need it; the values
 follow by the formulas of :mod:`.quality_formulas`. What cannot be judged has no value, and never counts as 0.
 
-What words alone tell of answers and their context, without a model.
-
-These are no estimates of relevancy, faithfulness, recall or precision and never bear their names.
+Lexical measures compare words alone, without a model. They do not estimate relevancy, faithfulness, recall or
+precision and never use their names.
 """
 
 from collections.abc import Mapping, Sequence

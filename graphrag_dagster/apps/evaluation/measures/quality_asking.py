@@ -1,4 +1,4 @@
-"""What metrics of answers rest on: what a judge said, asked once however many metrics need it."""
+"""The judge's statements and verdicts behind the metrics, requested once however many metrics need them."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ _KINDS: dict[Metric, VerdictKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Verdicts on items, or the reason why there are none; ``repaired``: replies mended for them."""
+    """Verdicts on items, or the reason why there are none; ``repaired``: replies repaired for them."""
 
     items: tuple[str, ...] = ()
     verdicts: tuple[ItemVerdict, ...] = ()

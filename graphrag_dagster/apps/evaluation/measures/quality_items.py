@@ -1,4 +1,4 @@
-"""What is measured of an answer, and the rows that come out.
+"""Measured items of an answer, and the resulting rows.
 
 The formulas of four metrics of answers and their context, in two families (spec_coterag §9).
 
@@ -138,7 +138,7 @@ class QualityItem:
 class QualityRow:
     """One value, 0–1, with its fraction; None with the reason where it is not defined or not known.
 
-    ``repaired``: replies that were mended for it.
+    ``repaired``: replies that were repaired for it.
     """
 
     item_id: str
@@ -153,7 +153,7 @@ class QualityRow:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
-    """What a judge said of one statement or node; ``position`` 0… is its place, ``reason`` None where blank.
+    """A judge's verdict on one statement or node; ``position`` 0… is its place, ``reason`` None where blank.
 
     The rows of metric ``answer_relevancy_questions`` are the questions that were generated for the ragas
     family: "yes" where the answer commits itself, with the cosine to the question as the reason.

@@ -1,4 +1,4 @@
-"""Answers with right answers, measured, as rows."""
+"""Measures of answers that have reference answers, as rows."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -37,7 +37,7 @@ class VerdictRequest:
     reference: str = ""
 
 
-#: One verdict for each item of a request, in their order: verdicts on some of the items only are of no use.
+#: One verdict for each item of a request, in their order: verdicts on some of the items only are unusable.
 VerdictsOf: TypeAlias = Items[ItemVerdict]
 
 

@@ -1,4 +1,4 @@
-"""How far two claims are apart: 1 − ROUGE-L F1 of their words (spec_graphrag §10)."""
+"""Distance of two claims: 1 − ROUGE-L F1 of their words (spec_graphrag §10)."""
 
 import re
 from collections.abc import Iterable, Sequence

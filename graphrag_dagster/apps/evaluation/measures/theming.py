@@ -1,4 +1,4 @@
-"""What a judge goes by: the themes of its reasons, and how many reasons speak of each (paper §5.1)."""
+"""Themes of a judge's reasons, and the number of reasons that express each (paper §5.1)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

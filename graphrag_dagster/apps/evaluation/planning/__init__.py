@@ -1,1 +1,1 @@
-"""What an evaluation will ask of models."""
+"""Estimates of an evaluation's model calls."""

@@ -1,4 +1,4 @@
-"""The plan of an evaluation, from the published index and the answers there are."""
+"""The plan of an evaluation, from the published index and the existing answers."""
 
 import polars as pl
 
@@ -30,7 +30,7 @@ _TASK_OF: dict[str, RoleName] = {
 
 
 def plan_evaluation_of(name: str, scope: EvaluationScope) -> Plan:
-    """Return what an evaluation of a corpus asks of models if nothing is remembered of it yet.
+    """Return what an evaluation of a corpus asks of models if nothing is cached of it yet.
 
     Raises:
         GraphragError: the corpus has not been indexed, or its settings cannot be used.

@@ -1,4 +1,4 @@
-"""What an evaluation will ask of models, told before anything is sent."""
+"""Estimated model calls of an evaluation, made before anything is sent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _METRIC_CALLS = 6
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSize:
-    """What decides how much an evaluation asks. Engines that are no model have None for a name.
+    """Inputs of the estimate. Engines without a model have None as their name.
 
     ``documents``: those that a testset is written from, each with ``document_tokens`` on average.
     ``sentences`` and ``answer_tokens``: of an average answer where there are any, else None.

@@ -1,4 +1,4 @@
-"""The corpus's list of questions answered, as rows of tables; what is still good from before is kept."""
+"""Answers to the corpus's list of questions, as rows of tables; valid earlier answers are kept."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

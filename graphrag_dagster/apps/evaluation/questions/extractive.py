@@ -1,7 +1,7 @@
 """Evaluation questions without a model: templates x top themes x a list of personas (spec_graphrag §12).
 
-Every question is about one theme of the corpus from the point of view of one persona, and asks for what only
-many texts together can tell. Nothing is understood: the themes are what the graph of the corpus gives.
+Every question is about one theme of the corpus from the point of view of one persona, and needs many texts
+together for its answer. There is no language understanding: the themes come from the graph of the corpus.
 """
 
 from collections.abc import Iterable, Sequence
@@ -85,8 +85,8 @@ class ExtractiveQuestionWriter:
         self._themes = tuple({_key(theme): theme for theme in reversed([*cleaned]) if theme}.values())[::-1]
         if not self._themes:
             raise EngineError(
-                "the extractive engine makes questions about the themes of a corpus, and there are none; "
-                "index the corpus first, or let a model write the questions"
+                "the extractive engine writes questions about the themes of a corpus, and there are none; "
+                "index the corpus first, or use a model for the questions"
             )
         self._views = {_key(name): view for name, _, view in _PERSONAS}
 
@@ -141,8 +141,8 @@ class ExtractiveQuestionWriter:
         found = next((one for one in self._tasks_of(request.persona) if _key(one[0]) == asked), None)
         if found is None:
             raise EngineError(
-                f"the extractive engine did not make the task {request.task!r} of {request.persona.name!r}; "
-                "let the same engine write personas, tasks and questions"
+                f"the extractive engine did not write the task {request.task!r} of {request.persona.name!r}; "
+                "use the same engine for personas, tasks and questions"
             )
         _, kind, subject = found
         first = kind * _STRIDE
@@ -154,7 +154,7 @@ class ExtractiveQuestionWriter:
         view = self._views.get(_key(persona.name))
         if view is None:
             raise EngineError(
-                f"the extractive engine has no persona {persona.name!r}; let the same engine write personas, "
+                f"the extractive engine has no persona {persona.name!r}; use the same engine for personas, "
                 "tasks and questions"
             )
         subjects = [_SUBJECT.format(view=view, theme=theme) for theme in self._themes]
@@ -170,13 +170,13 @@ class ExtractiveQuestionWriter:
         return Drafts[str](tuple(left[:count]), self._shortage(count, len(left), what))
 
     def _shortage(self, count: int, left: int, what: str) -> str | None:
-        return None if left >= count else f"{left or 'no'} more {what} can be made; {self._possible()}"
+        return None if left >= count else f"{left or 'no'} more {what} can be written; {self._possible()}"
 
     def _check(self, count: int, most: int, what: str) -> None:
         if count > most:
             raise EngineError(
-                f"{count} {what} are asked for and the extractive engine can make {most}; "
-                f"{self._possible()}. Ask for fewer, or let a model write the questions"
+                f"{count} {what} were requested, but the extractive engine can write at most {most}; "
+                f"{self._possible()}. Request fewer, or use a model for the questions"
             )
 
     def _possible(self) -> str:

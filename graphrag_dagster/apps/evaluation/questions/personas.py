@@ -1,7 +1,7 @@
 """The questions of an evaluation: K personas x N tasks x M questions (paper §3.2, Algorithm 1).
 
-Whoever writes may repeat himself or give too little. What is blank or there already, letter case and blanks
-aside, is asked for again, at most three times; the result has exactly K·N·M questions or is an error.
+A writer may repeat itself or return too few. Blank or repeated items, ignoring case and blanks, are requested
+again, at most three times; the result has exactly K·N·M questions or is an error.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -35,9 +35,9 @@ _AGAIN = 3
 _BALANCE = 0.5
 _LISTED = 5
 _MEND = {
-    True: "Take a model that follows instructions better, describe the corpus more fully, or ask for fewer "
-    "personas, tasks or questions",
-    False: "Ask for fewer personas, tasks or questions, or let a model write them",
+    True: "Use a model that follows instructions better, describe the corpus in more detail, or request "
+    "fewer personas, tasks or questions",
+    False: "Request fewer personas, tasks or questions, or use a model to write them",
 }
 
 
@@ -53,7 +53,7 @@ class Persona:
 
 @dataclass(frozen=True, slots=True)
 class PersonaTask:
-    """What a persona uses the corpus for; ``position`` is the place among the tasks of the persona."""
+    """Task that a persona uses the corpus for; ``position`` is the place among the tasks of the persona."""
 
     id: str
     persona_id: str
@@ -119,7 +119,7 @@ def write_questions(
     if oversample > 1 and embed is None:
         raise ValueError("choosing among more questions than are needed takes embed")
     if not description.strip():
-        raise EngineError("questions are written from a description of the corpus, and it is blank; give one")
+        raise EngineError("questions are written from a description of the corpus, but it is blank; set one")
     writing = _Writing(writer, description)
     people = writing.personas(personas)
     work = writing.tasks(people, tasks)
@@ -136,7 +136,7 @@ def write_questions(
 
 @dataclass
 class _Place(Generic[T]):
-    """What one request brought: what is kept, each with the round it came in, and what was there already."""
+    """Result of one request: the kept items, each with its round, and the repeated ones."""
 
     label: str
     kept: list[tuple[T, int]] = field(default_factory=list)
@@ -259,7 +259,7 @@ def _refuse_gaps(places: Sequence[_Place[T]], count: int, engine: Engine) -> Non
         told.append(f"and so on, in {len(gaps)} places")
     raise EngineError(
         f"{sum(missing for _, missing in gaps)} of {count * len(places)} are still missing after {_AGAIN} "
-        f"repetitions, since what came was blank, there already or of no use: {'; '.join(told)}. "
+        f"repetitions, because the replies were blank, repeated or unusable: {'; '.join(told)}. "
         f"{_MEND[asks_model(engine)]}"
     )
 

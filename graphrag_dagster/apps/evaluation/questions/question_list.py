@@ -79,7 +79,7 @@ def _text(content: bytes, where: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SettingsError(f"{where} is no text in UTF-8 (byte {error.start})") from error
+        raise SettingsError(f"{where} is not UTF-8 text (byte {error.start})") from error
 
 
 def _from_csv(text: str, where: str) -> list[OwnQuestion]:
@@ -89,7 +89,7 @@ def _from_csv(text: str, where: str) -> list[OwnQuestion]:
     except ValueError:
         raise SettingsError(f"{where} is empty; its first row must name a column {_QUESTIONS[0]!r}") from None
     except csv.Error as error:
-        raise SettingsError(f"{where} is no CSV: {error}") from None
+        raise SettingsError(f"{where} is not a valid CSV: {error}") from None
     question = next((header.index(name) for name in _QUESTIONS if name in header), None)
     reference = next((header.index(name) for name in _REFERENCES if name in header), None)
     if question is None:

@@ -108,9 +108,8 @@ def _once(wanted: Iterable[tuple[str, str, str | None]]) -> list[tuple[str, str,
 
 @dataclass(frozen=True, slots=True)
 class CorpusDescription:
-    """What a corpus is about. ``sampled``: text units that it was made from, 0 where it was given.
-
-    ``usage`` is what the description cost.
+    """Description of a corpus. ``sampled``: text units it was made from, 0 if it was given. ``usage`` is the
+    cost of the description.
     """
 
     text: str
@@ -123,7 +122,7 @@ class CorpusDescription:
 
         Args:
             engine: who described.
-            repaired: replies that were mended for the questions that were written from the description.
+            repaired: replies that were repaired for the questions that were written from the description.
         """
         return [
             {
@@ -158,7 +157,7 @@ def described(
     made = writer.describe([text for _, text in units])
     if not made.text.strip():
         raise EngineError(
-            f"no description of the corpus could be made ({made.problem or 'it has no text units'}); say "
-            "what it is about in corpus.yaml under description"
+            f"no description of the corpus could be written ({made.problem or 'it has no text units'}); set "
+            "description in corpus.yaml"
         )
     return CorpusDescription(made.text.strip(), "sample", len(units), made.usage)

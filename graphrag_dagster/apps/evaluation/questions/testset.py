@@ -1,8 +1,8 @@
 """Questions with reference answers, written from a seeded sample of documents (spec_coterag §9).
 
-What is of no use of a reply is asked for again, at most twice: what lacks a question or an answer, cannot be
-asked, or is there already, letter case and blanks aside. A document may end up with fewer questions than were
-wanted; its row says why.
+Unusable drafts are requested again, at most twice: those without a question or an answer, with an invalid
+question, or repeated, ignoring case and blanks. A document may end up with fewer questions than requested;
+its row says why.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -150,7 +150,7 @@ def write_testset(writer: TestsetWriter, documents: pl.DataFrame, per_document: 
         problem = next((one.problem for one in every if one.problem), None) or "nothing that came was of use"
         raise EngineError(
             f"no question with a reference answer could be written from {len(every):,} documents: {problem}. "
-            "Take a model that follows instructions better (model.tasks.testset), or set "
+            "Use a model that follows instructions better (model.tasks.testset), or set "
             "questions.testset.enabled: false"
         )
     return Testset(
@@ -185,7 +185,7 @@ def _take(document: _Document, drafts: ReferenceDrafts, wanted: int, taken: set[
 
 
 def _unusable(draft: ReferenceDraft, taken: Collection[str]) -> str | None:
-    """Why a draft is of no use; None where it is."""
+    """Why a draft is unusable; None where it is."""
     if not draft.question or not draft.reference:
         return f"a draft has no {'reference answer' if draft.question else 'question'}"
     if _key(draft.question) in taken:

@@ -1,1 +1,1 @@
-"""The report of an evaluation: one HTML page that needs nothing but itself."""
+"""The report of an evaluation: a single self-contained HTML page."""

@@ -1,4 +1,4 @@
-"""The parts of the results, each with its tables and figures, or the reason why there are none."""
+"""Sections of the results, each with its tables and figures, or the reason why there are none."""
 
 from dataclasses import dataclass
 
@@ -44,9 +44,9 @@ def figures_of(data: ReportData, *beginnings: str) -> tuple[Figure, ...]:
 def blocks(data: ReportData) -> list[Block]:
     """Return the parts of the results, in reading order."""
     nobody = (
-        "No model judged the answers, so there is nothing here."
+        "No model judged the answers, so there are no results here."
         if data.judge_model is None
-        else "There are no judgements; make the table evaluation.judgements."
+        else "There are no judgements; materialise the table evaluation.judgements."
     )
     grids = tuple(win_rate_grids(data))
     placed = ("win_rates", "measures", "quality", "cost", "paths")
@@ -54,17 +54,16 @@ def blocks(data: ReportData) -> list[Block]:
     return [
         Block(
             "What the judge prefers",
-            "Two answers to a question, side by side, without their names: which is better by this "
-            "criterion?",
+            "Two anonymous answers to a question, side by side: which is better on this criterion?",
             _there(judged_table(data)),
             nobody,
             figures_of(data, "win_rates"),
         ),
-        *([Block("Every way against every other", "", grids, "", grid=True)] if grids else []),
+        *([Block("Every search method against every other", "", grids, "", grid=True)] if grids else []),
         Block(
-            "What the judge goes by",
-            "A model read a sample of the judge's reasons, named the themes that they have in common, and "
-            f"said of each reason which of these it speaks of.{unread(data)}",
+            "Themes of the judge's reasons",
+            "A model read a sample of the judge's reasons, named the themes that they share, and labelled "
+            f"each reason with these themes.{unread(data)}",
             _there(themes_table(data)),
             nobody
             if data.judge_model is None
@@ -76,7 +75,7 @@ def blocks(data: ReportData) -> list[Block]:
         *_of_paths(data),
         *([Block("Further figures", "", (), "", rest)] if rest else []),
         Block(
-            "All verdicts and tests", "", _there(_sentences(data), all_tests_table(data)), "No test was made."
+            "All verdicts and tests", "", _there(_sentences(data), all_tests_table(data)), "No test was run."
         ),
     ]
 
@@ -87,7 +86,7 @@ def _counted(data: ReportData) -> list[Block]:
     against = f"mean over the questions, its {BOUNDS}, and against {data.baseline} {TESTED}"
     return [
         Block(
-            "What was counted in the answers",
+            "Counts in the answers",
             "",
             _there(
                 measure_table(data, ("claims",), f"{counted}: {against}", inclusive=False),
@@ -96,20 +95,20 @@ def _counted(data: ReportData) -> list[Block]:
                 measure_table(
                     data,
                     ("claims",),
-                    "Clusters where what lies at the very distance is merged too",
+                    "Clusters if equal distances are merged too",
                     inclusive=True,
                 ),
             ),
-            "No measure of the answers was made; make the table evaluation.condition_means.",
+            "There are no measures of the answers; materialise the table evaluation.condition_means.",
             figures_of(data, "measures"),
         ),
         Block(
             "Quality of answers and context",
-            "Formulas of the family that heads each row; a metric is shown under the name of its own "
-            f"formula only. {faithful_to_itself(data.conditions)}".strip(),
+            "Formulas of the family in each row's heading; a metric is only shown under the name of its own "
+            f"formula. {faithful_to_itself(data.conditions)}".strip(),
             _there(quality_table(data), quality_reasons(data)),
-            "No quality metric was measured: relevancy, faithfulness, recall and precision need a model "
-            "that judges.",
+            "No quality metric was measured: relevancy, faithfulness, recall and precision need a judging "
+            "model.",
             figures_of(data, "quality"),
         ),
     ]
@@ -119,13 +118,13 @@ def _checks(data: ReportData, nobody: str) -> list[Block]:
     return [
         Block(
             "Do judge and claims agree?",
-            "Where the judge has a favourite; a tie of the claims counts as disagreement.",
+            "Decided comparisons only; a tie of the claims counts as disagreement.",
             _there(alignment_table(data)),
             nobody
             if data.judge_model is None
-            else "No alignment was measured: it needs claims and judgements.",
+            else "Agreement was not measured: it needs claims and judgements.",
         ),
-        Block("Does the place in the prompt matter?", "", _there(bias_table(data)), nobody),
+        Block("Does the position in the prompt matter?", "", _there(bias_table(data)), nobody),
     ]
 
 
@@ -151,9 +150,9 @@ def _of_paths(data: ReportData) -> list[Block]:
     tables, figures = _there(*path_tables(data)), figures_of(data, "paths")
     intro = (
         "Questions with gold answers, answered from paths of the graph by several combinations of modules. "
-        "Hits@1: the text of an answer holds any gold answer. What no model answered is named -lex."
+        "Hits@1: the text of an answer contains any gold answer. Answers without a model are named -lex."
     )
-    return [Block("Which way to find paths is best?", intro, tables, "", figures)] if tables else []
+    return [Block("Which instance of LEGO-GraphRAG is best?", intro, tables, "", figures)] if tables else []
 
 
 def _sentences(data: ReportData) -> TableView | None:
@@ -161,7 +160,7 @@ def _sentences(data: ReportData) -> TableView | None:
         rows_of(data.verdicts),
         key=lambda row: (measure(row["measure"]).order, list(data.conditions).index(row["condition"])),
     )
-    header = ("SearchMethod of answering", "measure", "verdict")
+    header = ("Search method", "measure", "verdict")
     said = [[row["condition"], measure(row["measure"]).label, row["statement"]] for row in rows]
     return table("All verdicts as sentences", header, said, folded=True, wordy=True)
 
@@ -178,8 +177,8 @@ def themes_table(data: ReportData) -> TableView | None:
     rows = sorted(rows_of(data.themes), key=lambda row: (measure(row["criterion"]).order, row["position"]))
     quoted = _quotations(data)
     return table(
-        "What the judge's reasons speak of; a reason may speak of several themes, or of none",
-        ("Criterion", "theme", "reasons", "share", "when a reason speaks of it"),
+        "Themes that the judge's reasons express; a reason may express several themes, or none",
+        ("Criterion", "theme", "reasons", "share", "when a reason expresses it"),
         [
             [
                 row["criterion"],
@@ -200,7 +199,7 @@ def unread(data: ReportData) -> str:
     if not lost:
         return ""
     return (
-        f" {counted(lost, 'reason')} could not be read in full for want of a usable reply; the table "
+        f" {counted(lost, 'reason')} could not be read in full for lack of a usable reply; the table "
         "evaluation.theme_reasons says why."
     )
 

@@ -1,4 +1,4 @@
-"""What a reader has to know before believing the results, as far as the data tell."""
+"""Caveats that a reader must know before trusting the results, as far as the data show them."""
 
 from collections.abc import Iterator
 
@@ -34,7 +34,7 @@ def caveats(data: ReportData) -> list[tuple[str, str]]:
         (
             "One corpus",
             f"The verdict holds for the corpus {data.corpus} and for questions like these. Another corpus, "
-            "other questions, another model or other settings may turn it round.",
+            "other questions, another model or other settings may reverse it.",
         ),
         *_on_questions(data),
         *_on_judge(data),
@@ -57,41 +57,41 @@ def _on_questions(data: ReportData) -> Iterator[tuple[str, str]]:
         yield (
             "Questions of single documents",
             f"{counted(len(from_documents), 'question was', 'questions were')} written by a model, each from "
-            "one document that alone answers it, and so were the reference answers. They favour what finds "
-            "the one passage; what runs through many documents is not asked.",
+            "one document that alone answers it, and so were the reference answers. They favour methods "
+            "that find the one passage; connections across many documents are not tested.",
         )
     written = [row for row in rows_of(data.questions) if row["origin"] == "written"]
     if written:
         yield (
-            "Invented questions",
+            "Generated questions",
             f"{counted(len(written), 'question was', 'questions were')} written from a description of the "
-            "corpus for invented people. They ask about the corpus as a whole, where a graph has its "
-            "chance; questions about single facts may come out otherwise.",
+            "corpus for invented people. They ask about the corpus as a whole, which favours a graph; "
+            "questions about single facts may give other results.",
         )
 
 
 def _on_judge(data: ReportData) -> Iterator[tuple[str, str]]:
     if data.judge_model is None:
         yield (
-            "Nobody judged",
-            "No model has compared the answers. More claims, clusters or words are not a better answer: a "
-            "long answer may bore, repeat the question or be wrong.",
+            "No judge",
+            "No model has compared the answers. More claims, clusters or words do not make a better answer: "
+            "a long answer may be tedious, repeat the question or be wrong.",
         )
         return
     if data.judge_model == data.answer_model:
         yield (
             "The judge wrote the answers",
-            f"{data.judge_model} judges answers that it wrote itself. Models tend to like their own "
-            "manner, here that of all ways alike; a second judge would tell more.",
+            f"{data.judge_model} judges answers that it wrote itself. Models tend to prefer their own style, "
+            "here equally for all methods; a second judge would be more informative.",
         )
     bias = next((row for row in rows_of(data.position_bias) if row["criterion"] == "all"), None)
     if bias and bias["share"] is not None:
         found = bias["p"] is not None and bias["p"] < ALPHA
         yield (
             "Position bias" if found else "No position bias found",
-            f"The answer that was shown first won {share(bias['share'])} of the decided verdicts "
-            f"({p_value(bias['p'])} against 50 %). Which answer is shown first "
-            "alternates, which evens this out on average but leaves verdicts on close answers noisy.",
+            f"The answer shown first won {share(bias['share'])} of the decided verdicts "
+            f"({p_value(bias['p'])} against 50 %). The order alternates, which cancels this out on "
+            "average but leaves verdicts on close answers noisy.",
         )
     yield from _on_verdicts(data)
 
@@ -105,13 +105,13 @@ def _on_verdicts(data: ReportData) -> Iterator[tuple[str, str]]:
         yield (
             "Ties",
             f"{share(ties / verdicts)} of {counted(verdicts, 'verdict')} are ties. A tie counts half for "
-            "each, so many ties pull win rates towards 50 %.",
+            "each side, so many ties pull win rates towards 50 %.",
         )
     if unusable:
         yield (
-            "Failed replies of the judge",
-            f"{counted(unusable, 'verdict')} ({share(unusable / verdicts)}) could not be used even when "
-            "asked for again; they count as ties.",
+            "Unusable replies of the judge",
+            f"{counted(unusable, 'verdict')} ({share(unusable / verdicts)}) had no usable reply, even after "
+            "retries; they count as ties.",
         )
     weak = [
         row
@@ -132,15 +132,14 @@ def _on_engines(data: ReportData) -> Iterator[tuple[str, str]]:
     if not asks_model(data.answer_engine):
         yield (
             "Extractive answers",
-            "The extractive engine answered: its answers are sentences of the documents, chosen and "
-            "quoted, not written. They say little about how a language model would answer from the same "
-            "context.",
+            "The extractive engine answered: its answers are sentences quoted from the documents, not "
+            "written. They say little about how a language model would answer from the same context.",
         )
     if not asks_model(data.claim_engine):
         yield (
             "Extractive counts",
-            "No model took the answers apart. The measures that end in -lex count clauses by rules; they "
-            "are not the claims of the paper and are not to be compared with its numbers.",
+            "No model split the answers into claims. The measures that end in -lex count clauses by rules; "
+            "they are not the paper's claims and cannot be compared with its numbers.",
         )
 
 
@@ -157,15 +156,15 @@ def _on_answers(data: ReportData) -> Iterator[tuple[str, str]]:
         yield (
             "Refused questions",
             f"{counted(refused.height, 'answer')} of {data.answers.height:,} "
-            f"{'is a refusal' if refused.height == 1 else 'are refusals'} for want of anything useful in the "
-            f"context: {listed(counts)}. They are compared like other answers.",
+            f"{'is a refusal' if refused.height == 1 else 'are refusals'} because nothing useful was "
+            f"found in the context: {listed(counts)}. They are compared like other answers.",
         )
     failed = data.answers.filter(pl.col("problems").is_not_null())
     if failed.height:
         yield (
-            "Failed replies",
-            f"{counted(failed.height, 'answer')} lost a partial answer, because the model's reply could "
-            "not be used; the table answers.answers has the reasons.",
+            "Unusable replies",
+            f"{counted(failed.height, 'answer')} lost a partial answer to an unusable reply of the model; "
+            "the table answers.answers has the reasons.",
         )
 
 
@@ -175,26 +174,26 @@ def _on_numbers(data: ReportData) -> Iterator[tuple[str, str]]:
     if data.quality_scores is not None and (missing := data.quality_scores["value"].null_count()):
         yield (
             "Metrics without a value",
-            f"{counted(missing, 'value')} of {data.quality_scores.height:,} are not defined and are left "
-            "out, not counted as 0; the reasons stand with the metrics.",
+            f"{counted(missing, 'value')} of {data.quality_scores.height:,} are undefined and left out, not "
+            "counted as 0; the reasons are listed with the metrics.",
         )
     if disagreeing := [one for one in tests(data) if one.disagreement]:
         corrected = sum(one.disagreement == "correction" for one in disagreeing)
         yield (
             "Interval and test disagree",
             f"In {len(disagreeing):,} of {counted(len(tests(data)), 'comparison')} with {data.baseline} the "
-            "interval of the mean and the test say different things; the verdict follows the test. "
-            f"{corrected:,} of them for the correction, which intervals do not have, the others because a "
-            "few large differences move a mean and not the ranks.",
+            f"interval of the mean and the test disagree; the verdict follows the test. {corrected:,} of "
+            "them because of the correction, which intervals do not have, the others because a few large "
+            "differences move a mean but not the ranks.",
         )
     if data.condition_costs is not None and data.condition_costs["usd"].null_count():
         yield (
             "Unknown prices",
-            "Where the price of a model is not known, no money is shown. It is not 0.",
+            "If the price of a model is unknown, no cost is shown. It is not 0.",
         )
     yield (
         "The best was chosen afterwards",
-        "The way with the graph that is set beside the baseline above is the one that came out best, which "
-        "flatters it a little; the tables show all of them. Tests are corrected within each measure only, so "
-        "among many measures one or another may differ by chance.",
+        "The graph method compared with the baseline above is the one with the best results, which flatters "
+        "it a little; the tables show all of them. Tests are corrected within each measure only, so "
+        "among many measures some may differ by chance.",
     )

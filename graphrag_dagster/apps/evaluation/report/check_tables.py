@@ -1,4 +1,4 @@
-"""Tables of what the results rest on: judge against claims, place in the prompt, metrics, cost."""
+"""Tables behind the results: judge against claims, position bias, metrics, cost."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def alignment_table(data: ReportData) -> TableView | None:
     rows = sorted(rows_of(data.alignment), key=lambda row: (measure(row["criterion"]).order, row["measure"]))
     numbers = ("comparisons", "judge_ties", "agree", "disagree", "claim_ties")
     return table(
-        "Where the judge has a favourite, how often the claims name the same",
+        "Of the decided comparisons, how often the claims name the same winner",
         (
             "Criterion and measure",
             "pairs",
@@ -53,7 +53,7 @@ def bias_table(data: ReportData) -> TableView | None:
         key=lambda row: (row["criterion"] == "all", measure(row["criterion"]).order),
     )
     return table(
-        "How often the answer that was shown first won; a fair judge gives 50 %",
+        "How often the answer shown first won; a fair judge gives 50 %",
         (
             "Criterion",
             "verdicts",
@@ -81,7 +81,7 @@ def _span(row: Row) -> str:
 
 
 def cost_table(data: ReportData) -> TableView | None:
-    """Return what an answer takes, by way of answering."""
+    """Return what an answer takes, by search method."""
     found = {row["condition"]: row for row in rows_of(data.condition_costs)}
     base = found[data.baseline]["context_tokens"] if data.baseline in found else None
     rows = []
@@ -101,8 +101,8 @@ def cost_table(data: ReportData) -> TableView | None:
         )
     header = ("answers", "refused", "rows read", "tokens read", "calls", "tokens sent", "tokens received")
     return table(
-        "What an answer takes: means, of the seconds the median, as if no reply had been remembered",
-        ("Way of answering", *header, "US dollars", "seconds"),
+        "Cost of an answer: means, for the seconds the median, as if no reply had come from the LLM cache",
+        ("Search method", *header, "US dollars", "seconds"),
         rows,
     )
 
@@ -112,7 +112,7 @@ def sizes_table(data: ReportData) -> TableView | None:
     rows = rows_of(data.context_sizes)
     spoken = (("units", "{:,}"), ("tokens", "{:,}"), ("percent_of_ts", "{:.1f}"))
     return table(
-        "What the conditions read for one question: reports of C0, C1, …, text units of TS",
+        "Tokens that the conditions read for one question: reports of C0, C1, …, text units of TS",
         ("", *(row["condition"] for row in rows)),
         [
             [
@@ -157,7 +157,7 @@ def quality_table(data: ReportData) -> TableView | None:
 
 
 def quality_reasons(data: ReportData) -> TableView | None:
-    """Return why metrics have no value, counted by metric, way of answering and reason."""
+    """Return why metrics have no value, counted by metric, search method and reason."""
     if data.quality_scores is None or data.answers is None:
         return None
     missing = (
@@ -169,7 +169,7 @@ def quality_reasons(data: ReportData) -> TableView | None:
     )
     return table(
         "Metrics without a value; none of these counts as 0",
-        ("Metric", "way of answering", "answers", "why"),
+        ("Metric", "search method", "answers", "why"),
         [
             [f"{family} {metric}".replace("_", " "), method or NONE, f"{number:,}", reason or NONE]
             for family, metric, method, reason, number in missing.iter_rows()

@@ -1,4 +1,4 @@
-"""What a report is made from."""
+"""Content blocks of a report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ class Figure(Protocol):
 
     @property
     def title(self) -> str:
-        """What it is of."""
+        """Its subject."""
 
     @property
     def caption(self) -> str:
-        """How to read it."""
+        """Notes on reading it."""
 
     @property
     def svg(self) -> str:
@@ -28,7 +28,7 @@ class Figure(Protocol):
 
     @property
     def alt(self) -> str:
-        """What it shows, for those who do not see it."""
+        """A description for readers who cannot see it."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ReportData:
         version: of this package.
         created_by: step → who did it, such as ``"answers": "llm (qwen3-8b)"``.
         settings: those that decide the results, as they are to be shown.
-        conditions: ways of answering, in order.
+        conditions: search methods, in order.
         baseline: with which the others are compared.
         answer_engine: ``extractive`` or ``llm``: who answered.
         claim_engine: who took the answers apart.

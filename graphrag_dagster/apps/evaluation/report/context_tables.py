@@ -1,4 +1,4 @@
-"""Tables of what context nodes are worth."""
+"""Tables on the value of context nodes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Three questions with two answers each, chosen by rule so that nobody can pick the pretty ones."""
+"""Three questions with two answers each, selected by a rule rather than by hand."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What the judge said by one criterion; ``shown`` says which answer was number 1."""
+    """The judge's verdict on one criterion; ``shown`` says which answer was number 1."""
 
     criterion: str
     result: str
@@ -65,7 +65,7 @@ def examples(data: ReportData) -> Examples:
     """
     best = None if data.verdicts is None else best_with_graph(data.verdicts)
     if data.verdicts is None or best is None or data.answers is None:
-        return Examples(missing="no way of answering with the graph was tested against the baseline")
+        return Examples(missing="no search method with the graph was tested against the baseline")
     answers = {
         condition: {
             row["question_id"]: row for row in rows_of(data.answers.filter(pl.col("method") == condition))

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs no network, no scripts and no other file."""
+"""The report as one HTML page without network access, scripts or other files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -58,13 +58,13 @@ def render(data: ReportData) -> str:
         cost_figures=figures_of(data, "cost"),
         caveats=caveats(data),
         settings=table(
-            "Settings that decide these results",
+            "Settings that affect these results",
             ("Setting", "value"),
             ([key, str(value)] for key, value in data.settings.items()),
             wordy=True,
         ),
         makers=table(
-            "Who did what", ("Step", "by"), (list(one) for one in data.created_by.items()), wordy=True
+            "Engines and models", ("Step", "by"), (list(one) for one in data.created_by.items()), wordy=True
         ),
     )
 
@@ -80,7 +80,7 @@ def _template() -> Template:
 
 
 def _shown(value: object) -> object:
-    """What a template shows of a value: clean text, and markup as it is."""
+    """Representation of a value in a template: clean text, with markup unchanged."""
     if isinstance(value, Markup):
         return value
     return clean(value) if isinstance(value, str) else "" if value is None else value
@@ -88,7 +88,7 @@ def _shown(value: object) -> object:
 
 def _ways(data: ReportData) -> TableView | None:
     return table(
-        "The ways of answering",
+        "Search methods",
         ("Name", "reads", "uses the graph"),
         (
             [
@@ -103,12 +103,12 @@ def _ways(data: ReportData) -> TableView | None:
 
 
 def _features(data: ReportData) -> TableView | None:
-    """Which way makes use of what, by the declarations of the ways; what none makes use of is left out."""
+    """Features of each search method, by its declaration; features that none uses are left out."""
     used = {one: features(one) for one in data.conditions}
     shown = [one for one in FEATURES if any(one in own for own in used.values())]
     return table(
-        "What each way makes use of",
-        ("SearchMethod of answering", *shown),
+        "Features of each search method",
+        ("Search method", *shown),
         ([way, *("yes" if one in own else NONE for one in shown)] for way, own in used.items())
         if shown
         else (),
@@ -141,7 +141,7 @@ def _questions(data: ReportData) -> dict[str, object]:
 
 
 def _method(data: ReportData) -> dict[str, object]:
-    """What was measured, so that only that is explained."""
+    """Measures that were taken, so that only these are explained."""
     names = [] if data.condition_means is None else sorted(set(data.condition_means["measure"]))
     spoken = [measure(name) for name in names]
     replicates = 0
@@ -213,7 +213,7 @@ def _is_told(row: dict[str, Any]) -> bool:
 def _tiles(data: ReportData, best: str | None) -> Iterator[Tile]:
     asked = 0 if data.questions is None else data.questions.height
     compared = questions_compared(data)
-    ways = counted(len(data.conditions), "way of answering", "ways of answering")
+    ways = counted(len(data.conditions), "search method", "search methods")
     yield Tile(f"{compared:,}", "questions compared", f"of {asked:,} asked, in {ways}")
     if best is None or data.verdicts is None:
         return
@@ -226,7 +226,7 @@ def _tiles(data: ReportData, best: str | None) -> Iterator[Tile]:
     ahead = "preferred to" if main and measure(main).kind == "judged" else "ahead of"
     yield Tile(
         f"{better} of {len(graph)}",
-        f"ways with the graph {ahead} {data.baseline}",
+        f"methods with the graph {ahead} {data.baseline}",
         f"by {measure(main).label if main else ''}, at Holm-corrected p < .05",
     )
     yield from _cost(data, best)

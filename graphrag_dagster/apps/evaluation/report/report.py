@@ -94,7 +94,7 @@ class MadeReport:
 
 
 def report_folder(warehouse: Warehouse, corpus: str) -> Path:
-    """Where the report of a corpus is put."""
+    """Folder of a corpus's report."""
     return warehouse.file(corpus).parent / "reports" / corpus
 
 

@@ -1,4 +1,4 @@
-"""The results as tables: what the judge prefers, what was counted, and every test."""
+"""Tables of the results: the judge's preferences, counts, and every test."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

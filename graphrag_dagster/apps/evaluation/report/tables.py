@@ -1,9 +1,8 @@
-"""A table of the report: text that is rounded already, and a few ways to get there.
+"""A table of the report with formatted text, and helpers that format it.
 
-Turning hostile text into HTML: the corpus and the models may have written anything into an answer.
-
-Text becomes markup in one place only, :func:`rendered`, where every piece of it is escaped by itself and only
-tags from this module are put around it, so that nothing in the text can open, close or bend a tag.
+Answers may contain any text, hostile text included. Text becomes markup in one place only, :func:`rendered`,
+where every piece of it is escaped separately and only tags from this module are put around it, so that
+nothing in the text can open, close or alter a tag.
 """
 
 import re
@@ -27,7 +26,7 @@ DAGGER = "\N{DAGGER}"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a cell: a number or word, smaller notes below, and its tone.
+    """Contents of a cell: a number or word, smaller notes below, and its tone.
 
     ``tone`` colours it (``good``, ``bad``, ``even``, ``more`` or ''); the words say the same.
     """
@@ -69,7 +68,7 @@ def tests(data: ReportData) -> list[Contrast]:
 
 
 def others(data: ReportData) -> list[str]:
-    """Return the ways of answering without the baseline."""
+    """Return the search methods without the baseline."""
     return [one for one in data.conditions if one != data.baseline]
 
 

@@ -1,4 +1,4 @@
-"""Answers to the corpus's list of questions, in the chosen ways."""
+"""Answers to the corpus's list of questions, with the chosen search methods."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The answers compared: by a judge, by their claims, and against right answers; and what that says."""
+"""Comparison of the answers: by a judge, by their claims, and against reference answers, with the verdict."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -35,7 +35,7 @@ from graphrag_dagster.kernel.pipeline.display import FilePath, Markdown, counts,
 from graphrag_dagster.kernel.pipeline.step import Artifact, Made, StepRun, Tables
 from graphrag_dagster.kernel.tables import ANSWER_CONTEXTS, ANSWERS
 
-_NO_JUDGE = "no model judges (evaluation.engine is extractive); nothing else can"
+_NO_JUDGE = "no model judges (evaluation.engine is extractive), and nothing else can"
 
 
 def judgements(tables: Tables, run: StepRun) -> Iterator[Made]:
@@ -48,7 +48,7 @@ def judgements(tables: Tables, run: StepRun) -> Iterator[Made]:
     answers, session, settings = tables[ANSWERS], run.session("judgements"), run.settings
     judge = session.task(ANSWER_JUDGE)
     if judge is None or answers["method"].n_unique() < 2:
-        why = _NO_JUDGE if judge is None else "there are not two ways of answering to compare"
+        why = _NO_JUDGE if judge is None else "there are fewer than two search methods to compare"
         frame = JUDGEMENTS.empty()
         yield Made(JUDGEMENTS, frame, {"judged": False, "why": why})
     else:
@@ -79,7 +79,7 @@ def _themes(judged: pl.DataFrame, run: StepRun) -> Iterator[Made]:
     session, settings = run.session("reason_themes"), run.settings
     reader, most = session.task(REASON_READER), settings.section(EvaluationSettings).reasons
     if reader is None or not most or judged.is_empty():
-        why = "no model reads reasons" if reader is None else "there are no reasons to read"
+        why = "no model reads the reasons" if reader is None else "there are no reasons to read"
         yield Made(THEMES, THEMES.empty(), {"why": why})
         yield Made(THEME_REASONS, THEME_REASONS.empty())
         return
@@ -156,7 +156,7 @@ def _quality(tables: Tables, run: StepRun) -> Iterator[Made]:
 
 def statistics(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Means with intervals, Wilcoxon's test of every pair corrected by Holm, agreement with the claims."""
-    # What ways of answering are worth is told by all that answers, and few runs evaluate.
+    # What search methods are worth is told by all that answers, and few runs evaluate.
     from graphrag_dagster.apps.evaluation.inference import statistics as inference
     from graphrag_dagster.apps.evaluation.inference.verdict import verdicts as verdicts_of
     from graphrag_dagster.apps.evaluation.measures.judging import position_bias

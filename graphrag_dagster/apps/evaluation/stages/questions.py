@@ -1,4 +1,4 @@
-"""Questions: the corpus's own, those that single documents answer, and those that invented people ask."""
+"""Questions: the corpus's own, those that single documents answer, and those that personas ask."""
 
 from collections.abc import Iterator
 

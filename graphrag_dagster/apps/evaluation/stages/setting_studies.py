@@ -1,4 +1,4 @@
-"""Studies of single settings done for a corpus: chunk size and gleanings, and the context window."""
+"""Studies of single settings for a corpus: chunk size and gleanings, and the context window."""
 
 from dataclasses import replace
 

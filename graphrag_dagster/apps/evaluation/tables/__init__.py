@@ -1,1 +1,1 @@
-"""The tables of an evaluation."""
+"""Tables of an evaluation."""

@@ -1,4 +1,4 @@
-"""The tables of the evaluation: judgements, claims of answers, measures, statistics."""
+"""Tables of the evaluation: judgements, claims of answers, measures, statistics."""
 
 from graphrag_dagster.kernel.tables.declaration import ENGINE, Column, Table, column, repaired
 
@@ -6,11 +6,11 @@ CRITERIA = ("comprehensiveness", "diversity", "empowerment", "directness")
 
 _ANSWER = column("answer_id", "VARCHAR", "Answer", ref="answers.answers.answer_id")
 _QUESTION = column("question_id", "VARCHAR", "Question", ref="questions.questions.question_id")
-_CRITERION = column("criterion", "VARCHAR", "By what they are compared", values=CRITERIA)
-_A = column("condition_a", "VARCHAR", "Way of answering")
-_B = column("condition_b", "VARCHAR", "The other way of answering")
+_CRITERION = column("criterion", "VARCHAR", "Criterion of the comparison", values=CRITERIA)
+_A = column("condition_a", "VARCHAR", "Search method")
+_B = column("condition_b", "VARCHAR", "The other search method")
 _MEASURE = column("measure", "VARCHAR", "A criterion of the judge, or a measure of the answers' claims")
-_CONDITION = column("condition", "VARCHAR", "Way of answering")
+_CONDITION = column("condition", "VARCHAR", "Search method")
 
 
 def _interval(of: str) -> tuple[Column, Column]:
@@ -18,7 +18,7 @@ def _interval(of: str) -> tuple[Column, Column]:
         column(
             "ci_low",
             "DOUBLE",
-            f"Lower end of the 95 % bootstrap interval of {of}, not corrected; null where all values are equal",
+            f"Lower end of the 95 % bootstrap interval of {of}, not corrected; null if all values are equal",
             nullable=True,
         ),
         column("ci_high", "DOUBLE", "Its upper end", nullable=True),
@@ -40,10 +40,12 @@ def judgement_table(schema: str, name: str, meaning: str) -> Table:
             _B,
             _CRITERION,
             column("replicate", "INTEGER", "0…"),
-            column("first", "VARCHAR", "Whose answer was shown first"),
-            column("winner", "VARCHAR", "Whose answer is better; null for a tie", nullable=True),
-            column("score_a", "DOUBLE", "100 where condition_a won, 0 where it lost, 50 for a tie"),
-            column("reason", "VARCHAR", "Why, in the judge's words"),
+            column("first", "VARCHAR", "Search method whose answer was shown first"),
+            column(
+                "winner", "VARCHAR", "Search method with the better answer; null for a tie", nullable=True
+            ),
+            column("score_a", "DOUBLE", "100 if condition_a won, 0 if it lost, 50 for a tie"),
+            column("reason", "VARCHAR", "The judge's reason, in its words"),
             column("problem", "VARCHAR", "Why no verdict could be used; it counts as a tie", nullable=True),
             repaired(),
             column("model", "VARCHAR", "The judge; null where no model was needed", nullable=True),
@@ -61,7 +63,7 @@ COMPARISONS = Table(
     "evaluation",
     "comparisons",
     "evaluation",
-    "The replicates of a pair of answers and a criterion, taken together",
+    "The replicates of a pair of answers and a criterion, combined",
     ("question_id", "condition_a", "condition_b", "criterion"),
     (
         _QUESTION,
@@ -72,9 +74,9 @@ COMPARISONS = Table(
         column("wins_a", "INTEGER", "Of these for condition_a"),
         column("wins_b", "INTEGER", "For condition_b"),
         column("ties", "INTEGER", "For neither"),
-        column("unusable", "INTEGER", "Of the ties those for want of a usable reply"),
-        column("score_a", "DOUBLE", "Mean score of condition_a, 0–100; 100 minus it is condition_b's"),
-        column("label", "VARCHAR", "Who won most of the replicates; null for a tie", nullable=True),
+        column("unusable", "INTEGER", "Of the ties, those without a usable reply"),
+        column("score_a", "DOUBLE", "Mean score of condition_a, 0–100; condition_b has 100 minus it"),
+        column("label", "VARCHAR", "Winner of most replicates; null for a tie", nullable=True),
     ),
     sql=True,
 )
@@ -83,12 +85,12 @@ WIN_RATES = Table(
     "evaluation",
     "win_rates",
     "evaluation",
-    "Mean score of a way of answering against another (paper Figure 2); both directions add up to 100",
+    "Mean score of a search method against another (paper Figure 2); both directions add up to 100",
     ("criterion", "condition", "opponent"),
     (
         _CRITERION,
         _CONDITION,
-        column("opponent", "VARCHAR", "The other way of answering"),
+        column("opponent", "VARCHAR", "The other search method"),
         column("win_rate", "DOUBLE", "0–100"),
         column("questions", "INTEGER", "Questions that were judged"),
         column("ties", "DOUBLE", "Share of the verdicts that are ties"),
@@ -100,15 +102,15 @@ POSITION_BIAS = Table(
     "evaluation",
     "position_bias",
     "evaluation",
-    "How often the answer that was shown first won; a fair judge gives 50 %",
+    "How often the answer shown first won; a fair judge gives 50 %",
     ("criterion",),
     (
         column("criterion", "VARCHAR", "The criterion, or all"),
         column("judgements", "INTEGER", "Verdicts"),
-        column("ties", "INTEGER", "Of these ties"),
-        column("unusable", "INTEGER", "Of the ties those for want of a usable reply"),
-        column("first_wins", "INTEGER", "Won by the answer that was shown first"),
-        column("share", "DOUBLE", "Of the verdicts that are no ties; null without any", nullable=True),
+        column("ties", "INTEGER", "Verdicts that are ties"),
+        column("unusable", "INTEGER", "Of the ties, those without a usable reply"),
+        column("first_wins", "INTEGER", "Verdicts won by the answer shown first"),
+        column("share", "DOUBLE", "Share of the verdicts that are not ties; null without any", nullable=True),
         column("ci_low", "DOUBLE", "Lower end of its 95 % interval by Clopper and Pearson", nullable=True),
         column("ci_high", "DOUBLE", "Its upper end", nullable=True),
         column("p", "DOUBLE", "Exact binomial test, two-sided, against one half", nullable=True),
@@ -119,17 +121,19 @@ THEMES = Table(
     "evaluation",
     "themes",
     "evaluation",
-    "What the judge goes by: themes that a model found in its reasons (paper §5.1)",
+    "Themes that a model found in the judge's reasons (paper §5.1)",
     ("theme_id",),
     (
         column("theme_id", "VARCHAR", "Hash of criterion and theme"),
         _CRITERION,
-        column("position", "INTEGER", "Place among the themes of the criterion, most reasons first, 0…"),
+        column(
+            "position", "INTEGER", "Position among the themes of the criterion, from 0, most reasons first"
+        ),
         column("theme", "VARCHAR", "The theme in a few words"),
-        column("description", "VARCHAR", "When a reason speaks of it"),
-        column("reasons", "INTEGER", "Reasons that speak of it; one may speak of several themes"),
-        column("read", "INTEGER", "Reasons of the criterion that were read for it"),
-        column("model", "VARCHAR", "Who read them"),
+        column("description", "VARCHAR", "When a reason counts as expressing it"),
+        column("reasons", "INTEGER", "Reasons that express it; a reason may express several themes"),
+        column("read", "INTEGER", "Reasons of the criterion that were read"),
+        column("model", "VARCHAR", "Model that read them"),
     ),
 )
 
@@ -137,13 +141,13 @@ THEME_REASONS = Table(
     "evaluation",
     "theme_reasons",
     "evaluation",
-    "Which themes each reason of the judge speaks of, as far as reasons were drawn to be read",
+    "Themes that each sampled reason of the judge expresses",
     ("judgement_id",),
     (
         column("judgement_id", "VARCHAR", "Judgement", ref="evaluation.judgements.judgement_id"),
         _CRITERION,
         column("theme_ids", "VARCHAR[]", "Its themes, none or several"),
-        column("problem", "VARCHAR", "Why it was not read, for want of a usable reply", nullable=True),
+        column("problem", "VARCHAR", "Why it was not read: no usable reply", nullable=True),
     ),
 )
 
@@ -151,20 +155,20 @@ ANSWER_SENTENCES = Table(
     "evaluation",
     "answer_sentences",
     "evaluation",
-    "What became of every sentence of every answer: exactly one state each",
+    "Outcome for every sentence of every answer: exactly one state each",
     ("answer_id", "position"),
     (
         _ANSWER,
-        column("position", "INTEGER", "Place in the answer, 0…"),
+        column("position", "INTEGER", "Position in the answer, from 0"),
         column("sentence", "VARCHAR", "The sentence, without citation marks"),
         column(
             "state",
             "VARCHAR",
-            "Kept, rewritten to what can be verified, left out, or lost",
+            "Kept, rewritten to its verifiable part, left out, or lost",
             values=("kept", "rewritten", "not_verifiable", "ambiguous", "failed"),
         ),
         column("reason", "VARCHAR", "Why it was left out or lost", nullable=True),
-        column("claims", "INTEGER", "Claims that it gave, repeated ones included"),
+        column("claims", "INTEGER", "Claims taken from it, duplicates included"),
         repaired(),
         ENGINE,
     ),
@@ -178,13 +182,13 @@ ANSWER_CLAIMS = Table(
     ("answer_id", "position"),
     (
         _ANSWER,
-        column("position", "INTEGER", "Place in the answer, 0…"),
-        column("sentence", "INTEGER", "Sentence it comes from"),
+        column("position", "INTEGER", "Position in the answer, from 0"),
+        column("sentence", "INTEGER", "Sentence it was taken from"),
         column("claim", "VARCHAR", "The claim"),
         column(
             "duplicate_of",
             "INTEGER",
-            "Earlier claim of this answer with the same words; such a claim is not counted",
+            "Earlier claim of this answer with the same words; a repeated claim is not counted",
             nullable=True,
         ),
         ENGINE,
@@ -202,10 +206,12 @@ DIVERSITY_CLUSTERS = Table(
         column("threshold", "DOUBLE", "Distance from which clusters are not merged"),
         column("position", "INTEGER", "The claim"),
         column(
-            "cluster", "INTEGER", "Its cluster where only what is nearer is merged, as the paper's tool does"
+            "cluster", "INTEGER", "Its cluster if only smaller distances are merged, as in the paper's tool"
         ),
         column(
-            "cluster_inclusive", "INTEGER", "Its cluster where what is as far is merged too, as its text says"
+            "cluster_inclusive",
+            "INTEGER",
+            "Its cluster if equal distances are merged too, as in the paper's text",
         ),
     ),
 )
@@ -214,7 +220,7 @@ ANSWER_MEASURES = Table(
     "evaluation",
     "answer_measures",
     "evaluation",
-    "What was counted of each answer: one row per measure",
+    "Counts for each answer: one row per measure",
     ("answer_id", "measure"),
     (
         _ANSWER,
@@ -230,21 +236,19 @@ CONDITION_COSTS = Table(
     "evaluation",
     "condition_costs",
     "evaluation",
-    "What each way of answering takes, whether or not its replies were remembered",
+    "Cost of each search method, whether or not its replies came from the LLM cache",
     ("condition",),
     (
         _CONDITION,
         column("answers", "INTEGER", "Answers"),
-        column("refused", "INTEGER", "Of these refusals"),
+        column("refused", "INTEGER", "Of these, refusals"),
         column("context_rows", "DOUBLE", "Rows read for an answer, mean (paper Table 2)"),
         column("context_tokens", "DOUBLE", "Tokens read for an answer, mean (paper Table 2)"),
-        column("calls", "DOUBLE", "Calls of a model for an answer, mean"),
+        column("calls", "DOUBLE", "Model calls for an answer, mean"),
         column("input_tokens", "DOUBLE", "Tokens sent for an answer, mean"),
         column("output_tokens", "DOUBLE", "Tokens received for an answer, mean"),
-        column(
-            "usd", "DOUBLE", "US dollars of an answer, mean; null where a price is unknown", nullable=True
-        ),
-        column("seconds", "DOUBLE", "Seconds of an answer as they were measured, median", nullable=True),
+        column("usd", "DOUBLE", "US dollars of an answer, mean; null if a price is unknown", nullable=True),
+        column("seconds", "DOUBLE", "Seconds for an answer, measured, median", nullable=True),
     ),
     sql=True,
 )
@@ -259,11 +263,13 @@ CONDITION_MEANS = Table(
         _MEASURE,
         _CONDITION,
         column("questions", "INTEGER", "Questions"),
-        column("mean", "DOUBLE", "Mean; of a criterion the mean win rate over all opponents", nullable=True),
+        column(
+            "mean", "DOUBLE", "Mean; for a criterion, the mean win rate over all opponents", nullable=True
+        ),
         *_interval("the mean"),
         column("shapiro_w", "DOUBLE", "Statistic W of Shapiro and Wilk", nullable=True),
         column("shapiro_p", "DOUBLE", "Its p", nullable=True),
-        column("shapiro_reason", "VARCHAR", "Why there is none", nullable=True),
+        column("shapiro_reason", "VARCHAR", "Why there is no value", nullable=True),
     ),
 )
 
@@ -278,8 +284,8 @@ SIGNIFICANCE = Table(
         _A,
         _B,
         column("questions", "INTEGER", "Questions"),
-        column("zeros", "INTEGER", "Of these without a difference"),
-        column("mean_a", "DOUBLE", "Mean of condition_a; of a criterion its win rate"),
+        column("zeros", "INTEGER", "Of these, without a difference"),
+        column("mean_a", "DOUBLE", "Mean of condition_a; for a criterion, its win rate"),
         column("mean_b", "DOUBLE", "Mean of condition_b"),
         column("difference", "DOUBLE", "mean_a minus mean_b"),
         *_interval("the difference"),
@@ -290,8 +296,8 @@ SIGNIFICANCE = Table(
         column(
             "rank_biserial",
             "DOUBLE",
-            "Direction and size of what is tested: rank sums for minus against condition_a over their sum, "
-            "-1 to 1; null where an older version tested",
+            "Direction and size of the effect: the difference of the rank sums for and against condition_a "
+            "over their total, -1 to 1; null for rows of an older version",
             nullable=True,
         ),
     ),
@@ -301,16 +307,16 @@ ALIGNMENT = Table(
     "evaluation",
     "alignment",
     "evaluation",
-    "How often the judge's majority and the claims agree on who is better (paper §5.2)",
+    "How often the judge's majority and the claims agree on the better answer (paper §5.2)",
     ("criterion", "measure"),
     (
         _CRITERION,
         column("measure", "VARCHAR", "Measure of the answers' claims"),
         column("comparisons", "INTEGER", "Pairs of answers"),
         column("judge_ties", "INTEGER", "Pairs without a majority; left out"),
-        column("agree", "INTEGER", "Pairs where both say the same"),
-        column("disagree", "INTEGER", "Pairs where they do not; a tie of the claims is a disagreement"),
-        column("claim_ties", "INTEGER", "Of the disagreements those where the claims tie"),
+        column("agree", "INTEGER", "Pairs on which both agree"),
+        column("disagree", "INTEGER", "Pairs on which they disagree; a tie of the claims is a disagreement"),
+        column("claim_ties", "INTEGER", "Of the disagreements, those with a tie of the claims"),
         column("agreement", "DOUBLE", "Share of agreements; null without any pair", nullable=True),
     ),
 )
@@ -319,21 +325,21 @@ VERDICTS = Table(
     "evaluation",
     "verdicts",
     "evaluation",
-    "Whether the graph beats plain retrieval on this corpus: each way of answering against the baseline",
+    "Whether the graph beats plain retrieval on this corpus: each search method against the baseline",
     ("measure", "condition"),
     (
         _MEASURE,
         _CONDITION,
-        column("baseline", "VARCHAR", "The way it is compared with"),
+        column("baseline", "VARCHAR", "The search method it is compared with"),
         column(
             "outcome",
             "VARCHAR",
-            "What the corrected test says; mixed where ranks and means point in different directions",
+            "Result of the corrected test; mixed if ranks and means point in different directions",
             values=("better", "worse", "mixed", "no difference"),
         ),
         column("difference", "DOUBLE", "Its mean minus the baseline's"),
         column("p_holm", "DOUBLE", "Of Wilcoxon's test, corrected by Holm"),
-        column("statement", "VARCHAR", "The same as a sentence"),
+        column("statement", "VARCHAR", "The result as a sentence"),
     ),
 )
 
@@ -345,11 +351,11 @@ QUALITY_SCORES = Table(
     ("answer_id", "family", "metric"),
     (
         _ANSWER,
-        column("family", "VARCHAR", "Whose formula", values=("deepeval", "ragas", "lexical")),
+        column("family", "VARCHAR", "Source of the formula", values=("deepeval", "ragas", "lexical")),
         column("metric", "VARCHAR", "The metric"),
-        column("value", "DOUBLE", "0–1; null where it is not defined", nullable=True),
-        column("numerator", "DOUBLE", "Of the value", nullable=True),
-        column("denominator", "DOUBLE", "Of the value", nullable=True),
+        column("value", "DOUBLE", "0–1; null if it is not defined", nullable=True),
+        column("numerator", "DOUBLE", "Lower end of the value's interval", nullable=True),
+        column("denominator", "DOUBLE", "Upper end of the value's interval", nullable=True),
         column("reason", "VARCHAR", "Why there is no value", nullable=True),
         repaired(),
     ),
@@ -359,12 +365,12 @@ QUALITY_VERDICTS = Table(
     "evaluation",
     "quality_verdicts",
     "evaluation",
-    "What a judge said of each statement or context that a metric counts",
+    "A judge's verdict on each statement or context that a metric counts",
     ("answer_id", "metric", "position"),
     (
         _ANSWER,
-        column("metric", "VARCHAR", "What it was judged for"),
-        column("position", "INTEGER", "Place, 0…"),
+        column("metric", "VARCHAR", "Metric it was judged for"),
+        column("position", "INTEGER", "Position, from 0"),
         column("statement", "VARCHAR", "The statement, or the beginning of the context"),
         column("verdict", "VARCHAR", "The verdict", values=("yes", "no", "idk")),
         column("reason", "VARCHAR", "Why", nullable=True),

@@ -1,4 +1,4 @@
-"""The tables of questions: who might ask, for what task, and what."""
+"""Tables of questions: personas, their tasks, and the questions they ask."""
 
 from graphrag_dagster.kernel.tables.declaration import ENGINE, Table, column, repaired
 
@@ -6,15 +6,15 @@ CORPUS_DESCRIPTIONS = Table(
     "questions",
     "corpus_descriptions",
     "questions",
-    "What the corpus is about, as the questions are written from it (paper §4.1.2)",
+    "Description of the corpus that questions are written from (paper §4.1.2)",
     ("source",),
     (
         column(
             "source", "VARCHAR", "Given in corpus.yaml, or made from a sample", values=("given", "sample")
         ),
         column("description", "VARCHAR", "The description"),
-        column("sampled_units", "INTEGER", "Text units that a sample consisted of"),
-        repaired(what="Replies that were mended for it, the personas, tasks and questions"),
+        column("sampled_units", "INTEGER", "Text units in the sample"),
+        repaired(what="Replies that were repaired for it, the personas, tasks and questions"),
         ENGINE,
     ),
 )
@@ -23,13 +23,13 @@ PERSONAS = Table(
     "questions",
     "personas",
     "questions",
-    "Invented people who use the corpus: K of them (paper §4.1.2)",
+    "Personas: K invented people who use the corpus (paper §4.1.2)",
     ("persona_id",),
     (
         column("persona_id", "VARCHAR", "Hash of name and description"),
-        column("position", "INTEGER", "Place, 0…"),
-        column("name", "VARCHAR", "Who it is"),
-        column("description", "VARCHAR", "What the person wants of the corpus"),
+        column("position", "INTEGER", "Position, from 0"),
+        column("name", "VARCHAR", "Description of the person"),
+        column("description", "VARCHAR", "What the person wants from the corpus"),
         ENGINE,
     ),
 )
@@ -38,12 +38,12 @@ PERSONA_TASKS = Table(
     "questions",
     "persona_tasks",
     "questions",
-    "What they use it for: N tasks for each persona",
+    "N tasks for each persona",
     ("task_id",),
     (
         column("task_id", "VARCHAR", "Hash of persona and task"),
         column("persona_id", "VARCHAR", "Persona", ref="questions.personas.persona_id"),
-        column("position", "INTEGER", "Place among the tasks of its persona, 0…"),
+        column("position", "INTEGER", "Position among the tasks of its persona, from 0"),
         column("task", "VARCHAR", "The task"),
         ENGINE,
     ),
@@ -53,14 +53,14 @@ PERSONA_QUESTIONS = Table(
     "questions",
     "persona_questions",
     "questions",
-    "What they ask of the whole corpus: M questions for each task",
+    "M questions about the whole corpus for each task",
     ("question_id",),
     (
         column("question_id", "VARCHAR", "Hash of the question"),
         column("task_id", "VARCHAR", "Task", ref="questions.persona_tasks.task_id"),
-        column("position", "INTEGER", "Place among the questions of its task, 0…"),
+        column("position", "INTEGER", "Position among the questions of its task, from 0"),
         column("question", "VARCHAR", "The question"),
-        column("repeats", "INTEGER", "How often it was asked for again, because it was there already"),
+        column("repeats", "INTEGER", "Repeated requests because the question already existed"),
         ENGINE,
     ),
 )
@@ -69,20 +69,20 @@ TESTSET_DOCUMENTS = Table(
     "questions",
     "testset_documents",
     "questions",
-    "Documents that questions with reference answers were to be written from: a seeded sample",
+    "Documents sampled for questions with reference answers, by a fixed seed",
     ("document_id",),
     (
         column("document_id", "VARCHAR", "Document", ref="corpus.documents.document_id"),
-        column("position", "INTEGER", "Place in the sample, 0…"),
+        column("position", "INTEGER", "Position in the sample, from 0"),
         column("title", "VARCHAR", "Its title"),
         column("characters", "INTEGER", "Length of its text"),
-        column("shown", "INTEGER", "Characters of these that were shown, from the beginning"),
-        column("wanted", "INTEGER", "Questions that were wanted"),
-        column("written", "INTEGER", "Questions that came of it"),
-        column("repeats", "INTEGER", "How often it was asked for more, because some were of no use"),
-        column("rejected", "INTEGER", "Drafts that were of no use"),
-        column("problem", "VARCHAR", "Why there are fewer than wanted, or drafts of no use", nullable=True),
-        repaired(what="Replies that were mended for its questions"),
+        column("shown", "INTEGER", "Characters that were shown to the model, from the beginning"),
+        column("wanted", "INTEGER", "Questions that were requested"),
+        column("written", "INTEGER", "Questions that were written"),
+        column("repeats", "INTEGER", "Repeated requests because some drafts were unusable"),
+        column("rejected", "INTEGER", "Drafts that were unusable"),
+        column("problem", "VARCHAR", "Why there are fewer than requested, or unusable drafts", nullable=True),
+        repaired(what="Replies that were repaired for its questions"),
         ENGINE,
     ),
 )
@@ -96,17 +96,17 @@ TESTSET_QUESTIONS = Table(
     (
         column("question_id", "VARCHAR", "Hash of the question"),
         column("document_id", "VARCHAR", "Document", ref="questions.testset_documents.document_id"),
-        column("position", "INTEGER", "Place among the questions of its document, 0…"),
+        column("position", "INTEGER", "Position among the questions of its document, from 0"),
         column("question", "VARCHAR", "The question"),
-        column("reference", "VARCHAR", "The right answer by the document"),
+        column("reference", "VARCHAR", "The correct answer according to the document"),
         column(
             "evidence",
             "VARCHAR",
-            "Words of the document that say so; null where none were found",
+            "Supporting words of the document; null if none were found",
             nullable=True,
         ),
-        column("start_char", "INTEGER", "Where they begin in the document's text", nullable=True),
-        column("end_char", "INTEGER", "Where they end", nullable=True),
+        column("start_char", "INTEGER", "First character of the words in the document's text", nullable=True),
+        column("end_char", "INTEGER", "One past their last character", nullable=True),
         ENGINE,
     ),
 )
@@ -115,11 +115,12 @@ QUESTIONS = Table(
     "questions",
     "questions",
     "questions",
-    "The questions that are answered: those of corpus.yaml and of its file, the testset, then the written ones",
+    "The questions that are answered: those of corpus.yaml and of its file, the testset, then the generated "
+    "ones",
     ("question_id",),
     (
         column("question_id", "VARCHAR", "Hash of the question"),
-        column("position", "INTEGER", "Place in the list, 0…"),
+        column("position", "INTEGER", "Position in the list, from 0"),
         column("question", "VARCHAR", "The question"),
         column(
             "origin",
@@ -128,7 +129,7 @@ QUESTIONS = Table(
             values=("settings", "file", "testset", "written"),
         ),
         column(
-            "reference", "VARCHAR", "The right answer, where the file or the testset gives one", nullable=True
+            "reference", "VARCHAR", "The correct answer, if the file or the testset gives one", nullable=True
         ),
     ),
 )

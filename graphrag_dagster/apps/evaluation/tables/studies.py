@@ -1,4 +1,4 @@
-"""The tables of the studies: what the chunk size, gleanings and the context window do."""
+"""Tables of the studies of chunk size, gleanings and context window."""
 
 from graphrag_dagster.apps.evaluation.tables.evaluation import CRITERIA, judgement_table
 from graphrag_dagster.kernel.tables.declaration import ENGINE, Table, column
@@ -14,7 +14,7 @@ EXTRACTION_COUNTS = Table(
         column(
             "mode",
             "VARCHAR",
-            "Continuations only where the model says that something is missing, or always",
+            "Ask before each continuation whether something is missing, or always continue",
             values=("checked", "forced"),
         ),
         column("gleanings", "INTEGER", "Continuations after the first reply"),
@@ -23,7 +23,7 @@ EXTRACTION_COUNTS = Table(
         column(
             "distinct_entities",
             "INTEGER",
-            "Names among them, as the graph merges them; null where an older version counted",
+            "Distinct names among them, as merged in the graph; null for rows of an older version",
             nullable=True,
         ),
         column("relationships", "INTEGER", "Relationship records of all rounds so far"),
@@ -37,14 +37,14 @@ WINDOW_ANSWERS = Table(
     "studies",
     "window_answers",
     "studies",
-    "Answers of plain retrieval with context windows of different sizes (paper Appendix C)",
+    "Answers of plain retrieval with different context windows (paper Appendix C)",
     ("question_id", "window"),
     (
         column("question_id", "VARCHAR", "Question", ref="questions.questions.question_id"),
         column("window", "INTEGER", "Tokens of the context"),
         column("question", "VARCHAR", "The question"),
         column("text", "VARCHAR", "The answer"),
-        column("refused", "BOOLEAN", "Nothing in the context was of use"),
+        column("refused", "BOOLEAN", "No answer was found in the context"),
         column("context_rows", "INTEGER", "Rows read"),
         column("context_tokens", "INTEGER", "Tokens read"),
         column("snapshot", "VARCHAR", "Published index that was read"),
@@ -66,7 +66,7 @@ WINDOW_WIN_RATES = Table(
     "Mean score of a context window against all others (paper Appendix C)",
     ("criterion", "window"),
     (
-        column("criterion", "VARCHAR", "By what they are compared", values=CRITERIA),
+        column("criterion", "VARCHAR", "Criterion of the comparison", values=CRITERIA),
         column("window", "VARCHAR", "Tokens of the context"),
         column("win_rate", "DOUBLE", "0–100, mean over the other windows"),
         column("questions", "INTEGER", "Questions that were judged"),

@@ -1,1 +1,1 @@
-"""The files of a corpus: which there are, and what their bytes and columns mean."""
+"""The files of a corpus: discovery, decoding, and the meaning of columns."""

@@ -1,4 +1,4 @@
-"""Which columns of a table-like file mean what."""
+"""Meaning of the columns of a table-like file."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -87,7 +87,7 @@ def once_each(names: Iterable[str]) -> list[str]:
 
 
 class ColumnError(Exception):
-    """A column that is needed does not exist; names file, column, the columns there are, and the mend."""
+    """A column that is needed does not exist; names file, column, the columns there are, and the fix."""
 
 
 def choose(

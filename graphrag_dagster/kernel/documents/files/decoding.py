@@ -1,4 +1,4 @@
-"""From bytes to text: byte order marks, UTF-8, UTF-16/32 without a mark, and legacy encodings."""
+"""Decodes bytes to text: byte order marks, UTF-8, UTF-16/32 without a mark, and legacy encodings."""
 
 import codecs
 import re

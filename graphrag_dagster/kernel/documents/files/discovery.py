@@ -1,4 +1,4 @@
-"""Discovery: every file of a corpus folder, with what forbids reading it."""
+"""Discovery: every file of a corpus folder, and the reason if it cannot be read."""
 
 import errno
 import hashlib
@@ -54,7 +54,7 @@ def discover(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> lis
         CorpusError: the folder does not exist, is not a folder, or cannot be listed.
     """
     if not folder.exists():
-        raise CorpusError(f"the corpus folder {folder} does not exist; make it and put the documents there")
+        raise CorpusError(f"the corpus folder {folder} does not exist; create it and put the documents there")
     if not folder.is_dir():
         raise CorpusError(f"{folder} is not a folder; a corpus is a folder of documents")
     root = folder.resolve()

@@ -1,4 +1,4 @@
-"""Which format a file has, and who reads it."""
+"""Format and reader of a file."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -1,6 +1,6 @@
-"""Which legacy encoding some bytes are in: what chardet says, save where cp1252 is nearly as likely.
+"""Detects legacy encodings: chardet's guess, unless cp1252 is nearly as likely.
 
-Statistics say little of an English text with a foreign name or two, which is what is met most.
+Statistics say little about the most common case, an English text with a foreign name or two.
 """
 
 import io

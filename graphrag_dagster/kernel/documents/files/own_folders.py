@@ -1,4 +1,4 @@
-"""Where this package keeps what it can make again, and how several processes do that at once."""
+"""Folders for files that this package can rebuild, safe for several processes at once."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""What readers give back, and the errors by which they decline."""
+"""Records that readers return, and the errors that decline a file."""
 
 import json
 import math
@@ -56,7 +56,7 @@ _ABSOLUTE = re.compile(r"(?<![\w./])/(?:[\w.@+-]++/)++([\w.@+-]*+)")
 
 
 class UnreadableError(Exception):
-    """The file is damaged or its content is not what its format needs; the text says what and the mend."""
+    """The file is damaged or its content is not what its format needs; the text says what and the fix."""
 
 
 class RefusedError(Exception):
@@ -65,7 +65,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a reader knows of a file besides its bytes: path as stored, the columns set for it, its limits,
+    """A reader's knowledge of a file besides its bytes: path as stored, the columns set for it, its limits,
     and names of people by the ids that the file has for them, as a file beside it gives them.
     """
 
@@ -188,7 +188,7 @@ class Places:
             self._first.append(number)
 
     def __len__(self) -> int:
-        """How many were noted."""
+        """Number of notes."""
         return self._count
 
     def __str__(self) -> str:

@@ -151,7 +151,7 @@ def _texts(message: Message, left: Counter[str], source: Source, depth: int = 0)
 
 
 def _best(parts: list[Message], left: Counter[str], source: Source, depth: int) -> Iterator[str]:
-    """What one of several forms of the same says: the first with words, the plain text before the page."""
+    """One of several forms of the same part: the first with words, plain text before HTML."""
     order = {"text/plain": 0, "text/html": 1}
     for part in sorted(
         parts, key=lambda one: order.get(one.get_content_type(), 2 if one.is_multipart() else 3)

@@ -1,4 +1,4 @@
-"""Plain text, and what is plain text but has a form of its own: exports of chats, and captions."""
+"""Plain text, and its special forms: exports of chats, and captions."""
 
 import datetime
 import re

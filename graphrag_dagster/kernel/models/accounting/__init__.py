@@ -1,1 +1,1 @@
-"""What calls of a model cost: use, money, limits of both, and what is to be expected."""
+"""Cost of model calls: usage, money, limits of both, and estimates."""

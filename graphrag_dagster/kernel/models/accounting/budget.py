@@ -1,4 +1,4 @@
-"""A limit of tokens and money that is never passed: the worst case is reserved before, settled after."""
+"""A hard limit on tokens and money: the worst case is reserved before a call, and settled after it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Amount:
 
 @dataclass
 class Budget:
-    """What may be spent, what was, and what calls in flight may yet cost; used on one event loop.
+    """The limit, the amount spent, and the possible cost of calls in flight; used on one event loop.
 
     Args:
         max_tokens: most tokens in and out; None does not limit.
@@ -93,7 +93,7 @@ class Budget:
         if self.max_usd is not None:
             limits.append(f"${self.spent.usd:.4f} of ${self.max_usd:.4f}")
         return (
-            f"stopped before the limit: this run has spent {' and '.join(limits)}, and the next "
-            f"call may need {worst.tokens:,} tokens. Nothing that was paid is lost: run again, with a higher "
-            "limit or the same once more, to go on"
+            f"stopped before the limit: this run has spent {' and '.join(limits)}, and the next call may "
+            f"need {worst.tokens:,} tokens. Paid replies are cached: run again, with the same or a "
+            "higher limit, to continue"
         )

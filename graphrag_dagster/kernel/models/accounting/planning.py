@@ -1,4 +1,4 @@
-"""What the next index will ask of models, told before anything is sent."""
+"""Estimates of the model calls of the next index, made before anything is sent."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -62,7 +62,7 @@ def around(value: float, *, known: bool) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Calls of one stage with their tokens; ``cached`` units need none, their replies are remembered."""
+    """Calls of one stage with their tokens; ``cached`` units need none, their replies are cached."""
 
     stage: str
     task: str
@@ -226,7 +226,7 @@ def merged_tokens(seen: float | None) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class WaySize:
-    """What one question asks in one way of answering: calls, and tokens sent."""
+    """Model calls, and tokens sent, for one question with one search method."""
 
     calls: Range
     input_tokens: Range

@@ -1,7 +1,7 @@
-"""How long an extraction reply will be, told from the names in a text before anything is sent.
+"""Estimates the length of an extraction reply from the names in a text, before anything is sent.
 
-A reply has records for things and for pairs of things, so a text that names many gets a long one. How long is
-measured on 84 published replies of gpt-4o (``benchmarks/README.md``): not every name becomes a record.
+A reply has records for things and for pairs of things, so a text that names many gets a long one. The lengths
+are measured on 84 published replies of gpt-4o (``benchmarks/README.md``): not every name becomes a record.
 """
 
 import re

@@ -1,9 +1,9 @@
-"""Tokens of a prompt before it is sent, whatever tokenizer the model has, and whether they all arrived."""
+"""Estimates the tokens of a prompt for any tokenizer, and checks that the whole prompt arrived."""
 
 from graphrag_dagster.kernel.models.chat.port import ChatRequest
 from graphrag_dagster.kernel.models.chat.schemas import schema_text
 
-#: What mends a context that is too small.
+#: The fix for a context that is too small.
 SERVE_MORE = (
     "serve the model with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH, or num_ctx in its Modelfile; "
     "llama.cpp: --ctx-size; vLLM: --max-model-len)"

@@ -1,4 +1,4 @@
-"""What was asked of a model, and what that took."""
+"""Usage of a model: calls, tokens, money and time."""
 
 from dataclasses import dataclass, fields
 

@@ -1,1 +1,1 @@
-"""Requests by a provider's Batch API."""
+"""Requests sent through a provider's Batch API."""

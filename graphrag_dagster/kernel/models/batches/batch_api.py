@@ -1,4 +1,4 @@
-"""Calls of a provider's Batch API: many chat requests in a file, answered within a day at half the price."""
+"""Client of a provider's Batch API: many chat requests in a file, answered within a day at half the price."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -30,10 +30,11 @@ _NOT_BEGUN = frozenset({"batch_expired", "batch_cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class LineResult:
-    """What became of one request of a batch.
+    """Outcome of one request of a batch.
 
-    ``reply``: it was answered. ``refused``: the endpoint will not do it, and why. ``failed``: it was tried in
-    vain, and why. ``problem``: what hinders all requests, such as a wrong model. All None: it was not begun.
+    ``reply``: it was answered. ``refused``: the endpoint will not do it, and why. ``failed``: it could not be
+    answered, and why. ``problem``: what prevents all requests, such as a wrong model. All None: it was not
+    started.
     """
 
     key: bytes
@@ -73,7 +74,7 @@ def read_result(line: Mapping[str, Any]) -> LineResult | None:
     if status == 200 and not body.get("error"):
         reply = read_reply(body)
         if reply.finish_reason == "error":
-            return LineResult(key, failed="the reply was broken off")
+            return LineResult(key, failed="the reply was cut short")
         return LineResult(key, reply=reply)
     inner = body.get("error")
     reason = f"{said(inner if isinstance(inner, dict) else body, 'no reason given')} ({status})"
@@ -183,7 +184,7 @@ class BatchApi:
         """
         batch = await self._call(self._often, lambda client: client.batches.with_raw_response.retrieve(name))
         if batch is None:
-            return RemoteBatch(name, "missing", problem=f"{self.shown_url} does not know it any more")
+            return RemoteBatch(name, "missing", problem=f"{self.shown_url} no longer has it")
         return _remote(batch)
 
     async def cancel(self, name: str) -> RemoteBatch:
@@ -194,7 +195,7 @@ class BatchApi:
         """
         batch = await self._call(self._once, lambda client: client.batches.with_raw_response.cancel(name))
         if batch is None:
-            raise EndpointError(f"{self.shown_url} does not know the batch {name} any more")
+            raise EndpointError(f"{self.shown_url} no longer has the batch {name}")
         return _remote(batch)
 
     async def latest(self) -> list[RemoteBatch]:

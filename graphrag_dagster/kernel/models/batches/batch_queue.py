@@ -1,4 +1,4 @@
-"""Where requests gather until no more come, and wait for the batch that brings their answer."""
+"""A queue that collects requests into batches, and waits for the batch with their answer."""
 
 import asyncio
 import time
@@ -147,11 +147,11 @@ class BatchDesk:
 
     def _complain(self) -> None:
         if batch := self._store.complaint(self._user.corpus, self._user.asset):
-            fate = _FATES.get(batch.status, f"is {batch.status}, but not well")
+            fate = _FATES.get(batch.status, f"is {batch.status}, with errors")
             broke = "(402)" in (batch.problem or "") or is_out_of_credit(batch.problem)
             raise (OutOfCredit if broke else EndpointError)(
-                f"batch {batch.id} at {batch.url} {fate}: {batch.problem}. No answer is lost; "
-                "mend what is wrong and run again, and what is left is submitted"
+                f"batch {batch.id} at {batch.url} {fate}: {batch.problem}. All answers are kept; fix the "
+                "problem and run again to submit the rest"
             )
 
     async def _adopt(self, fresh: dict[bytes, ChatRequest]) -> bool:
@@ -214,12 +214,14 @@ class BatchDesk:
         text = (
             f"{len(waits):,} requests wait in batches at {self._api.shown_url}: "
             f"{', '.join(named[:_NAMED])}{more}. Run again when they are done, or let the sensor "
-            "finished_batches do it; `graphrag-dagster batches` shows how far they are"
+            "finished_batches do it; `graphrag-dagster batches` shows their progress"
         )
         if not lost:
             return text
         states = ", ".join(f"{lost.count(state):,} {state}" for state in sorted(set(lost)))
-        return f"{text}. {len(lost):,} came back unanswered from earlier batches ({states}): asked again"
+        return (
+            f"{text}. {len(lost):,} came back unanswered from earlier batches ({states}) and are sent again"
+        )
 
 
 def _files(lines: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[list[bytes], bytes]]:

@@ -1,4 +1,4 @@
-"""Looks at batches under way and collects what is done; for runs, the command line and the sensor alike."""
+"""Checks open batches and collects the finished ones, for runs, the command line and the sensor."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -30,7 +30,7 @@ async def refresh(store: BatchStore, api: BatchApi, batches: Iterable[Batch]) ->
         lines = [line for file in remote.files for line in await api.lines(file)]
         results = [result for line in lines if (result := read_result(line))]
         if remote.status == "completed" and not results:
-            gone = RemoteBatch(remote.id, remote.status, problem="its results are gone")
+            gone = RemoteBatch(remote.id, remote.status, problem="its results are missing")
             store.close(gone, [])
         else:
             store.close(remote, results)
@@ -55,7 +55,7 @@ def api_of(batch: Batch, settings_of: SettingsOf) -> BatchApi:
     if "?" not in batch.url:
         return BatchApi(ModelSettings(base_url=batch.url, **own))
     raise EndpointError(
-        f"batch {batch.id} is at {batch.url}, which no settings of {batch.corpus} have any more; set "
+        f"batch {batch.id} is at {batch.url}, which is no longer in the settings of {batch.corpus}; set "
         f"{BASE_URL} to that address"
     )
 

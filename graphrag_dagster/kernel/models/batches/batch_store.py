@@ -1,4 +1,4 @@
-"""Batches under way and what came of their requests. Prompts are not kept, only hashes of requests."""
+"""Store of open batches and the outcome of their requests. It keeps no prompts, only hashes of requests."""
 
 import json
 import time
@@ -42,9 +42,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What became of a request: a reply, or why there is none.
+    """Outcome of a request: a reply, or why there is none.
 
-    ``refused`` tells a refusal from vain attempts. ``batch`` and ``abilities`` are those it was sent with;
+    ``refused`` tells a refusal from failed attempts. ``batch`` and ``abilities`` are those it was sent with;
     ``seen``: it was taken before, so that it is on an earlier account.
     """
 
@@ -57,7 +57,7 @@ class Line:
 
 
 class BatchStore:
-    """The batches in one file of remembered replies.
+    """The batches in one LLM cache file.
 
     A result stays until the asset that asked for it is made: a conversation of several requests is gone
     through again in every run, and must find the replies that were no good, too.

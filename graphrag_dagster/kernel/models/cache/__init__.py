@@ -1,1 +1,1 @@
-"""What is remembered of the model endpoint: replies, vectors, what used them, and what they cost."""
+"""The LLM cache: replies and vectors of the model endpoint, what used them, and what they cost."""

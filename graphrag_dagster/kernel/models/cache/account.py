@@ -1,4 +1,4 @@
-"""The account of one asset in one run: what it asks of models is counted, priced and kept within limits."""
+"""Account of one asset in one run: its model requests are counted, priced and kept within limits."""
 
 from __future__ import annotations
 
@@ -109,11 +109,11 @@ def _row(kept: dict[str, Any]) -> dict[str, Any]:
 
 
 class Account:
-    """Where calls are booked.
+    """Records the calls of an asset.
 
     Args:
         user: asset, corpus and run.
-        replies: the remembered replies.
+        replies: the LLM cache.
         log: the accounts of all runs.
         budget: the limits of the run.
     """
@@ -137,7 +137,7 @@ class Account:
 
     @property
     def used(self) -> dict[tuple[str, str], ModelUse]:
-        """What this asset has used in this run, by task and model."""
+        """Usage of this asset in this run, by task and model."""
         booked = self.log.by_task(self.user.corpus, self.user.run_id)
         return {(t, m): use for (asset, t, m), use in booked.items() if asset == self.user.asset}
 
@@ -176,8 +176,8 @@ class Till:
         self._price = price.times(discount) if price else None
         if account.budget.max_usd is not None and self._price is None:
             raise SettingsError(
-                f"the price of {model} is not known, so no limit of money can be kept: set model.prices in "
-                "corpus.yaml, or limit tokens instead"
+                f"the price of {model} is not known, so a limit on money cannot be enforced: set "
+                "model.prices in corpus.yaml, or limit tokens instead"
             )
 
     async def reserve(self, input_tokens: int, output_tokens: int) -> Amount:

@@ -1,4 +1,4 @@
-"""What was found out about endpoints, remembered for a day."""
+"""Detected capabilities of endpoints, cached for a day."""
 
 import json
 import time
@@ -14,7 +14,7 @@ _READ = TypeAdapter(Abilities)
 
 
 class AbilityStore:
-    """Abilities and paces by URL and model in the file of remembered replies; no URL has credentials.
+    """Abilities and paces by URL and model in the LLM cache file; no URL has credentials.
 
     Args:
         database: the file.

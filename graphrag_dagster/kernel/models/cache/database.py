@@ -1,4 +1,4 @@
-"""The file of remembered replies: SQLite in WAL mode, safe for many processes."""
+"""The LLM cache file: SQLite in WAL mode, safe for many processes."""
 
 import asyncio
 import atexit
@@ -75,7 +75,7 @@ create table unread_prompts (
 create index uses_by_corpus on uses (corpus, asset);
 create index batch_lines_by_batch on batch_lines (batch);
 """
-#: What brings a file of the version before up to date, by the version that it then has.
+#: Steps that upgrade a file of the previous version, by the version they start from.
 _LATER = {
     2: """
 alter table usage add column timeouts integer not null default 0;
@@ -98,12 +98,12 @@ create table unread_prompts (
 }
 
 
-#: What is done with the connection in a transaction.
+#: An operation on the connection inside a transaction.
 Write = Callable[[sqlite3.Connection], object]
 
 
 class MemoryFileError(GraphragError):
-    """The file of remembered replies cannot be used."""
+    """The LLM cache file cannot be used."""
 
 
 class Database:
@@ -130,7 +130,7 @@ class Database:
             self._prepare()
         except (sqlite3.DatabaseError, OSError) as error:
             raise MemoryFileError(
-                f"{path} cannot be used for remembered replies: {error}; move it away or mend its rights"
+                f"{path} cannot be used as the LLM cache: {error}; move it away or fix its permissions"
             ) from error
 
     @contextmanager
@@ -232,8 +232,8 @@ class Database:
             busy = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         if busy:
             raise MemoryFileError(
-                f"what was deleted is gone from {self.path}, but traces are left in {self.path}-wal while "
-                "another process reads it; prune again when that is done"
+                f"the deleted rows are gone from {self.path}, but traces remain in {self.path}-wal while "
+                "another process reads it; prune again when that process is done"
             )
 
     def close(self) -> None:
@@ -252,13 +252,13 @@ class Database:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in _NO_ROOM:
                 raise MemoryFileError(
-                    f"{self.path} cannot be written ({error}); what is remembered stays. Make room, and run "
-                    "again"
+                    f"{self.path} cannot be written ({error}); cached replies are kept. Free disk space, and "
+                    "run again"
                 ) from error
             if code in _DAMAGE:
                 raise MemoryFileError(
-                    f"{self.path} is damaged ({error}); restore its back-up, or save what can be read with "
-                    "sqlite3's .recover, or move it away and run again: replies are paid for anew then"
+                    f"{self.path} is damaged ({error}); restore a backup, or recover it with sqlite3's "
+                    ".recover, or move it away and run again, which pays for replies again"
                 ) from error
             raise
 
@@ -286,11 +286,11 @@ class Database:
             version = connection.execute("pragma user_version").fetchone()[0]
             if version > _VERSION:
                 raise MemoryFileError(
-                    f"{self.path} was written by a later version of this program; update it, or move the file"
+                    f"{self.path} was written by a newer version of this program; upgrade, or move the file"
                 )
             if version == 0 and connection.execute("select 1 from sqlite_master").fetchone():
                 raise MemoryFileError(
-                    f"{self.path} is a database of something else; move it away, or set another file"
+                    f"{self.path} is a database of another program; move it away, or set another file"
                 )
             if version == _VERSION:
                 return

@@ -1,4 +1,4 @@
-"""Models that remember: what was asked before is not asked again, and all that is asked is booked."""
+"""Models with an LLM cache: the same request is sent only once, and every request is accounted for."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ from graphrag_dagster.kernel.models.endpoint.embeddings import EmbeddedBatch, Op
 from graphrag_dagster.kernel.settings.model import ModelSettings
 
 _sizes: dict[str, PromptSizes] = {}
-#: Models of which it was said that they do not read prompts whole.
+#: Models already reported for not reading prompts in full.
 _said: set[str] = set()
 
 
@@ -52,14 +52,14 @@ async def _ready() -> None:
 class RememberingChatModel:
     """A :class:`~graphrag_dagster.kernel.models.chat.port.ChatModel` that pays for nothing twice.
 
-    A reply is remembered the moment it has proved usable. Requests that are the same and under way at the
-    same time are sent once.
+    A reply is cached the moment it has proved usable. Requests that are the same and under way at the same
+    time are sent once.
 
     Args:
-        sender: sends what is not remembered.
+        sender: sends what is not cached.
         account: where calls are booked.
         till: their prices and limits.
-        gate: is awaited once, before the first request is sent; raises where the endpoint is of no use.
+        gate: is awaited once, before the first request is sent; raises where the endpoint is unusable.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class RememberingChatModel:
         return self._sender.concurrency
 
     async def complete(self, request: ChatRequest, listen: Listener | None = None) -> ChatReply:
-        """Return the remembered reply, else send for one.
+        """Return the cached reply, else send for one.
 
         Raises:
             CallFailed: this call got no reply.
@@ -111,7 +111,7 @@ class RememberingChatModel:
             done.set()
 
     def remember(self, request: ChatRequest, reply: ChatReply) -> None:
-        """Keep a usable reply as the one to this request.
+        """Cache a usable reply to this request.
 
         One to a prompt of which the server read only a part is not kept: what is made of it is made anew when
         it is next wanted.
@@ -159,8 +159,8 @@ class RememberingChatModel:
         if self.name not in _said:
             _said.add(self.name)
             say(
-                f"{self.name} read only {arrived:,} of about {sent:,} tokens of a prompt and left out the "
-                f"rest without a word: {SERVE_MORE}"
+                f"{self.name} read only {arrived:,} of about {sent:,} tokens of a prompt and silently "
+                f"dropped the rest: {SERVE_MORE}"
             )
 
     async def _open(self) -> None:
@@ -198,7 +198,7 @@ class BookedChatModel(OpenAIChatModel):
 class RememberingEmbedder:
     """An :class:`~graphrag_dagster.kernel.tasks.ports.Embedder` that embeds no text twice.
 
-    Vectors are remembered by text, batch by batch as they come.
+    Vectors are cached by text, batch by batch as they arrive.
 
     Args:
         make: makes the embedder that is asked; it tells the given function of each batch that came.
@@ -223,7 +223,7 @@ class RememberingEmbedder:
         self._embedder.failed = self._failed
         self._store = AbilityStore(account.replies.database)
         self._recall()
-        #: Keys of vectors that came, so that they are not counted as remembered if they are asked for again.
+        #: Keys of vectors that arrived, so that they do not count as cached when they are requested again.
         self._asked: set[bytes] = set()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -263,8 +263,8 @@ class RememberingEmbedder:
         other = next((len(vector) for vector in known if len(vector) != dimension), None)
         if other is not None:
             raise EndpointError(
-                f"{self._model} gave vectors of {dimension} numbers, but some that are remembered "
-                f"have {other}: another model answers under the same name; set model.namespace to begin anew"
+                f"{self._model} returned vectors of {dimension} numbers, but cached ones have {other}: "
+                "another model answers under the same name; set model.namespace to a new value"
             )
 
     def _key(self, text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Remembered replies and vectors, and which assets of which corpora used them when."""
+"""Cached replies and vectors, and which assets of which corpora used them when."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ _SOME = 500
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who uses a reply: an asset of a corpus, in a run."""
+    """User of a reply: an asset of a corpus, in a run."""
 
     corpus: str
     asset: str
@@ -62,7 +62,7 @@ def _hash(parts: Mapping[str, Any]) -> bytes:
 
 
 class Replies:
-    """Remembered replies and vectors of one file."""
+    """Cached replies and vectors of one file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -73,7 +73,7 @@ class Replies:
         return self._database
 
     def reply(self, key: bytes, user: User) -> ChatReply | None:
-        """Return the reply of that key and note who uses it; None where there is none."""
+        """Return the reply for a key and record its user; None if there is none."""
         found = self.shown(key)
         if found is not None:
             self._database.write_soon(lambda connection: _use(connection, [key], user))
@@ -101,7 +101,7 @@ class Replies:
         return found
 
     def keep(self, key: bytes, task: str, model: str, reply: ChatReply, seconds: float, user: User) -> None:
-        """Remember a reply that proved usable, in place of one that did not prove so any more."""
+        """Cache a reply that proved usable, replacing one that no longer does."""
         row = (
             key,
             task,
@@ -156,7 +156,7 @@ class Replies:
     def keep_vectors(
         self, model: str, vectors: Mapping[bytes, NDArray[np.float32]], tokens: int, user: User
     ) -> None:
-        """Remember vectors; ``tokens`` is what all their texts have together."""
+        """Cache vectors; ``tokens`` is the total of all their texts."""
         now, each = time.time(), tokens / max(len(vectors), 1)
         rows = [(key, model, vector.astype("<f4").tobytes(), each, now) for key, vector in vectors.items()]
         with self._database.writing() as connection:

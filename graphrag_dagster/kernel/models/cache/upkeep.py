@@ -1,4 +1,4 @@
-"""What people do with the remembered replies: look, prune, export."""
+"""Maintenance of the LLM cache: inspect, prune, export."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -29,7 +29,7 @@ def _forget_others(connection: Any, corpus: str, assets: Collection[str]) -> Non
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What a pruning took away, and what it left to the corpus."""
+    """Entries that a pruning removed, and those it kept for the corpus."""
 
     replies: int
     vectors: int
@@ -43,7 +43,7 @@ class Upkeep:
         self._database = database
 
     def stats(self) -> dict[str, Any]:
-        """Return how much is remembered, by task and model and by corpus, and the size of the file."""
+        """Return how much is cached, by task and model and by corpus, and the size of the file."""
         with self._database.reading() as connection:
             tasks = connection.execute(
                 "select task, model, count(*), sum(input_tokens), sum(output_tokens), sum(length(text)) "
@@ -105,7 +105,7 @@ class Upkeep:
         return Pruned(replies=counts[0], vectors=counts[1], kept=kept)
 
     def export(self, corpus: str | None = None) -> Iterator[str]:
-        """Yield every remembered reply as a line of JSON, in the order of task and key; no prompts are kept.
+        """Yield every cached reply as a line of JSON, in the order of task and key; no prompts are kept.
 
         Args:
             corpus: only what this corpus uses.

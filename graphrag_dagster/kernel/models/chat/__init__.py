@@ -1,1 +1,1 @@
-"""The port to a chat model, and how a usable reply is got of it."""
+"""The port to a chat model, and the retries that lead to a usable reply."""

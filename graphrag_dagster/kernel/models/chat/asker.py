@@ -1,4 +1,4 @@
-"""What all who ask a model for a task share: its prompts, the limit of its replies, many calls at a time."""
+"""Base of all tasks that ask a model: prompts, the limit of replies, and concurrent calls."""
 
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
@@ -41,7 +41,7 @@ class Asker:
     async def _items(
         self, request: ChatRequest, read: Callable[[str], tuple[tuple[T, ...], bool]]
     ) -> Items[T]:
-        """What a reply lists; nothing where none can be used."""
+        """Items that a reply lists; nothing if none is usable."""
         try:
             asked = await ask(self._model, request, read, self._retry)
         except UnusableReply as lost:

@@ -1,9 +1,9 @@
-"""A usable reply or a reason: what fails is asked for again, each time in the way most likely to help.
+"""Asks for a usable reply, with retries, each in the way most likely to help.
 
 The rungs stand in :mod:`.rungs`. What then fails is the caller's: a text may be split in two
 (:mod:`.gleaning`), which a reply that was cut off is not waited for; anything else goes to quarantine with
 prompt, reply and reason. A reply that lacks something and can be used all the same is used where none came
-that lacks nothing; it is not remembered, so that the next run asks again.
+that lacks nothing; it is not cached, so that the next run asks again.
 """
 
 import asyncio
@@ -108,10 +108,10 @@ class UnusableReply(Exception):
 class Asked(Generic[T]):
     """A reply that could be read. ``text`` is the reply without hidden reasoning and code fences.
 
-    ``repaired``: it had to be mended, by which nothing was lost. ``usage`` is that of the first prompt and
-    this reply, the same whether it was sent for or remembered; what failed attempts cost stands in the
-    account of the run. ``note``: see :class:`~graphrag_dagster.kernel.models.chat.port.ChatReply`.
-    ``lacking`` says what is missing in it, else None.
+    ``repaired``: it had to be repaired, by which nothing was lost. ``usage`` is that of the first prompt and
+    this reply, the same whether it was sent for or cached; what failed attempts cost stands in the account of
+    the run. ``note``: see :class:`~graphrag_dagster.kernel.models.chat.port.ChatReply`. ``lacking`` says what
+    is missing in it, else None.
     """
 
     value: T
@@ -145,7 +145,7 @@ async def ask(
     Args:
         model: answers; what proves usable it is told to remember as the reply to ``request``.
         request: the first request.
-        read: makes the value and whether it was mended of a visible reply; raises NotUsable, or Incomplete.
+        read: makes the value and whether it was repaired of a visible reply; raises NotUsable, or Incomplete.
         retry: prompt with the placeholder ``reason``.
         whole: a reply that was cut off is not usable.
         listen: hears the text of every attempt as it comes, without reasoning.
@@ -277,7 +277,7 @@ class _Ladder(Generic[T]):
         return self._request.messages[-1].content
 
     def _failed(self, failure: CallFailed) -> UnusableReply:
-        """A refused repetition leaves the first failure as the reason: that is what is to be mended."""
+        """A refused repetition leaves the first failure as the reason: that is what is to be repaired."""
         reason = self._rungs.reason
         told = f"{reason}; asked again: {failure}" if reason else str(failure)
         refused, usage = isinstance(failure, Refused), self._usage + Usage(calls=1)

@@ -1,4 +1,4 @@
-"""Reasoning that a server left in the text of a reply, in the forms that models and servers have for it.
+"""Strips reasoning that a server left in the text of a reply, in the formats of various models and servers.
 
 Most models put it between two marks at the beginning. Many chat templates write the first mark themselves, so
 that the reply holds only the last. Of harmony's channels the last is the answer; a server that drops special

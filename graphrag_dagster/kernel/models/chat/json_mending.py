@@ -1,4 +1,4 @@
-"""JSON of a known outline read, and mended where no word of it is lost by that."""
+"""A JSON reader that repairs replies of a known outline, where no word of them is lost."""
 
 import json
 import re
@@ -12,7 +12,7 @@ _SAME = {"none": "null"}
 
 
 def sound_json(text: str, start: int, deepest: int) -> tuple[int, Any] | None:
-    """Return the end and the value of what needs no mending; None where something might.
+    """Return the end and the value of what needs no repair; None where something might.
 
     Args:
         text: holds the value.
@@ -40,9 +40,9 @@ def _deeper(value: Any, deepest: int) -> bool:
 
 
 def mended_json(text: str) -> tuple[Any, bool]:
-    """Return the value of a text that is one JSON value with matching brackets, and whether it was mended.
+    """Return the value of a text that is one JSON value with matching brackets, and whether it was repaired.
 
-    What is mended: quotes, commas, Python's literals, line breaks in strings, a list that is given twice. A
+    What is repaired: quotes, commas, Python's literals, line breaks in strings, a list that is given twice. A
     mend that would lose or add a word is none.
 
     Raises:

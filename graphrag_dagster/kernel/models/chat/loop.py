@@ -1,4 +1,4 @@
-"""Many calls at once for callers that know nothing of asyncio.
+"""Concurrent calls for synchronous callers.
 
 All calls run on one event loop in a thread of its own that lives as long as the process: connections outlast
 single tasks, and a caller may itself be inside a running loop, as notebooks are.
@@ -55,7 +55,7 @@ def running_calls() -> asyncio.AbstractEventLoop | None:
 
 
 class _Job:
-    """What a job is doing.
+    """State of a job.
 
     Attributes:
         sent: its requests that are under way.

@@ -1,4 +1,4 @@
-"""The port to a chat model, and which remembered replies a task has read."""
+"""The port to a chat model, and a record of the cached replies that a task has read."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -62,7 +62,7 @@ class ChatReply:
     """A reply as it came. ``finish_reason`` is ``stop``, ``length`` (cut off) or what the endpoint says.
 
     ``note`` says how a reply came about that is not the model's plain reply to this very request; it is
-    remembered with it. ``cached_input_tokens`` are those of ``input_tokens`` that the provider had in its own
+    cached with it. ``cached_input_tokens`` are those of ``input_tokens`` that the provider had in its own
     cache.
     """
 
@@ -111,7 +111,7 @@ _noted: ContextVar[dict[str, None] | None] = ContextVar("_noted", default=None)
 
 @contextmanager
 def noted_replies() -> Iterator[dict[str, None]]:
-    """Collect the keys of the remembered replies that are used within, in their order.
+    """Collect the keys of the cached replies that are used within, in their order.
 
     Work within that is not to be counted, such as replies of which another is made, collects for itself.
     """
@@ -124,7 +124,7 @@ def noted_replies() -> Iterator[dict[str, None]]:
 
 
 def note_reply(key: bytes) -> None:
-    """Say that a remembered reply is used."""
+    """Say that a cached reply is used."""
     keys = _noted.get()
     if keys is not None:
         keys[key.hex()] = None

@@ -1,4 +1,4 @@
-"""Prompts as the language tasks see them, and the data that they enclose; the texts live outside the core."""
+"""Prompts of the language tasks, and the data that they enclose; the prompt texts are separate files."""
 
 import hashlib
 import re
@@ -39,13 +39,14 @@ class Prompt:
         """
         if values.keys() != self.placeholders:
             raise ValueError(
-                f"prompt {self.name} needs values for {sorted(self.placeholders)}, not for {sorted(values)}"
+                f"prompt {self.name} has the placeholders {sorted(self.placeholders)}, but the values are "
+                f"for {sorted(values)}"
             )
         return _PLACEHOLDER.sub(lambda match: values[match[1]], self.text)
 
 
 class PromptSource(Protocol):
-    """Where prompts come from."""
+    """A source of prompts."""
 
     def load(self, name: str) -> Prompt:
         """Return the prompt of that name.
@@ -93,7 +94,7 @@ def enclose(tag: str, text: str) -> str:
         text: the data, which may hold anything.
     """
     if tag not in TAGS:
-        raise ValueError(f"{tag!r} is no delimiter; there are {', '.join(TAGS)}")
+        raise ValueError(f"{tag!r} is not a delimiter; use one of {', '.join(TAGS)}")
     return f"<{tag}>\n{escape(text)}\n</{tag}>"
 
 

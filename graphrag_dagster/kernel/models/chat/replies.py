@@ -1,4 +1,4 @@
-"""What a reply holds: what hides it is taken off, its JSON is read and mended, its shape is checked."""
+"""Parses a reply: strips hidden reasoning, reads and repairs its JSON, and checks its shape."""
 
 import re
 from collections.abc import Iterable
@@ -132,7 +132,7 @@ class Incomplete(NotUsable):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A JSON value, and whether the text had to be mended to give it."""
+    """A JSON value, and whether the text had to be repaired to give it."""
 
     value: Any = field(repr=False)
     repaired: bool
@@ -154,13 +154,13 @@ def is_hidden(text: str) -> bool:
 
 
 def parse_json(text: str) -> Parsed:
-    """Return the JSON value in a visible reply; words around it are left aside, harmless damage is mended.
+    """Return the JSON value in a visible reply; words around it are left aside, harmless damage is repaired.
 
     Several values one after the other come as a list. A value whose brackets do not match is never closed for
     the model: what it lost with its end is not known.
 
     Raises:
-        NotUsable: there is none, it ends before it is complete, or mending it would lose some of it.
+        NotUsable: there is none, it ends before it is complete, or repairing it would lose some of it.
     """
     fence = _FENCE.search(text)
     begin = fence.end() if fence and _JSON_START.match(text[fence.end() :].lstrip()) else 0
@@ -182,7 +182,7 @@ def parse_json(text: str) -> Parsed:
 
 
 def _value_at(text: str, start: int) -> tuple[int, Any, bool]:
-    """One past the value that begins at a place, the value, and whether it was mended."""
+    """One past the value that begins at a place, the value, and whether it was repaired."""
     if sound := sound_json(text, start, _DEEPEST):
         return *sound, False
     try:
@@ -222,7 +222,7 @@ def holdable(value: Any) -> Any:
 
 
 def read_typed(text: str, schema: type[Schema]) -> tuple[Schema, bool]:
-    """Return a visible reply as an instance of ``schema``, and whether its JSON was mended.
+    """Return a visible reply as an instance of ``schema``, and whether its JSON was repaired.
 
     Raises:
         NotUsable: no JSON, the schema itself or its placeholders instead of an instance, or a value that is

@@ -1,10 +1,10 @@
-"""What is asked for after a reply that cannot be used, each time in the way most likely to help.
+"""The retry policy after an unusable reply: each retry is the one most likely to help.
 
-A reply is mended where it can be. Then the same is asked again as it was: what was spoilt on its way, or by
-chance, comes back as it would have come at first. It is asked a second time where another reply came of that;
-one that comes back the same always will. Only then is the model told what is wrong, and at last it is asked
-afresh with a higher limit, since a reply that was cut off does not always say so. One that says so is asked
-for as it was with the higher limit at once.
+A reply is repaired if possible. Otherwise the request is repeated unchanged, which is enough if the reply was
+damaged in transit or by chance. It is repeated a second time if the reply differed; one that came back the
+same always will. Only then is the model told what is wrong, and finally it is asked afresh with a higher
+limit, since a reply that was cut off does not always say so. One that says so is requested again with the
+higher limit at once.
 """
 
 from collections.abc import Iterator
@@ -137,7 +137,7 @@ def _unsaid(reply: ChatReply, limit: int) -> str:
     if reply.text.strip() or not 0 < reply.output_tokens < min(_FEW, limit):
         return (
             f"hidden reasoning used up the limit of {limit} tokens before the reply began; set "
-            "model.max_output_tokens higher, or model.reasoning: off where the server can switch it off, or "
+            "model.max_output_tokens higher, or model.reasoning: off if the server can disable it, or "
             "choose a model that does not reason"
         )
     return (

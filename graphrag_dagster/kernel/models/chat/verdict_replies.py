@@ -84,7 +84,7 @@ _Json = RootModel[Any]
 
 
 def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
-    """Return the statements in a reply, maybe none, and whether its JSON was mended.
+    """Return the statements in a reply, maybe none, and whether its JSON was repaired.
 
     Raises:
         NotUsable: it holds no list of statements, or something else than text in it.
@@ -100,7 +100,7 @@ def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
 
 
 def read_verdicts(text: str, count: int) -> tuple[tuple[ItemVerdict, ...], bool]:
-    """Return the verdicts on items 1…count in a reply, in that order, and whether its JSON was mended.
+    """Return the verdicts on items 1…count in a reply, in that order, and whether its JSON was repaired.
 
     Raises:
         NotUsable: an item has no verdict, or different ones.
@@ -110,7 +110,8 @@ def read_verdicts(text: str, count: int) -> tuple[tuple[ItemVerdict, ...], bool]
 
 
 def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tuple[W, str], ...], bool]:
-    """Return verdict and reason of items 1…count in a reply, in that order, and whether its JSON was mended.
+    """Return verdict and reason of items 1…count in a reply, in that order, and whether its JSON was
+    repaired.
 
     Records without an id count in their order if there are exactly as many as items.
 
@@ -137,7 +138,7 @@ def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tup
 
 
 def worded(text: str, count: int, words: Mapping[str, W]) -> tuple[list[tuple[int, W | None, str]], bool]:
-    """Return number, verdict and reason of each record of a reply, and whether its JSON was mended.
+    """Return number, verdict and reason of each record of a reply, and whether its JSON was repaired.
 
     The number is 0 where none is told, the verdict None where it is none of the words; for the arguments see
     :func:`read_words`.
@@ -150,7 +151,7 @@ def worded(text: str, count: int, words: Mapping[str, W]) -> tuple[list[tuple[in
 
 
 def read_questions(text: str, count: int) -> tuple[tuple[tuple[str, ...], bool], bool]:
-    """Return the first ``count`` questions with whether the answer evades, and whether the JSON was mended.
+    """Return the first ``count`` questions with whether the answer evades, and whether the JSON was repaired.
 
     Raises:
         NotUsable: there are fewer questions (an evasive answer needs none), or it is not told whether it

@@ -1,4 +1,4 @@
-"""Where an endpoint is, its key, and what of both may be shown."""
+"""Address and key of an endpoint, and the parts of them that are safe to show."""
 
 import base64
 import json
@@ -27,10 +27,10 @@ _SHORTEST_SECRET, _SHORTEST_IN_REPLIES = 6, 16
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How to call an endpoint: the base URL without credentials and query, and what goes beside it.
+    """Parameters of a call: the base URL without credentials and query, and what is sent along with it.
 
-    ``api_version``: it is one of Azure's, in which the model is part of the URL. ``authorised``: a header
-    says who calls, instead of the key.
+    ``api_version``: the endpoint is Azure's, where the model is part of the URL. ``authorised``: a header
+    authenticates the call, instead of the key.
     """
 
     base_url: str
@@ -101,8 +101,8 @@ class Address:
             version = settings.api_version or query.pop("api-version", None) or os.environ.get(_AZURE_VERSION)
             if not version:
                 raise EndpointError(
-                    f"{self.shown} is an endpoint of Azure's, which wants a version of the API: set "
-                    "model.api_version, such as 2024-10-21"
+                    f"{self.shown} is an Azure endpoint, which needs an API version: set model.api_version, "
+                    "such as 2024-10-21"
                 )
             path = _AZURE_CALL.sub("", path) or "/openai"
         return Way(
@@ -123,8 +123,8 @@ class Address:
         found = os.environ.get(variable, "").strip()
         if not found or not found.isascii() or not found.isprintable():
             raise EndpointError(
-                f"model.headers.{name} is ${variable}, which is not set in the environment, or holds "
-                "characters that no header can have"
+                f"model.headers.{name} is ${variable}, which is not set in the environment, or contains "
+                "characters that are not allowed in a header"
             )
         return found
 
@@ -141,7 +141,9 @@ class Address:
                 "to an endpoint of your own"
             )
         if not key.isascii() or not key.isprintable():
-            raise EndpointError(f"${self.variable} holds characters that no key has; set it again")
+            raise EndpointError(
+                f"${self.variable} contains characters that are not allowed in a key; set it again"
+            )
         return key or "none"
 
     def clean(self, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Chat requests as an endpoint gets them, made of what it turns out to understand."""
+"""Bodies of chat requests, built for the detected capabilities of an endpoint."""
 
 from dataclasses import dataclass, replace
 from functools import cache
@@ -28,7 +28,7 @@ _OPENAI: tuple[Silence, ...] = ("not needed", "none", "minimal", "impossible")
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What requests may hold.
+    """Capabilities that requests may use.
 
     ``counts``: a stream tells its tokens. ``silence`` is how hidden reasoning is switched off, once some was
     seen. Of calls for vectors: ``texts`` and ``characters`` are most in one call, ``longest`` is most

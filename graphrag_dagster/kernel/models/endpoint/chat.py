@@ -1,4 +1,4 @@
-"""Chat with any OpenAI-compatible server; how long replies were sets the limits of the next."""
+"""Chat with any OpenAI-compatible server; the lengths of past replies set the limits of the next."""
 
 import asyncio
 from collections import deque

@@ -1,4 +1,4 @@
-"""Clients of the package ``openai`` with connections and limits of our own; replies whole or as they come."""
+"""Clients of the package ``openai`` with own connections and limits, for whole and streamed replies."""
 
 import json
 import time
@@ -202,7 +202,9 @@ async def _bounded(response: httpx2.Response) -> None:
         async for piece in read(chunk_size):
             size += len(piece)
             if size > most:
-                raise BadAnswer(f"sent more than {most // 1_000_000} MB, which is no reply", again=False)
+                raise BadAnswer(
+                    f"sent more than {most // 1_000_000} MB, which cannot be a reply", again=False
+                )
             yield piece
 
     response.aiter_bytes = counted  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""Calls to an OpenAI-compatible endpoint that arrive, or an error that says what to mend.
+"""Calls to an OpenAI-compatible endpoint, with retries and errors that name the fix.
 
 Keys are read from the environment at the moment of a call and stand in no message, log or representation.
 """
@@ -40,7 +40,7 @@ _jitter = random.SystemRandom()
 
 @dataclass
 class _LoopState:
-    """What belongs to one event loop: connections, and limits by URL and model."""
+    """State of one event loop: connections, and limits by URL and model."""
 
     clients: dict[tuple[Way, str, float], "Clients"] = field(default_factory=dict)
     limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Arrived:
 
 @dataclass(slots=True)
 class Tries:
-    """What a request for a task has taken so far, so that it is known however the request ends.
+    """Usage of a request for a task so far, so that it is known however the request ends.
 
     ``sent`` counts how often it was sent, ``timeouts`` how often no answer came in time, ``seconds`` all that
     were spent waiting for the endpoint. ``given_up``: of a call that nobody waited for to the end, the tokens
@@ -76,7 +76,7 @@ class Tries:
 
     @property
     def retries(self) -> int:
-        """How often it was sent again."""
+        """Number of times it was sent again."""
         return max(self.sent - 1, 0)
 
 
@@ -203,7 +203,7 @@ class Connection:
 
     @property
     def pace(self) -> Pace:
-        """How fast the model is, as far as this process knows."""
+        """Speed of the model, as far as this process knows."""
         return pace_of(self.url, self._model)
 
     def time_limit(self, size: Size) -> float:
@@ -260,12 +260,12 @@ class Connection:
             raise OutOfCredit(self._out_of_credit[1])
 
     def _still_patient(self, begun: float, trouble: Trouble) -> None:
-        """Busy is no failure, but an endpoint that answers nobody for long is of no use now."""
+        """Busy is no failure, but an endpoint that answers nobody for long is unusable now."""
         since = max(begun, self._answered_at or 0.0)
         if time.monotonic() - since > _PATIENCE:
             raise EndpointDown(
-                f"{trouble.error}; it has answered nothing for {_PATIENCE / 60:.0f} minutes. "
-                "Nothing that was done is lost: run again when it is less busy"
+                f"{trouble.error}; no answers for {_PATIENCE / 60:.0f} minutes. Finished work is kept: run "
+                "again when it is less busy"
             )
 
     def _still_loading(self, begun: float, trouble: Trouble) -> None:
@@ -274,12 +274,12 @@ class Connection:
         if waited >= self.loading_seconds:
             told = f" after {waited / 60:.0f} minutes" if self.loading_seconds else ""
             raise EndpointDown(
-                f"{trouble.error}{told}. Nothing that was done is lost: run again when it has loaded; the "
-                "log of the server shows how far it is"
+                f"{trouble.error}{told}. Finished work is kept: run again when it has loaded; the server log "
+                "shows its progress"
             )
         if begun - self._loading_told > self.loading_seconds:
             self._loading_told = time.monotonic()
-            say(f"{trouble.error}; it is waited for, {self.loading_seconds / 60:.0f} minutes at most")
+            say(f"{trouble.error}; waiting, {self.loading_seconds / 60:.0f} minutes at most")
 
     def _until_loaded(self, trouble: Trouble, before: int) -> float:
         """Seconds until the next look, soon even where the server asks to wait long."""
@@ -292,8 +292,8 @@ class Connection:
             self._failures += 1
             if self._failures >= _HOPELESS:
                 return EndpointDown(
-                    f"{self._failures} calls in a row failed; the last: {trouble.error}. "
-                    "Nothing that was done is lost: run again when the endpoint works"
+                    f"{self._failures} calls in a row failed; the last: {trouble.error}. Finished work is "
+                    "kept: run again when the endpoint works"
                 )
         return trouble.error
 
@@ -319,8 +319,8 @@ class Connection:
             except Exception as error:
                 told = self._address.clean(str(error))
                 raise EndpointError(
-                    f"{self.shown_url} cannot be called: {told}; look at SSL_CERT_FILE, "
-                    "HTTP_PROXY and HTTPS_PROXY in the environment"
+                    f"{self.shown_url} cannot be called: {told}; check SSL_CERT_FILE, HTTP_PROXY and "
+                    "HTTPS_PROXY in the environment"
                 ) from None
         return known[where]
 

@@ -144,9 +144,9 @@ class OpenAIEmbedder:
             were = "text was" if self._cut == 1 else "texts were"
             most = f"about {self.abilities.longest:,} characters"
             say(
-                f"embedding model {self.model} takes at most {most} of a text: "
-                f"{self._cut:,} longer {were} cut, and the vector stands for the beginning alone. Set "
-                "text_units.size smaller, or embeddings.model to one that takes longer texts"
+                f"embedding model {self.model} takes at most {most} of a text: {self._cut:,} longer {were} "
+                "cut, and the vector represents only the beginning. Set text_units.size smaller, or set "
+                "embeddings.model to a model for longer texts"
             )
         matrix = np.zeros((len(texts), self._dimension or 0), dtype=np.float32)
         for place, text in enumerate(texts):
@@ -156,7 +156,7 @@ class OpenAIEmbedder:
 
     @property
     def abilities(self) -> Abilities:
-        """What the endpoint is known to take."""
+        """Known capabilities of the endpoint."""
         return abilities_of(self.connection.url, self.model)
 
     def _learn(self, **found: Any) -> None:
@@ -215,8 +215,8 @@ class OpenAIEmbedder:
             self._learn(longest=min(length, self.abilities.longest or length))
             return _Taken(vectors, 1, length, alone=True)
         raise Refused(
-            f"{refusal}; not even the first {length:,} characters of a text are taken: set "
-            "embeddings.model to one that takes longer texts, or text_units.size smaller"
+            f"{refusal}; not even the first {length:,} characters of a text are accepted: set "
+            "embeddings.model to a model for longer texts, or text_units.size smaller"
         )
 
     async def _sent(self, batch: Sequence[str], known: Abilities) -> NDArray[np.float32]:
@@ -259,8 +259,8 @@ class OpenAIEmbedder:
             matrix = np.empty((0, 0))
         if not matrix.size or not np.isfinite(matrix).all() or np.abs(matrix).max() > _LARGEST:
             raise EndpointError(
-                f"{self.connection.shown_url} gave no {len(batch)} vectors of one length for as many texts; "
-                f"is {self.model} an embedding model?"
+                f"{self.connection.shown_url} did not return {len(batch)} vectors of one length for as many "
+                f"texts; is {self.model} an embedding model?"
             )
         return unit_rows(matrix)
 
@@ -269,8 +269,8 @@ class OpenAIEmbedder:
             self._dimension = vectors.shape[1]
         if vectors.shape[1] != self._dimension:
             raise EndpointError(
-                f"{self.model} gave vectors of {vectors.shape[1]} numbers after {self._dimension}, "
-                f"first for {batch[0][:60]!r}"
+                f"{self.model} returned vectors of {vectors.shape[1]} numbers after {self._dimension}, first "
+                f"for {batch[0][:60]!r}"
             )
 
     def _batches(self, texts: Sequence[str]) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""What an error of a call means: what to raise if it stays, and whether and when to try again."""
+"""Maps errors of a call to what to raise if they persist, and whether and when to retry."""
 
 import re
 from collections.abc import Mapping
@@ -106,7 +106,7 @@ class Troubles:
             return self._within(error, what)
         reason = self._clean(str(choice["finish_reason"]))
         return Trouble(
-            CallFailed(f"{self._shown} broke off its reply (finish_reason {reason!r})"), again=True
+            CallFailed(f"{self._shown} cut its reply short (finish_reason {reason!r})"), again=True
         )
 
     def of_error(self, error: Exception, waited: Waited, *, answered_before: bool) -> Trouble:
@@ -157,16 +157,16 @@ class Troubles:
             mend = "SSL_CERT_FILE" if "CERTIFICATE_VERIFY" in detail else f"model.base_url or {BASE_URL}"
             text = f"cannot reach {self._shown}: {detail}; set {mend}"
             return Trouble(EndpointDown(text), again=answered_before)
-        return Trouble(CallFailed(f"the connection to {self._shown} broke: {detail}"), again=True)
+        return Trouble(CallFailed(f"the connection to {self._shown} was lost: {detail}"), again=True)
 
     def _within(self, error: object, what: str) -> Trouble:
-        """What an error means that comes instead of an answer, or in the midst of one."""
+        """An error that arrives instead of an answer, or within one."""
         code = mapping(error).get("code")
         status = int(code) if isinstance(code, int | str) and re.fullmatch(r"[45]\d\d", str(code)) else 0
         said = self._clean(_message(error)) or "no reason given"
         if status in {401, 402, 403, 404, 429} or _is_broke(429, error) or _is_loading(503, error):
             return self._status(status or (429 if _is_broke(429, error) else 503), error, _NO_HEADERS, what)
-        return Trouble(CallFailed(f"{self._shown} broke off its reply: {said}"), again=True)
+        return Trouble(CallFailed(f"{self._shown} cut its reply short: {said}"), again=True)
 
     def _status(self, status: int, told: object, headers: Mapping[str, str], what: str) -> Trouble:
         if 300 <= status < 400:
@@ -175,15 +175,15 @@ class Troubles:
         if _is_broke(status, told):
             return Trouble(
                 OutOfCredit(
-                    f"{self._shown}: the account has no credit left ({status}): {said}. Nothing that was "
-                    "paid for is lost: add credit, or set another model.base_url, and run again"
+                    f"{self._shown}: the account has no credit left ({status}): {said}. Paid replies are "
+                    "kept: add credit, or set another model.base_url, and run again"
                 )
             )
         if _is_loading(status, told):
             error = EndpointDown(f"{self._shown} is still loading {what} ({status}): {said}")
             return Trouble(error, again=True, wait=_loading_wait(told, headers), loading=True)
         if status in {401, 403}:
-            text = f"{self._shown} refuses the key in ${self._address.variable} ({status}): {said}"
+            text = f"{self._shown} rejects the key in ${self._address.variable} ({status}): {said}"
             return Trouble(EndpointError(text))
         if status == 404:
             mend = "set model.name or model.base_url"
@@ -197,7 +197,7 @@ class Troubles:
             wait = retry_after(headers)
             failed = CallFailed(f"{self._shown} answered {status}: {said}")
             return Trouble(failed, wait is None or wait <= LONGEST_WAIT, wait)
-        text = f"{self._shown} refused the request ({status}): {said}"
+        text = f"{self._shown} rejected the request ({status}): {said}"
         return Trouble(RefusedWith(text, status, self._clean(_message(told))))
 
     def _redirect(self, status: int, location: str) -> EndpointError:
@@ -206,10 +206,10 @@ class Troubles:
             # The path may hold a token.
             place = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
         except ValueError:
-            place = "another place"
+            place = "another address"
         return EndpointError(
-            f"{self._shown} redirects to {self._clean(place)} ({status}). Redirects are not followed, lest "
-            f"texts go elsewhere: set model.base_url or {BASE_URL} to the address that answers"
+            f"{self._shown} redirects to {self._clean(place)} ({status}). Redirects are not followed, so "
+            f"that texts go nowhere else: set model.base_url or {BASE_URL} to the final address"
         )
 
     def _too_many(self, said: str, headers: Mapping[str, str]) -> Trouble:
@@ -220,8 +220,8 @@ class Troubles:
             wait = duration(headers.get(f"x-ratelimit-reset-{exhausted}"))
         if wait is not None and wait > LONGEST_WAIT:
             text = (
-                f"{self._shown} has no more to give for {wait_words(wait)} (429): {said}. "
-                "Nothing that was done is lost: run again then"
+                f"{self._shown} has reached its rate limit for {wait_words(wait)} (429): {said}. Finished "
+                "work is kept: run again then"
             )
             return Trouble(EndpointError(text), too_many=True, wait=wait)
         failed = CallFailed(f"{self._shown} answered 429: {said}")

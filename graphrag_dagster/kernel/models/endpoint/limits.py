@@ -1,9 +1,9 @@
-"""How many calls, and how fast: a window that adapts, and rates of requests and tokens.
+"""Limits of concurrent calls and their rate: an adaptive window, and rates of requests and tokens.
 
 The window opens by one call a round of answers and halves when the endpoint says that there are too many
 (429) or answers none in time; up to the place of the last halving it opens faster. Rates are buckets that
 refill steadily and hold a second's worth, so that no minute sees more than it may. Both learn from what the
-endpoint says of itself.
+endpoint reports.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""What an endpoint puts around a reply, read whatever types and sizes it has."""
+"""Parses the response around a reply, whatever types and sizes it has."""
 
 import json
 import math
@@ -71,7 +71,7 @@ _LONGEST_REASON = 40
 
 
 class BadAnswer(Exception):
-    """Raised where an answer is of no use; its text follows the endpoint's name. ``again``: worth a try."""
+    """Raised where an answer is unusable; its text follows the endpoint's name. ``again``: worth a try."""
 
     def __init__(self, text: str, *, again: bool = True) -> None:
         super().__init__(text)
@@ -135,7 +135,7 @@ def usage_of(answer: Mapping[str, Any]) -> ToldUsage:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a message, or a piece of one, holds.
+    """Contents of a message, or of a piece of one.
 
     ``hidden``: it holds reasoning that is no part of the reply. ``refusal``: why the model will not answer.
     """

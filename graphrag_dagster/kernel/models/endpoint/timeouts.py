@@ -1,4 +1,4 @@
-"""How long calls under way may go on: no limit ends a call while the endpoint is at work on others.
+"""Timeouts of calls in flight: none ends a call while the endpoint works on others.
 
 A server that takes one call after the other lets those that wait in its queue hear nothing. So the time of a
 call counts from the last sign of life that the endpoint gave to any call, up to as many limits as there were
@@ -93,7 +93,7 @@ _GRAIN = 0.02
 
 
 class Waited:
-    """What is asked for, and how long it is waited for: no limit is tried twice.
+    """A call and its time limit; no limit is tried twice.
 
     Args:
         call: whom is asked, and for what.
@@ -125,7 +125,7 @@ class Waited:
         """Take note that the time of a try is over."""
         if clock.flows:
             self._idle = clock.idle
-            self._told.append(f"for {seconds_of(clock.idle)} in the midst of its reply")
+            self._told.append(f"for {seconds_of(clock.idle)} in the middle of its reply")
         else:
             self._granted = clock.granted
             self._told.append(f"within {seconds_of(clock.granted)}")
@@ -142,16 +142,16 @@ class Waited:
         return ", nor ".join(self._told)
 
     def words(self, *, again: bool) -> str:
-        """What there is to say when a limit has passed."""
+        """The message for a limit that has passed."""
         prompt = f", about {self._size.prompt:,} prompt tokens" if self._size.prompt else ""
         told = f"{self.call.whom} did not answer {self.limits} ({self.call.words}{prompt}); "
         if again:
             more = f"{seconds_of(self.idle)} between two pieces" if self._idle else seconds_of(self.limit)
             return (
-                f"{told}it is asked once more, with {more}. model.timeout_seconds in "
-                "corpus.yaml sets the shortest limit"
+                f"{told}trying once more, with {more}. model.timeout_seconds in corpus.yaml sets the "
+                "shortest limit"
             )
-        return f"{told}given up. If it is only slow, set model.timeout_seconds in corpus.yaml higher"
+        return f"{told}giving up. If it is only slow, set model.timeout_seconds in corpus.yaml higher"
 
 
 def seconds_of(seconds: float) -> str:

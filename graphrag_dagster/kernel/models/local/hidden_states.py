@@ -1,4 +1,4 @@
-"""What a language model on this machine makes of a text inside, as a vector."""
+"""Hidden states of a language model on this machine, as a vector for a text."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.models.local.local_models import installed, logging
 
 _WANTED_BY = "paths.switches.llm_embeddings"
 _NAMED_BY = "paths.llm_embeddings_model"
-_MEND = "give a folder with a language model in the form of transformers, or the name of one on the hub"
+_MEND = "set it to a folder with a language model for transformers, or the name of one on the hub"
 _WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 
 
@@ -46,7 +46,7 @@ class HiddenStateEmbedder:
             return f"hidden-states/{self.model}@{installed('transformers', _WANTED_BY)}"
         files = sorted(file for pattern in _WEIGHTS for file in folder.glob(pattern))
         if not files:
-            raise self._unusable("holds no weights")
+            raise self._unusable("has no weights")
         digests = "".join(map(sha256, files))
         return f"hidden-states/{folder.name}@{hashlib.sha256(digests.encode()).hexdigest()[:8]}"
 

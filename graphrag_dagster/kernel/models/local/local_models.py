@@ -1,4 +1,4 @@
-"""Loading models that run on this machine: the extra they need, and libraries that change what is global."""
+"""Loads models that run on this machine: checks their extra, and contains side effects of libraries."""
 
 import hashlib
 import importlib
@@ -77,7 +77,7 @@ class LocalModel:
 
     @property
     def version(self) -> str:
-        """What tells its results apart from those of another of its name.
+        """A string that tells its results from those of another model of its name.
 
         That of the library for a model of the hub; for files here, the first characters of the SHA-256 of
         their weights.
@@ -110,7 +110,7 @@ class LocalModel:
                 raise self.unusable(f"cannot be loaded: {error}") from error
 
     def unusable(self, why: str) -> EngineError:
-        """Return the error that the model is of no use."""
+        """Return the error that the model is unusable."""
         return EngineError(f"{self.named_by} {self.model!r} {why}; {self.mend}")
 
     @property
@@ -127,7 +127,7 @@ def weights(folder: Path) -> Path:
     for name in _WEIGHTS:
         if (folder / name).is_file():
             return folder / name
-    raise EngineError(f"{folder} holds no sentence-transformers model: there is no {' or '.join(_WEIGHTS)}")
+    raise EngineError(f"{folder} is not a sentence-transformers model: it has no {' or '.join(_WEIGHTS)}")
 
 
 def sha256(file: Path) -> str:

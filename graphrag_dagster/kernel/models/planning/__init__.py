@@ -1,1 +1,1 @@
-"""What a plan of model calls is made from."""
+"""Inputs of a plan of model calls."""

@@ -1,4 +1,4 @@
-"""What a plan is made from: the text units of a corpus, and how many names and pairs its graph will have."""
+"""Basis of a plan: the text units of a corpus, and how many names and pairs its graph will have."""
 
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
@@ -19,10 +19,10 @@ from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What there is to work on.
+    """The work to plan.
 
     ``units``: rows of ``corpus.text_chunks``; ``names`` and ``pairs``: of the graph, guessed where it is yet
-    to be extracted; ``reports``: how many will be written, None where nothing is known of that.
+    to be extracted; ``reports``: how many will be written, None if unknown.
     """
 
     units: pl.DataFrame

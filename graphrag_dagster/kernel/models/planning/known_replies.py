@@ -1,4 +1,4 @@
-"""What is known before a model is asked: which replies are remembered, and how long others were."""
+"""Known replies before a model is asked: those in the LLM cache, and how long others were."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ SUMMARIES_PER_NAME = 0.02
 
 
 class Known:
-    """What the memory of replies and accounts knows of a model.
+    """Statistics on a model from the LLM cache and the accounts.
 
     Args:
         settings: the section ``model`` of a corpus.
@@ -40,17 +40,17 @@ class Known:
         return self._settings.for_role(task)
 
     def new(self, task: RoleName, requests: Sequence[ChatRequest]) -> list[int]:
-        """Return the places of the requests whose replies are not remembered."""
+        """Return the places of the requests whose replies are not cached."""
         keys = [reply_key(self.of_task(task), request) for request in requests]
         known = self._replies.has(keys)
         return [place for place, key in enumerate(keys) if key not in known]
 
     def reply(self, task: RoleName, request: ChatRequest) -> ChatReply | None:
-        """Return the remembered reply to a request; None where there is none."""
+        """Return the cached reply to a request; None where there is none."""
         return self._replies.shown(reply_key(self.of_task(task), request))
 
     def vectors(self, model: str, texts: Sequence[str]) -> int:
-        """Return how many texts, as they are sent, have a remembered vector."""
+        """Return how many texts, as they are sent, have a cached vector."""
         namespace = self.of_task("embed").namespace
         return len(self._replies.has([vector_key(model, namespace, text) for text in texts]))
 

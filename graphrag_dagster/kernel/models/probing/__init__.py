@@ -1,1 +1,1 @@
-"""Finding out what an endpoint can do."""
+"""Detection of an endpoint's capabilities."""

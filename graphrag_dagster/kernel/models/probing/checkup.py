@@ -1,4 +1,4 @@
-"""The checkup before the first paid request: does the endpoint answer, and in which way does it give JSON?"""
+"""The check before the first paid request: the endpoint must answer and return JSON."""
 
 import asyncio
 import time
@@ -69,7 +69,7 @@ async def checkup(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
         What it understands; requests are made accordingly from now on.
 
     Raises:
-        EndpointError: it cannot be used: what was tried, and the mend.
+        EndpointError: it cannot be used: what was tried, and the fix.
     """
     locks = _checking.setdefault(asyncio.get_running_loop(), {})
     async with locks.setdefault((model.connection.url, model.name), asyncio.Lock()):
@@ -171,13 +171,13 @@ def named(models: list[str]) -> str:
 
 
 def hopeless(model: OpenAIChatModel, attempts: list[Attempt]) -> str:
-    """Return what was tried in vain, and the mend."""
+    """Return the failed attempts, and the fix."""
     told = "; ".join(f"with {one.way}: {one.problem}" for one in attempts)
     cause = "only empty replies" if all(one.empty for one in attempts) else "no usable JSON"
     return (
-        f"{model.connection.shown_url}: model {model.name} gave {cause} to a small question ({told}). "
-        "Nothing was spent on the corpus. Set model.name to a model that follows instructions, or serve it "
-        "so that it decodes by JSON schema; graphrag-dagster doctor tells more"
+        f"{model.connection.shown_url}: model {model.name} gave {cause} to a small question ({told}). No "
+        "tokens were spent on the corpus. Set model.name to a model that follows instructions, or serve "
+        "it with decoding by JSON schema; run graphrag-dagster doctor for details"
     )
 
 
@@ -224,7 +224,7 @@ def _enough_for_tuples(model: OpenAIChatModel, attempts: list[Attempt]) -> bool:
 
 
 async def _other_models(model: OpenAIChatModel) -> str:
-    """What there is instead of a model that is not there; nothing where it is, or nobody says."""
+    """The models that exist in place of a missing one; empty if it exists, or the list is unknown."""
     try:
         models = await listed_models(model.connection)
     except (EndpointError, TimeoutError):

@@ -1,4 +1,4 @@
-"""Questions as long, and as many at once, as a corpus will send: context, pace, tokens a second."""
+"""Probes as long and as concurrent as a corpus's requests: context length, speed, tokens per second."""
 
 import asyncio
 import math
@@ -22,7 +22,7 @@ from graphrag_dagster.systems.graphrag.settings import ExtractionSettings
 
 _SPARE = 1000
 #: A fourth of a context is for the reply; sizes are multiples of this; tokens of questions, names and marks
-#: round the data; fewer tokens of data are of no use; an overlap is this part of a size.
+#: round the data; fewer tokens of data are unusable; an overlap is this part of a size.
 _REPLY_SHARE, _ROUND, _OVERHEAD, _LEAST_DATA, _OVERLAP = 4, 100, 1100, 200, 6
 #: How servers tell the tokens of a context in a refusal, and how often fewer are tried where they do not.
 _CONTEXT = re.compile(
@@ -122,9 +122,7 @@ async def context_length(
         arrived = int(long.reply.input_tokens / short.ratio) if short.ratio else 0
         found = replace(found, settings=_fitting(settings, tasks, tokenizer, arrived))
     if found.verdict == "works" and needed < largest:
-        told = (
-            f"enough for the documents there are; the settings allow up to {largest:,} where there are more"
-        )
+        told = f"enough for the current documents; the settings allow up to {largest:,} if there are more"
         found = replace(found, consequence="; ".join(filter(None, (told, found.consequence))))
     return [found]
 
@@ -178,7 +176,7 @@ def pace(model: OpenAIChatModel) -> list[Finding]:
     own = {"requests": settings.requests_per_minute, "tokens": settings.tokens_per_minute}
     known = [f"{rate:,.0f} {kind} a minute" for kind, rate in rates.items() if rate]
     if not known:
-        told = "slows down when the endpoint says that there are too many calls"
+        told = "slows down when the endpoint reports too many calls"
         return [Finding("rate limits", "works", "none stated", told)]
     source = "by the settings" if all(own[kind] for kind, rate in rates.items() if rate) else "by its headers"
     told = f"sends at most {' and '.join(known)}"
@@ -222,8 +220,8 @@ def throughput_advice(
     advised = most if gain >= _SCALES * together.at_once else max(2, math.ceil(gain))
     found = f"{alone.tokens_per_second:,.0f} tokens/s alone, "
     found += f"{together.tokens_per_second:,.0f} with {together.at_once} calls at once"
-    found += "; told that these are too many" if refused else ""
-    told = f"makes up to {most} calls at once"
+    found += "; it reported too many calls" if refused else ""
+    told = f"makes up to {most} concurrent calls"
     fix: dict[str, int | float | bool | str] = {}
     if advised < most:
         told = f"set model.concurrency: {advised}; more gains little"
@@ -280,19 +278,19 @@ def _judged(short: _Long, long: _Long) -> Finding:
     counted = short.ratio > 0 and long.ratio > 0
     if counted and long.ratio < _LOST * short.ratio:
         whole = round(long.tokens * short.ratio)
-        found = f"of {whole:,} tokens only {long.reply.input_tokens:,} arrived, without a word"
+        found = f"of {whole:,} tokens only {long.reply.input_tokens:,} arrived, silently"
         return Finding(name, "fails", found, _MEND)
     if long.first in said and long.last in said:
-        return Finding(name, "works", f"{long.tokens:,} tokens arrived whole", "")
+        return Finding(name, "works", f"all {long.tokens:,} tokens arrived", "")
     if counted:
-        remark = "it repeats not all of what stands there: a larger model finds more in long contexts"
+        remark = "it repeats only part of the text: a larger model finds more in long contexts"
         return Finding(name, "works", f"{long.reply.input_tokens:,} tokens arrived", remark)
     if long.last in said:
         return Finding(name, "fails", f"of {long.tokens:,} tokens the beginning did not arrive", _MEND)
     remark = (
-        "the endpoint counts no tokens and the model repeats no code word: see its context length yourself"
+        "the endpoint counts no tokens and the model repeats no code word: check its context length yourself"
     )
-    return Finding(name, "fallback", f"not known whether {long.tokens:,} tokens arrive", remark)
+    return Finding(name, "fallback", f"unknown whether {long.tokens:,} tokens arrive", remark)
 
 
 async def _speed(model: OpenAIChatModel, numbers: range, at_once: int) -> Speed:

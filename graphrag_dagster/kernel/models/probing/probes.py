@@ -1,4 +1,4 @@
-"""Small questions that tell what an endpoint can do, and what follows from the answers."""
+"""Probes: small questions that detect what an endpoint can do, and what follows from the answers."""
 
 import re
 from collections.abc import Mapping
@@ -49,10 +49,10 @@ _WAYS_OF_SILENCE: dict[Silence, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a probe found.
+    """Result of a probe.
 
-    ``consequence`` is what we do about it, or the mend. ``endpoint`` names model, place and tasks.
-    ``settings`` are those that fit what was found, by key with dots.
+    ``consequence`` is what we do about it, or the fix. ``endpoint`` names model, place and tasks.
+    ``settings`` are those that fit the result, by key with dots.
     """
 
     probe: str
@@ -64,7 +64,7 @@ class Finding:
 
 
 class Unusable(Exception):
-    """The endpoint is of no use for anything further; holds the findings that say so."""
+    """The endpoint is unusable for anything further; holds the findings that say so."""
 
     def __init__(self, *findings: Finding) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ async def first_contact(model: OpenAIChatModel) -> list[Finding]:
     ]
     if text := " ".join(visible(answered.reply.text).split()):
         return [*findings, Finding("chat", "works", f"replied {text[:40]!r}")]
-    mend = "choose another model, or mend its chat template"
+    mend = "choose another model, or fix its chat template"
     raise Unusable(*findings, Finding("chat", "fails", f"an empty reply within {ROOMS[-1]} tokens", mend))
 
 
@@ -101,7 +101,7 @@ async def reasoning(model: OpenAIChatModel) -> list[Finding]:
     answered = await small(model, question)
     if wanted != "off":
         seen = "seen" if answered.reasoned else "none seen"
-        return [Finding(name, "works", seen, f"left as it is: model.reasoning is {wanted}")]
+        return [Finding(name, "works", seen, f"unchanged: model.reasoning is {wanted}")]
     while answered.reasoned and abilities_of(url, model.name).silence != "impossible":
         answered = await small(model, question)
     silence = abilities_of(url, model.name).silence
@@ -109,9 +109,11 @@ async def reasoning(model: OpenAIChatModel) -> list[Finding]:
         return [Finding(name, "works", "none seen")]
     if not answered.reasoned:
         way = _WAYS_OF_SILENCE[silence]
-        return [Finding(name, "works", f"seen, silenced by {way}", f"every request carries {way}")]
-    mend = "it is taken off the replies, but costs time and tokens; a model that does not reason is cheaper"
-    return [Finding(name, "fallback", "seen, and nothing silences it", mend)]
+        return [Finding(name, "works", f"seen, disabled by {way}", f"every request carries {way}")]
+    mend = (
+        "it is stripped from the replies, but costs time and tokens; a model that does not reason is cheaper"
+    )
+    return [Finding(name, "fallback", "seen, and nothing disables it", mend)]
 
 
 async def json_ways(model: OpenAIChatModel) -> list[Finding]:
@@ -119,17 +121,21 @@ async def json_ways(model: OpenAIChatModel) -> list[Finding]:
     attempts = await find_way(model)
     tried = {one.way: one.problem for one in attempts}
     findings = [
-        _way("json_schema", tried, attempts[-1].way, "the schema stands in the prompt"),
-        _way("json_object", tried, attempts[-1].way, "JSON is read out of text"),
+        _way("json_schema", tried, attempts[-1].way, "the schema is part of the prompt"),
+        _way("json_object", tried, attempts[-1].way, "JSON is extracted from text"),
     ]
     if "text" not in tried:
         return findings
     if (problem := tried["text"]) is None:
-        told = "the schema stands in the prompt; what cannot be read is asked again"
-        return [*findings, Finding("JSON in text", "works", "data of the right shape", told)]
+        told = "the schema is part of the prompt; unreadable replies are requested again"
+        return [*findings, Finding("JSON in text", "works", "data of the expected shape", told)]
     tuples = model.settings.replies == "tuples"
     mend = "choose a model that follows instructions, or a server that decodes by JSON schema"
-    told = "model.replies: tuples needs none; reports are written without the model" if tuples else mend
+    told = (
+        "set model.replies: tuples, which needs no JSON; reports are then written without the model"
+        if tuples
+        else mend
+    )
     return [*findings, Finding("JSON in text", "fallback" if tuples else "fails", problem, told)]
 
 
@@ -140,14 +146,14 @@ async def forced_token(model: OpenAIChatModel) -> list[Finding]:
         return [Finding(name, "skipped", "model.logit_bias is false", otherwise)]
     forced = first_tokens(encoding_of_model(model.name))
     if not forced:
-        return [Finding(name, "skipped", f"the tokens of {model.name} are not known", otherwise)]
+        return [Finding(name, "skipped", f"the tokens of {model.name} are unknown", otherwise)]
     asked = (Message("user", "Name a colour."),)
     answered = await model.send(ChatRequest("probe", asked, 1, forced_tokens=forced))
     if not abilities_of(model.connection.url, model.name).logit_bias:
         return [Finding(name, "fallback", "refused", otherwise)]
     word = _WORD.search(visible(answered.reply.text))
     if word and word[0].upper() in {"YES", "NO"}:
-        return [Finding(name, "works", "forces YES or NO", "the yes/no check is one token")]
+        return [Finding(name, "works", "forces YES or NO", "the yes/no check takes one token")]
     mend = f"{otherwise}; set model.logit_bias: false to save a call per check"
     shown = repr(word[0]) if word else "nothing"
     fix = {"model.logit_bias": False}
@@ -165,9 +171,9 @@ async def output_limit(model: OpenAIChatModel) -> list[Finding]:
         mend = "replies may be longer than planned for, and cost more; set the limit at the server"
         return [Finding(name, "fails", f"{key} {_CUT_AT} gave {tokens} tokens", mend)]
     if reply.finish_reason == "length":
-        told = "a reply that is cut off is asked again with more room"
+        told = "a reply that is cut off is requested again with a higher limit"
         return [Finding(name, "works", f"{key} is obeyed and the cut is reported", told)]
-    told = "a cut is seen only where the JSON ends too early"
+    told = "a cut reply is only detected if its JSON is incomplete"
     return [Finding(name, "fallback", f"{key} is obeyed; finish_reason is {reply.finish_reason!r}", told)]
 
 
@@ -195,8 +201,8 @@ def _way(way: Way, tried: dict[Way, str | None], last: Way, otherwise: str) -> F
         return Finding(way, "fallback", "refused", otherwise)
     problem = tried[way]
     if problem is None:
-        told = "replies are decoded by it" if way == "json_schema" else "the shape is checked on arrival"
-        return Finding(way, "works", "data of the right shape", told)
+        told = "it decodes replies by schema" if way == "json_schema" else "the shape is checked on arrival"
+        return Finding(way, "works", "data of the expected shape", told)
     return Finding(way, "fallback", f"not obeyed: {problem}", otherwise)
 
 
@@ -208,28 +214,28 @@ def _no_contact(model: OpenAIChatModel, models: list[str] | None, error: str) ->
         mend = f"set model.name; it has {named(models)}"
         fix = {"model.name": models[0]} if len(models) == 1 else {}
         return [reached, Finding("model", "fails", error, mend, settings=fix)]
-    return [reached, Finding("chat", "fails", error, "see what the endpoint says")]
+    return [reached, Finding("chat", "fails", error, "see the endpoint's message")]
 
 
 def _start(model: OpenAIChatModel, error: str) -> str:
-    """What to start, or to wait for, where a server does not answer."""
+    """Advice on what to start, or to wait for, if a server does not answer."""
     if _LOADING in error:
-        return "the server is there and loads its model: run doctor again when that is done"
+        return "the server is running and loads its model: run doctor again when it has loaded"
     parts = urlsplit(model.connection.shown_url)
     if not _UNREACHED.search(error):
         return ""
     server = _SERVERS.get(parts.port or 0)
     own = parts.hostname in _HERE
     told = (
-        f"nothing answers at port {parts.port} of this machine"
+        f"nothing listens on port {parts.port} of this machine"
         if own
         else f"{parts.hostname} does not answer"
     )
     if server:
-        return f"{told}; that is the port of {server[0]}: start it with `{server[1]}`, then run doctor again"
+        return f"{told}; {server[0]} uses that port: start it with `{server[1]}`, then run doctor again"
     if own:
         started = "; ".join(
             f"{name}: `{command}` (port {port})" for port, (name, command) in _SERVERS.items()
         )
-        return f"{told}; start the server, or set model.base_url to where it is. {started}"
-    return f"{told}; look at model.base_url, at the network, and whether the server runs"
+        return f"{told}; start the server, or set model.base_url to its address. {started}"
+    return f"{told}; check model.base_url, the network, and whether the server is running"

@@ -1,4 +1,4 @@
-"""The doctor: every model that the settings name is probed, at the price of a dozen or so small calls."""
+"""The doctor: probes every model in the settings with about a dozen small calls."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -149,7 +149,7 @@ async def _examined(
             findings += await _guarded(name, model.connection.time_limit(_LONGEST), probe)
         except Unusable as unusable:
             findings += unusable.findings
-            return findings + [Finding(left, "skipped", "the endpoint is of no use") for left, _ in probes]
+            return findings + [Finding(left, "skipped", "the endpoint is unusable") for left, _ in probes]
     return findings + _left_out(abilities_of(model.connection.url, model.name))
 
 
@@ -161,34 +161,38 @@ async def _guarded(name: str, limit: float, probe: Probe) -> list[Finding]:
             return await probe()
     except TimeoutError:
         mend = "set model.timeout_seconds, or ask again when the endpoint is less busy"
-        return [Finding(name, "fails", f"not done within {seconds:g} s", mend)]
+        return [Finding(name, "fails", f"not finished within {seconds:g} s", mend)]
     except CallFailed as failure:
-        return [Finding(name, "fails", str(failure), "nothing is concluded from this")]
+        return [Finding(name, "fails", str(failure), "no conclusion is drawn from this")]
     except EndpointError as error:
         raise Unusable(Finding("chat", "fails", f"{name}: {error}")) from None
     except Unusable:
         raise
     except Exception as error:
         # A diagnosis is to be finished whatever turns up on the way.
-        return [Finding(name, "fails", f"{type(error).__name__}: {error}", "nothing is concluded from this")]
+        return [
+            Finding(name, "fails", f"{type(error).__name__}: {error}", "no conclusion is drawn from this")
+        ]
 
 
 def _left_out(known: Abilities) -> list[Finding]:
     left: list[Finding] = []
     if not known.temperature:
-        told = "is left out: replies differ more from run to run"
+        told = "is omitted: replies vary more between runs"
         left.append(Finding("temperature", "fallback", "refused", told))
     if not known.effort:
-        left.append(Finding("reasoning effort", "fallback", "refused", "is left out"))
+        left.append(Finding("reasoning effort", "fallback", "refused", "is omitted"))
     return left
 
 
 async def _embeddings(settings: CorpusSettings, own: ModelSettings) -> list[Finding]:
     name, chosen = "embeddings", settings.embeddings
     if not settings.embeds_at_endpoint:
-        return [Finding(name, "skipped", f"embeddings.embedder is {chosen.embedder}", "made on this machine")]
+        return [
+            Finding(name, "skipped", f"embeddings.embedder is {chosen.embedder}", "computed on this machine")
+        ]
     if not chosen.model:
-        return [Finding(name, "fails", "no model is named", "set embeddings.model")]
+        return [Finding(name, "fails", "no model is set", "set embeddings.model")]
     embedder = OpenAIEmbedder(chosen.model, own)
     embedder.connection.loading_seconds = 0.0
     try:

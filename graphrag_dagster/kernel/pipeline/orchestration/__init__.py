@@ -1,1 +1,1 @@
-"""How the pipeline runs in Dagster: partitions, conditions, hooks, executors."""
+"""Dagster integration: partitions, conditions, hooks, executors."""

@@ -1,4 +1,4 @@
-"""When an asset is made again without being asked for."""
+"""Automation conditions: when an asset is materialised without being requested."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ FRESH = FreshnessPolicy.time_window(fail_window=timedelta(days=7), warn_window=t
 
 
 def _outdated() -> AutomationCondition[AssetKey]:
-    """What an index asset waits for, per corpus.
+    """Conditions that an index asset waits for, per corpus.
 
     It is missing, its code (or a prompt of it) has changed, or the content of something it reads has. All
     that lies below in the index is requested with it, in one run: the published snapshot is then made once,

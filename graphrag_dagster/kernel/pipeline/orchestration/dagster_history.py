@@ -1,4 +1,4 @@
-"""What Dagster itself keeps of a corpus: records of runs, events and logs, with samples of table rows."""
+"""Dagster's own records of a corpus: runs, events and logs, with samples of table rows."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -101,8 +101,8 @@ def _rewrite_files(instance: DagsterInstance) -> None:
 
 def _in_use(file: Path, why: str) -> DagsterHistoryError:
     return DagsterHistoryError(
-        f"the runs are deleted, but traces are left in {file} ({why}); end the Dagster processes that use "
-        "it, and purge again"
+        f"the runs are deleted, but traces remain in {file} ({why}); stop the Dagster processes that use it, "
+        "and purge again"
     )
 
 

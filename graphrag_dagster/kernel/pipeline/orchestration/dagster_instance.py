@@ -1,4 +1,4 @@
-"""The persistent Dagster instance: made on first use; what is wrong with it is one line with the way out."""
+"""The persistent Dagster instance: made on first use; errors are one line with the fix."""
 
 import os
 import sqlite3
@@ -80,7 +80,7 @@ def _opened(folder: Path, *, running: bool) -> DagsterInstance:
             return _open_whole(folder, running=running)
     except Timeout:
         raise DagsterInstanceError(
-            f"another process has been opening Dagster's records in {folder} for {_SECONDS:.0f} s; end it, "
+            f"another process has been opening Dagster's records in {folder} for {_SECONDS:.0f} s; stop it, "
             "and run again"
         ) from None
     except (DagsterInstanceError, OSError, SQLAlchemyError, sqlite3.Error):
@@ -88,7 +88,7 @@ def _opened(folder: Path, *, running: bool) -> DagsterInstance:
     except (yaml.YAMLError, DagsterError) as error:
         told = " ".join(str(error).split())[:_LONGEST]
         raise DagsterInstanceError(
-            f"{folder / _SETTINGS_FILE} cannot be used: {told}; mend it, or move it away to have it made anew"
+            f"{folder / _SETTINGS_FILE} is invalid: {told}; fix it, or move it away to have it recreated"
         ) from error
     except Exception as error:
         # What migrates the records has errors of its own, where another version of Dagster made them.
@@ -154,19 +154,19 @@ def _told(folder: Path) -> Iterator[None]:
         if isinstance(error, DagsterInvalidInvocationError):
             if not damaged:
                 raise
-            why = "a table of Dagster's is missing"
+            why = "a Dagster table is missing"
         if damaged:
             raise _damaged(damaged, why) from error
         raise DagsterInstanceError(
-            f"Dagster's records in {folder} cannot be written or read ({why}); make room or mend their "
-            "rights, and run again"
+            f"Dagster's records in {folder} cannot be written or read ({why}); free disk space or fix their "
+            "permissions, and run again"
         ) from error
 
 
 def _damaged(files: list[Path], why: str) -> DagsterInstanceError:
     return DagsterInstanceError(
-        f"Dagster's records are damaged: {' and '.join(map(str, files))} ({why}); restore a back-up, or move "
-        "what is damaged away and run again. Only the history of runs is lost, no table"
+        f"Dagster's records are damaged: {' and '.join(map(str, files))} ({why}); restore a backup, or move "
+        "the damaged files away and run again. Only the history of runs is lost, no table"
     )
 
 

@@ -1,4 +1,4 @@
-"""Where the steps of a run are carried out: a name chooses, the definitions stay the same."""
+"""Executors of a run's steps: a name chooses one, the definitions stay the same."""
 
 import os
 import sys
@@ -46,7 +46,7 @@ def executor_named(name: str) -> ExecutorDefinition:
         SettingsError: there is no such executor, or the package that it comes with is not installed.
     """
     if name not in _EXECUTORS:
-        raise SettingsError(f"{name!r} is no executor; allowed are {', '.join(_EXECUTORS)}")
+        raise SettingsError(f"{name!r} is not an executor; use one of {', '.join(_EXECUTORS)}")
     return _EXECUTORS[name]()
 
 
@@ -68,7 +68,7 @@ def _multiprocess() -> ExecutorDefinition:
         name="multiprocess",
         config_schema={
             "max_concurrent": Field(
-                Noneable(Int), default_value=None, description="steps at once; default: one per processor"
+                Noneable(Int), default_value=None, description="concurrent steps; default: one per processor"
             )
         },
     )
@@ -86,9 +86,11 @@ def _ray() -> ExecutorDefinition:
         name="ray",
         config_schema={
             "address": Field(
-                Noneable(str), default_value=None, description="of the Ray cluster; default: $RAY_ADDRESS"
+                Noneable(str),
+                default_value=None,
+                description="address of the Ray cluster; default: $RAY_ADDRESS",
             ),
-            "num_cpus": Field(float, default_value=1.0, description="processors that a step takes"),
+            "num_cpus": Field(float, default_value=1.0, description="processors per step"),
         },
     )
 
@@ -106,7 +108,7 @@ def _from_extra(module: str, attribute: str, extra: str) -> ExecutorDefinition:
             f"'graphrag-dagster[{extra}]'"
         ) from error
     if not isinstance(found, ExecutorDefinition):
-        raise SettingsError(f"{module}.{attribute} is no executor; install 'graphrag-dagster[{extra}]' anew")
+        raise SettingsError(f"{module}.{attribute} is not an executor; reinstall 'graphrag-dagster[{extra}]'")
     return found
 
 

@@ -1,6 +1,6 @@
-"""Deleting all that Dagster keeps of runs, of which its own deletion leaves much behind.
+"""Deletes everything that Dagster stores about runs; its own deletion leaves much behind.
 
-Dagster has no public name for what is left behind: no other module imports one of its private modules.
+Dagster has no public name for the rest: this is the only module that imports its private modules.
 """
 
 import shutil

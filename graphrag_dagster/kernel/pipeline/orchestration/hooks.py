@@ -1,4 +1,4 @@
-"""What is said and noted when a step ends, and where alerts are plugged in."""
+"""Logging and accounting when a step ends, and the hook for alerts."""
 
 import time
 from collections.abc import Callable

@@ -43,13 +43,14 @@ class WarehouseIOManager(ConfigurableIOManager):
         if len(corpora) != 1:
             raise WarehouseError(
                 f"{table.full_name} is read for {len(corpora)} corpora as one frame; annotate the input with "
-                "dict[str, polars.DataFrame] to have a frame of each, or map its partitions to one corpus"
+                "dict[str, polars.DataFrame] to get one frame per corpus, or map its partitions to one "
+                "corpus"
             )
         return self.warehouse.read(table, corpora[0])
 
 
 def stored_at(file: Path) -> dict[str, str]:
-    """Where something of a corpus is stored, as metadata of its asset."""
+    """Storage location of a corpus's data, as metadata of its asset."""
     return {"dagster/uri": file.resolve().as_uri()}
 
 

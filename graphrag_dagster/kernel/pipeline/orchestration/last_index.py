@@ -1,4 +1,4 @@
-"""The last run that was to index a corpus, as Dagster remembers it."""
+"""The last indexing run of a corpus, from Dagster's records."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

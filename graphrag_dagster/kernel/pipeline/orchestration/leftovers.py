@@ -1,4 +1,4 @@
-"""What a step leaves behind in cycles, frames among it, collected before the next step makes more."""
+"""Collects the reference cycles of a step, frames among them, before the next step starts."""
 
 import ctypes
 import gc

@@ -1,7 +1,7 @@
-"""Under which keys Dagster knows our resources.
+"""Keys of our Dagster resources.
 
-A project that these definitions are part of may have an ``io_manager`` or a ``warehouse`` of its own, so our
-keys begin with a word of ours.
+A project that includes these definitions may have its own ``io_manager`` or ``warehouse``, so our keys have a
+prefix.
 """
 
 _OURS = "graphrag_"

@@ -1,4 +1,4 @@
-"""Trying a step again when an endpoint does not answer, and only then."""
+"""Retries a step if an endpoint does not answer, and only then."""
 
 from dagster import AssetExecutionContext, RetryRequested
 
@@ -19,12 +19,12 @@ def passes(error: EndpointError) -> bool:
 def retry_of(error: EndpointError) -> RetryRequested | None:
     """The request to try the running step again, None where its error has to stand.
 
-    The pauses double. Nothing is asked twice: what was answered before the outage is remembered.
+    The pauses double. Nothing is asked twice: what was answered before the outage is cached.
     """
     context = AssetExecutionContext.get()
     told = context.run.tags.get(RETRIES_TAG, "")
     most = int(told) if told.isdecimal() else RETRIES
     if not passes(error) or context.retry_number >= most:
         return None
-    context.log.warning("%s; the step is tried again", error)
+    context.log.warning("%s; retrying the step", error)
     return RetryRequested(most, PAUSE_SECONDS * 2**context.retry_number)

@@ -1,4 +1,4 @@
-"""Checks: what must hold of every table before anything is built upon it."""
+"""Checks that every table must pass before anything is built on it."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from graphrag_dagster.kernel.tables import Table
 #: Of every check: each asset has one.
 NAME = "valid"
 _MOST_SHOWN = 20
-_DECLARED = "Keys are unique, nothing is null that may not be, every reference resolves"
+_DECLARED = "Keys are unique, required values are not null, every reference resolves"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class AssetCheck:
         return AssetCheckKey(AssetKey(self.table.asset_key), NAME)
 
     def spec(self) -> AssetCheckSpec:
-        """What Dagster is told of it."""
+        """Result reported to Dagster."""
         told = [rule.description for rule in rules() if rule.table in (self.table, *self.beside)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PreviewWarning)

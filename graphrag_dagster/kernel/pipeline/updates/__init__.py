@@ -1,1 +1,1 @@
-"""What becomes of the tables of a corpus that changes: what is outdated, what goes."""
+"""Updates of a corpus: what is outdated, and what is deleted."""

@@ -1,4 +1,4 @@
-"""What changed in a corpus since it was last published, and what catching up takes."""
+"""Changes of a corpus since it was last published, and the work to catch up."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,20 +49,20 @@ class Unfinished:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What differs from the published state.
+    """Differences from the published state.
 
     Attributes:
         corpus: its name.
-        snapshot: the published state; None where there is none, and then everything is to be done.
+        snapshot: the published state; None if there is none, and then everything must be done.
         files: changed files.
         settings: changed keys.
         prompts: names of changed prompts.
         models: changed models by task.
         code: changed code by asset.
-        libraries: changed versions of packages that decide results.
+        libraries: changed versions of packages that affect results.
         package: versions of this package then and now where they differ.
-        redo: stages of the index that are to be made again, in the order of the work.
-        asked: stages with jobs of their own that are concerned.
+        redo: stages of the index that must run again, in order.
+        asked: affected stages with their own jobs.
         unfinished: a run that ended half-way.
         asks_models: whether a stage of the index asks a model.
         newest: whether the current snapshot was published last; after a rollback it was not.
@@ -181,7 +181,7 @@ def _asks_models(settings: CorpusSettings) -> bool:
 
 
 def _common(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> list[Change]:
-    """What differs of the keys that both know: what is new to this package is no change of the corpus."""
+    """Differing keys among those that both know: a key new to this package is not a change of the corpus."""
     before = manifest.get(part, {})
     both = before.keys() & now.keys()
     return compare_values({key: before[key] for key in both}, {key: now[key] for key in both})

@@ -1,4 +1,4 @@
-"""Everything made of a corpus is removed: all but its folder, and what Dagster keeps of it."""
+"""Deletes everything made from a corpus, except its folder and Dagster's records."""
 
 import shutil
 from contextlib import suppress
@@ -62,7 +62,8 @@ def delete_made(warehouse: Warehouse, corpus: str) -> Deleted:
                 path.unlink(missing_ok=True)
     except OSError as error:
         raise WarehouseError(
-            f"{error.filename} cannot be deleted: {error.strerror}; end what uses it, and delete again"
+            f"{error.filename} cannot be deleted: {error.strerror}; stop the programs that use it, and "
+            "delete again"
         ) from error
     pruned = Pruned(0, 0, 0)
     if memory_file().is_file():

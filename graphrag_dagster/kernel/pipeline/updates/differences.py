@@ -1,4 +1,4 @@
-"""What of a corpus differs from the state that was published: its files, its settings."""
+"""Differences of a corpus's files and settings from the published state."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,9 +1,9 @@
-"""No residue: what came only from documents that are gone leaves the corpus's files with the next run.
+"""Erasure: data that came only from deleted documents leaves the corpus's files with the next run.
 
-The run itself makes the tables of the index anew. What else may hold words of a document that was removed or
-edited is dealt with here: what other jobs made from the older index, remembered replies, freed blocks of the
-working file, older snapshots, and the report. All of it is decided by what lies on the disk, so that a run
-that was killed is completed by the next one:
+The run itself rebuilds the tables of the index. Everything else that may hold words of a removed or edited
+document is handled here: results of other jobs on the older index, cached replies, freed blocks of the
+working file, older snapshots, and the report. All of it depends only on the files on disk, so that the next
+run completes one that was killed:
 
 1. :func:`note_gone`, before the table of documents is replaced, writes the ids of those that go into a file.
 2. :func:`erase`, before publishing, and 3. :func:`clear_older`, after it, act on that file and on what the
@@ -44,7 +44,9 @@ _SELECT_FILES = "select status, sha256 from imports.files"
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What was erased: how many documents are gone, the tables that went, replies, and sizes of the file."""
+    """Result of an erasure: the number of deleted documents, deleted tables and replies, and sizes of the
+    file.
+    """
 
     documents: int
     dropped: tuple[str, ...]
@@ -135,7 +137,7 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database, said: Set[str] | 
     Args:
         warehouse: the corpora's files.
         corpus: its name.
-        memory: the remembered replies.
+        memory: the cached replies.
         said: normalised names of which decisions speak now; None: no name is looked for.
 
     Returns:
@@ -273,7 +275,7 @@ def _from_path(title: str, path: str, row: int | None) -> bool:
 
 
 def _working_documents(warehouse: Warehouse, corpus: str) -> pl.DataFrame | None:
-    """What is told of the working file's documents beside their texts; None where it has none yet."""
+    """Metadata of the working file's documents beside their texts; None if it has none yet."""
     if not warehouse.file(corpus).is_file():
         return None
     with warehouse.reading(corpus) as reader:
@@ -317,7 +319,7 @@ def _snapshots(warehouse: Warehouse, corpus: str) -> Iterable[Path]:
 
 
 def note_file(warehouse: Warehouse, corpus: str) -> Path:
-    """Where the ids of gone documents are noted until all that came from them is erased."""
+    """File with the ids of deleted documents, until everything derived from them is erased."""
     file = warehouse.file(corpus)
     return file.with_name(f".{file.name}.gone.json")
 
@@ -338,6 +340,6 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     except OSError as error:
         raise WarehouseError(
-            f"{path} may hold texts of documents that are gone and cannot be deleted: {error.strerror}; end "
-            "what uses it, and run again"
+            f"{path} may hold texts of deleted documents and cannot be deleted: {error.strerror}; stop the "
+            "programs that use it, and run again"
         ) from error

@@ -1,4 +1,4 @@
-"""What decided the tables of a stage, kept beside them: whether rows of before may be taken over."""
+"""Fingerprints of a stage's inputs, stored beside its tables: they decide whether rows are reused."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""The tables of a corpus published by a run: what is gone is erased, and the manifest says what made them."""
+"""Publishes the tables of a corpus after a run: erases deleted data, records provenance."""
 
 from collections.abc import Collection
 from contextlib import suppress
@@ -22,7 +22,7 @@ _CODE_VERSION = "dagster/code_version"
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What was published; ``changed``: it is another snapshot than before; ``erased``: what went with it."""
+    """Result of publishing; ``changed``: it is a new snapshot; ``erased``: what was deleted with it."""
 
     snapshot: Published
     changed: bool
@@ -30,7 +30,7 @@ class Publication:
     erased: dict[str, object] = field(default_factory=dict)
 
     def metadata(self) -> dict[str, Any]:
-        """What Dagster shows of it."""
+        """Its metadata in Dagster."""
         return {
             **stored_at(self.snapshot.file),
             "version": self.snapshot.version,
@@ -54,7 +54,7 @@ def publish_index(
         corpus: its name.
         origin: what they were made with.
         fresh: the tables of the index.
-        memory: the remembered replies.
+        memory: the cached replies.
     """
     said = frozenset(said_names(origin.settings.model_dump(mode="json", include={"resolution"})))
     erased = erase(warehouse, corpus, memory, said)

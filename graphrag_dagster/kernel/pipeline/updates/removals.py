@@ -1,4 +1,6 @@
-"""A folder that has lost nearly all its files: more likely a disk that is not mounted than what is meant."""
+"""Guard against a folder that lost nearly all its files: probably an unmounted disk, not an intended
+deletion.
+"""
 
 import shlex
 
@@ -37,10 +39,10 @@ def check_removals(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> N
     folder = corpora.folder(corpus)
     left = f"{removed:,} of the {counted(len(before), 'file')} that corpus {corpus!r} was published with"
     raise CorpusError(
-        f"{left} are gone from {folder}, which holds {counted(len(now), 'file')} now; what was published "
-        "stays. If its disk is not mounted, mount it, and run again; if they are meant to go: "
-        f"graphrag-dagster index {shlex.quote(corpus)} --accept-removals (in Dagster: accept_removals: true "
-        "in the config of the resource corpora)"
+        f"{left} are gone from {folder}, which contains {counted(len(now), 'file')} now; the published "
+        "snapshots are unchanged. If its disk is not mounted, mount it, and run again; if they were "
+        f"deleted on purpose, run: graphrag-dagster index {shlex.quote(corpus)} --accept-removals (in "
+        "Dagster: accept_removals: true in the config of the resource corpora)"
     )
 
 

@@ -1,4 +1,4 @@
-"""Names that older snapshots have from decisions alone, which were taken back, and no text has any more."""
+"""Names of older snapshots that come only from undone decisions, and that no text contains any more."""
 
 import json
 from collections.abc import Iterable, Mapping, Set

@@ -1,4 +1,4 @@
-"""Whether a corpus folder has changed: cheaply by what the file system says, then by content."""
+"""Detects changes of a corpus folder: first by file metadata, then by content."""
 
 import hashlib
 import os

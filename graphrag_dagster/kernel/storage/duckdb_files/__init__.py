@@ -1,1 +1,1 @@
-"""DuckDB files: opened often, brought up to date, and told when they are damaged."""
+"""DuckDB files: frequent opening, upgrades, and detection of damage."""

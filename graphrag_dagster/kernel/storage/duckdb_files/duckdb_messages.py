@@ -1,4 +1,4 @@
-"""What DuckDB tells by nothing but the text of an error: its exceptions have no codes and no attributes.
+"""Parses DuckDB's error texts, because its exceptions have no codes and no attributes.
 
 The texts are those of :data:`RELEASES`; another release may word them otherwise.
 """
@@ -43,7 +43,7 @@ def is_busy(error: duckdb.Error) -> bool:
 
 
 def holder_of(error: duckdb.Error) -> str:
-    """Who has a file open that is busy, as far as DuckDB knows."""
+    """Holder of a busy file, as far as DuckDB knows."""
     found = _HOLDER.search(str(error))
     return f"process {found['pid']} ({found['program']})" if found else "another process"
 

@@ -1,4 +1,4 @@
-"""The rows of report contexts that earlier versions made, read off the texts: they kept no table of them.
+"""Reconstructs the rows of report contexts of earlier versions from the texts: they kept no table of them.
 
 A working file gets its rows once, when it is brought up to date; a published snapshot never changes, and has
 them read off whenever lineage asks. What is known here of the texts and tables is what those versions wrote.
@@ -52,7 +52,7 @@ class PackedRow:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What the record is known by: name; both names in order; title; or all that a claim says.
+        """Key of the record: name; both names in order; title; or all values of a claim.
 
         A title or name that was cut ends with an ellipsis, and then stands for no record.
         """

@@ -1,4 +1,4 @@
-"""Rows of a query as a frame."""
+"""Query results as frames."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def frame_of(
     rows = connection.sql(query, params=parameters or None)
     frame = None if rows is None else pl.from_arrow(rows.to_arrow_table(_AT_ONCE))
     if not isinstance(frame, pl.DataFrame):
-        raise WarehouseError("a query gave no rows")
+        raise WarehouseError("a query returned no result")
     return frame
 
 

@@ -1,4 +1,4 @@
-"""Working files of older versions are brought up to date, step by step, when they are opened to write.
+"""Migrations: working files of older versions are upgraded step by step when they are opened for writing.
 
 The number of a file's format is in its table ``meta.format``; files made before that are of format 0. A
 change of the declared tables needs a step here only where rows must change: columns that are new are added
@@ -40,8 +40,8 @@ def upgrade(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
         with suppress(duckdb.Error):
             connection.rollback()
         raise WarehouseError(
-            f"{file} cannot be brought from format {found} to {FORMAT}: {str(error).splitlines()[0]}; it is "
-            "as it was. Make room or mend its rights, or move it away and index the corpus again"
+            f"{file} cannot be upgraded from format {found} to {FORMAT}: {str(error).splitlines()[0]}; it is "
+            "unchanged. Free disk space or fix its permissions, or move it away and index the corpus again"
         ) from error
 
 
@@ -55,7 +55,7 @@ def check(connection: duckdb.DuckDBPyConnection, file: Path) -> int:
     if found > FORMAT:
         raise WarehouseError(
             f"{file} was made by a newer version of graphrag-dagster (format {found}, this version knows "
-            f"{FORMAT}); upgrade this installation, or restore a back-up made before the upgrade"
+            f"{FORMAT}); upgrade this installation, or restore a backup from before the upgrade"
         )
     return found
 
@@ -111,7 +111,7 @@ def _ranks_of_old_tests(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _mends_of_old_rows(connection: duckdb.DuckDBPyConnection) -> None:
-    """3 → 4: rows count the replies that were mended for them; of those made before it is not known."""
+    """3 → 4: rows count the replies that were repaired for them; of those made before it is not known."""
     for table, column in (
         ("graph.entities", "description_repaired"),
         ("graph.relationships", "description_repaired"),

@@ -1,4 +1,4 @@
-"""DuckDB files opened and closed often: the DuckDB instance stays, the file is attached and detached.
+"""Opens and closes DuckDB files quickly: the DuckDB instance stays, the file is attached and detached.
 
 An instance of its own for each opening takes ten times as long, and a run opens its file a hundred times.
 """

@@ -1,8 +1,8 @@
-"""Published snapshots: copies of a corpus's tables that are only ever read.
+"""Published snapshots: read-only copies of a corpus's tables.
 
-A run writes the warehouse; who reads, reads the snapshot that the last complete run published, so that
-neither waits for the other. Below ``published/<corpus>`` beside the warehouse lie ``<version>.duckdb``, which
-never changes, ``<version>.json``, its manifest, and ``current.json``, which names the version that is read.
+A run writes the warehouse; readers use the snapshot that the last complete run published, so neither waits
+for the other. Below ``published/<corpus>`` beside the warehouse lie ``<version>.duckdb``, which never
+changes, ``<version>.json``, its manifest, and ``current.json``, which names the version that is read.
 """
 
 from graphrag_dagster.kernel.storage.published.contents import RESULTS, SEARCHED

@@ -1,4 +1,4 @@
-"""What a snapshot is made of: the tables of the warehouse and of the snapshot before, hashed and copied."""
+"""Contents of a snapshot: the tables of the warehouse and of the previous snapshot, hashed and copied."""
 
 import hashlib
 import shutil
@@ -23,7 +23,7 @@ from graphrag_dagster.kernel.storage.published.reading import unlocked_copy
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus, qualified
 from graphrag_dagster.kernel.tables import Table
 
-#: What ways of answering read.
+#: What search methods read.
 SEARCHED = tuple(table for table in all_tables() if table.full_name in searched_tables())
 #: What was found out with an index, by runs of their own.
 RESULTS = tuple(table for table in all_tables() if table.group in stages_made("request"))

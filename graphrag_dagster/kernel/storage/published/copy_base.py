@@ -1,6 +1,6 @@
-"""How the file of a snapshot begins: as the bytes of the working file, where little else is in that.
+"""The copy base of a snapshot file: the bytes of the working file, if it holds little else.
 
-To copy a file takes a hundredth of what it takes to write its tables, which have to be packed anew.
+Copying a file takes a hundredth of the time of writing its tables, which must be compressed again.
 """
 
 from collections.abc import Collection

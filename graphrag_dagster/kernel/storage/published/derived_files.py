@@ -1,4 +1,4 @@
-"""What is made of snapshots when it is first asked for: it lies beside them, and goes with them."""
+"""Files derived from snapshots on first use; they are stored beside the snapshots and deleted with them."""
 
 import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -39,7 +39,7 @@ class Beside:
     called: str
 
     def place(self, snapshot: Published, variant: str = "") -> Path:
-        """Where it is, or is put; snapshots that differ in their answers alone share one.
+        """Its path; snapshots that differ only in their answers share one.
 
         Args:
             snapshot: that it is made of.
@@ -78,7 +78,7 @@ class Beside:
                         making.replace(place)
         except Timeout as error:
             raise WarehouseError(
-                f"another process makes {self.called} {place}; waited {_LONGEST_WAIT_SECONDS:.0f} s. Try "
+                f"another process is making {self.called} {place}; waited {_LONGEST_WAIT_SECONDS:.0f} s. Try "
                 "again when it is done"
             ) from error
         except (OSError, duckdb.Error) as error:
@@ -141,8 +141,8 @@ def _remove(place: Path) -> None:
 
 
 #: What questions need, and what changed.
-SEARCHED_BY = Beside("searched", f"-{SEARCHED_FORMAT}", "what questions need")
-CHANGES = Beside("changes", ".json", "what changed")
+SEARCHED_BY = Beside("searched", f"-{SEARCHED_FORMAT}", "the question index")
+CHANGES = Beside("changes", ".json", "the changes")
 
 
 def all_beside() -> Sequence[Beside]:

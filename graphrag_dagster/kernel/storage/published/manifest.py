@@ -1,4 +1,4 @@
-"""Which snapshots there are, and what they say of themselves."""
+"""The list of snapshots, and their manifests."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ class Published:
 
     @property
     def published(self) -> str:
-        """When it became current, UTC in ISO 8601; these sort as texts."""
+        """Time it became current, UTC in ISO 8601; these sort as texts."""
         return str(self.manifest["published"])
 
     @property
@@ -61,12 +61,12 @@ class Published:
             return bool(hashlib.file_digest(file, "sha256").hexdigest() == self.manifest["hash"])
 
     def rows(self, table: str) -> int:
-        """How many rows a table has, by its full name; 0 where it is not there."""
+        """Number of rows of a table, by its full name; 0 if it does not exist."""
         return int(self.manifest["counts"].get(table, 0))
 
 
 def folder_of(warehouse: Warehouse, corpus: str) -> Path:
-    """Where the snapshots of a corpus are put."""
+    """Folder of a corpus's snapshots."""
     return warehouse.file(corpus).parent / "published" / corpus
 
 

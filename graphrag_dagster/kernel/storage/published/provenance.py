@@ -1,4 +1,4 @@
-"""What a manifest tells of how the tables were made."""
+"""Provenance in a manifest: how the tables were made."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -33,7 +33,7 @@ class Accounts:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who publishes, and what the tables were made with.
+    """Publisher of a snapshot, and the code and settings of its tables.
 
     Attributes:
         settings: of the corpus.

@@ -1,4 +1,4 @@
-"""Publishing a snapshot, and going back to an older one: one at a time, and whole or not at all."""
+"""Publishing a snapshot, and rolling back to an older one: one at a time, and atomically."""
 
 import hashlib
 import json
@@ -77,8 +77,8 @@ def publish(
                 _point(folder, made.version)
         except (OSError, duckdb.Error) as error:
             raise WarehouseError(
-                f"nothing could be published in {folder} ({str(error).splitlines()[0]}); what was published "
-                "before stays. Make room or mend it, and run again"
+                f"publishing in {folder} failed ({str(error).splitlines()[0]}); the published snapshots are "
+                "unchanged. Free disk space or fix the cause, and run again"
             ) from error
         _prune(warehouse, corpus, made_by.settings.publishing.keep)
         return made, changed
@@ -107,9 +107,9 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
             keep = current.manifest.get("settings", {}).get("publishing", {}).get("keep") if current else None
             kept_of = f" (publishing.keep: {keep} in its settings)" if keep else ""
             missing = (
-                f"corpus {corpus!r} has no snapshot that is older than the current: there is nothing to go "
-                "back to. An index that changes something publishes a new one; an older one goes when more "
-                f"are there than are kept{kept_of}, or when it holds a document that was deleted"
+                f"corpus {corpus!r} has no snapshot older than the current one: there is nothing to roll "
+                "back to. An index that changes something publishes a new one; an older one is deleted "
+                f"when there are more than are kept{kept_of}, or when it contains a deleted document"
             )
         else:
             fitting = [one for one in kept if one.version == version]
@@ -119,8 +119,8 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
             raise WarehouseError(f"{missing}; there are: {there}")
         if not fitting[0].intact():
             raise WarehouseError(
-                f"{fitting[0].file} is not what was published: it is damaged, or has been written to; what "
-                f"is current stays. Name another: graphrag-dagster snapshots {corpus}"
+                f"{fitting[0].file} is not what was published: it is damaged or was modified; the current "
+                f"snapshot stays. List the others with: graphrag-dagster snapshots {corpus}"
             )
         _point(folder, fitting[0].version)
         return fitting[0]
@@ -162,7 +162,7 @@ def _made(
         _write_json(folder / f"{version}{MANIFEST}", manifest)
     made = snapshot_at(folder, version, corpus)
     if made is None:
-        raise WarehouseError(f"{folder / version} has been deleted while it was published; run again")
+        raise WarehouseError(f"{folder / version} was deleted while it was being published; run again")
     return made
 
 
@@ -246,5 +246,5 @@ def _locked(warehouse: Warehouse, folder: Path) -> Iterator[None]:
             yield
     except Timeout as error:
         raise WarehouseError(
-            f"another process publishes in {folder}; waited {seconds:.0f} s. Try again when it is done"
+            f"another process is publishing in {folder}; waited {seconds:.0f} s. Try again when it is done"
         ) from error

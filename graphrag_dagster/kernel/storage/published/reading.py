@@ -1,4 +1,4 @@
-"""Reading a corpus without touching what a run works on."""
+"""Reading a corpus without touching the file that a run works on."""
 
 import shutil
 import tempfile
@@ -80,7 +80,7 @@ def unlocked_copy(found: Published, stack: ExitStack) -> Path:
     copy = Path(shutil.copyfile(found.file, folder / found.file.name))
     if not found.intact(copy):
         raise WarehouseError(
-            f"{found.file} has been written to since it was published, and is open for writing; close it "
-            "there, delete it and publish again. Open published files with: duckdb -readonly"
+            f"{found.file} was modified after it was published, and is open for writing; close it there, "
+            "delete it and publish again. Open published files with: duckdb -readonly"
         )
     return copy

@@ -1,4 +1,4 @@
-"""Whether a rebuilt graph has lost entities that neither its documents nor its files explain."""
+"""The shrink guard: detects that a rebuilt graph lost entities without a cause in its documents or files."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ _ROWS = (
 _UNREAD = ("failed", "refused")
 _OF_DOCUMENTS = (
     "of the text units went with their documents",
-    "Look at the quarantine and at what was changed in settings, model or prompts",
+    "Check the quarantine and any changes of settings, model or prompts",
 )
 _OF_FILES = (
     "of the rows were of files of the graph that are gone or were edited",
-    "Look at which files could no longer be read (graphrag-dagster show) and at what was changed in imports",
+    "Check which files could no longer be read (graphrag-dagster show) and any changes of imports",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _Published:
-    """What is published: entities, text units by document, rows by file of a graph, and hashes of these."""
+    """Published counts: entities, text units by document, rows by file of a graph, and hashes of these."""
 
     entities: int
     units: Mapping[str, int]
@@ -71,13 +71,13 @@ def shrinkage(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
     explained, look = _OF_FILES if before.rows else _OF_DOCUMENTS
     return [
         f"{before.entities:,} entities are published, {left:,} are found now: {lost:.0%} fewer, while "
-        f"{gone:.0%} {explained}; at most {most:.0%} beyond that may. Nothing was published. {look}; if this "
-        "is as it should be, set graph.shrink_guard: 1 in corpus.yaml, index, and take it out again"
+        f"{gone:.0%} {explained}; at most {most:.0%} beyond that is allowed. Nothing was published. "
+        f"{look}; to accept the loss, set graph.shrink_guard: 1 in corpus.yaml, index, and remove it again"
     ]
 
 
 def _published(warehouse: Warehouse, corpus: str) -> _Published | None:
-    """What is published; None where nothing is."""
+    """Published counts; None if nothing is published."""
     if published(warehouse, corpus) is None:
         return None
     with reading(warehouse, corpus) as (reader, _):

@@ -1,4 +1,4 @@
-"""A query in a process of its own, which is killed at its limits."""
+"""Runs a query in its own process, which is killed at its limits."""
 
 import json
 import subprocess
@@ -15,12 +15,12 @@ from graphrag_dagster.errors import QuestionError
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """What a query may take.
+    """Limits of a query.
 
     Attributes:
         seconds: time, from its start to its last row.
         megabytes: memory.
-        raisable: who asks may give more, by the options of the command ``sql``.
+        raisable: the user may raise them with the options of the command ``sql``.
     """
 
     seconds: float = 60.0
@@ -125,11 +125,11 @@ class GuardedProcess:
     def _too_late(self) -> QuestionError:
         return QuestionError(
             f"the query took more than {self._limits.seconds:g} s and was stopped; ask for less"
-            + (", or give it more with --seconds" if self._limits.raisable else "")
+            + (", or raise the limit with --seconds" if self._limits.raisable else "")
         )
 
     def _too_large(self) -> QuestionError:
         return QuestionError(
             f"the query needs more than {self._limits.megabytes:,} MB of memory and was stopped; ask for less"
-            + (", or give it more with --memory-mb" if self._limits.raisable else "")
+            + (", or raise the limit with --memory-mb" if self._limits.raisable else "")
         )

@@ -1,4 +1,4 @@
-"""Queries of ways of answering: over the snapshot that is asked, in a guarded process."""
+"""Queries of search methods: over one snapshot, in a guarded process."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping
@@ -77,9 +77,7 @@ class SnapshotQueries:
                 return
         file = Path(self._snapshot.file)
         if not file.is_file():
-            raise QueryError(
-                f"the index of {self._corpus!r} that was opened is no longer kept: open the corpus again"
-            )
+            raise QueryError(f"the opened index of {self._corpus!r} has been deleted: open the corpus again")
         yield str(file)
 
 

@@ -1,4 +1,4 @@
-"""Runs one query over a DuckDB file that is only read; a program of its own, see ``sql_sandbox``.
+"""Runs one read-only query over a DuckDB file; a separate program, see ``sql_sandbox``.
 
 It reads a request as JSON from standard input, and writes one line of JSON for the columns and one for each
 row, or one that names the error. Some of what a query can ask for (a text of a gigabyte) DuckDB neither
@@ -109,12 +109,12 @@ def _with_parameters(
 
 
 def _foreign(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> str:
-    """What a query reads that is none of the tables it may read; empty for nothing."""
+    """Tables that a query reads but may not; empty if there are none."""
     found = connection.execute("select json_serialize_sql($1)", [request["query"]]).fetchall()
     told = json.loads(found[0][0] if found else "{}")
     # DuckDB can tell of every plain select how it reads it; what it cannot tell of is not run.
     if told.get("error", True):
-        return str(told.get("error_message", "a statement of another form"))
+        return str(told.get("error_message", "a statement of another kind"))
     nodes = list(_nodes(told))
     named = {entry["key"].lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
     allowed = named.union(request["tables"])
@@ -137,7 +137,7 @@ def _read(node: dict[str, Any]) -> str:
             name = str(node["function"]["function_name"])
             return "" if name in _HARMLESS else name
         case "SHOW_REF":
-            return "what tables there are"
+            return "the list of tables"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Queries of users over a corpus's tables: only reading, in a process that is stopped at its limits."""
+"""User queries over a corpus's tables: read-only, in a process that is stopped at its limits."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -29,7 +29,7 @@ _LONGEST_TOLD = 1500
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a query gives.
+    """Result of a query.
 
     Attributes:
         columns: their names, each once.
@@ -142,7 +142,7 @@ def queried_file(
 
 def _refused(told: dict[str, str], query: str) -> Exception:
     if told["error"] == "refused":
-        return QuestionError("give one select statement; nothing else can be run here")
+        return QuestionError("write a single select statement; nothing else can be run here")
     text = told["text"].strip()
     if is_damage(text):
         # As if the file were read in this process: who opened it names it, with the way out.
@@ -152,7 +152,7 @@ def _refused(told: dict[str, str], query: str) -> Exception:
 
 
 def _hints(problem: str, query: str) -> Iterator[str]:
-    """What was probably meant, where DuckDB does not know a table or a column."""
+    """Suggestions for a table or column that DuckDB does not know."""
     if missing := missing_table(problem):
         known = {table.full_name: table.full_name for table in all_tables()}
         known |= {table.name: table.full_name for table in all_tables()}

@@ -1,1 +1,1 @@
-"""Hierarchical communities of a graph that changes."""
+"""Hierarchical communities of a changing graph."""

@@ -1,8 +1,8 @@
-"""Communities of a graph that changes: kept, started from the clustering before, or found from nothing.
+"""Communities of a changing graph: kept, warm-started from the previous clustering, or detected from scratch.
 
-A cold start is a function of the graph alone; a warm one also of the communities before, of which it keeps
-what it can. How far warm starts may lead away is bounded twice: by the share of edges that have changed since
-the last cold start, and by the modularity, which must be that of a cold start but for one percent.
+A cold start is a function of the graph alone; a warm one also of the previous communities, of which it keeps
+what it can. The drift of warm starts is bounded twice: by the share of edges that have changed since the last
+cold start, and by the modularity, which must be within one percent of a cold start's.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Clustering:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """How a clustering began: from nothing, from the one before, or not at all since nothing changed; why."""
+    """How a clustering began: cold, warm, or not at all because nothing changed; and why."""
 
     how: Literal["cold", "warm", "kept"]
     why: str

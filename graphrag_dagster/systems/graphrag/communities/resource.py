@@ -1,4 +1,4 @@
-"""How the communities of a run are begun."""
+"""Choice of a warm or cold start for the communities of a run."""
 
 from pydantic import Field
 
@@ -10,7 +10,7 @@ from graphrag_dagster.systems.graphrag.settings import CommunitySettings
 class ClusteringStart(Resource):
     """Has the communities of one run found from nothing, whatever the corpus's settings say."""
 
-    cold: bool = Field(default=False, description="begin from nothing")
+    cold: bool = Field(default=False, description="start from scratch")
 
     def of(self, settings: CommunitySettings) -> Start:
         """Return how this run begins: cold when asked for, otherwise as the settings say."""

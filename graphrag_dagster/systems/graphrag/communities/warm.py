@@ -1,8 +1,8 @@
-"""Hierarchical Leiden that starts from the communities of the clustering before.
+"""Hierarchical Leiden that starts from the communities of the previous clustering.
 
 The native hierarchical Leiden takes a start for its first level only, and draws the random numbers of all
-splits from one row, so that a change in one community would change how others are split. Here every split is
-a call of its own with the same seed: a community that stays as it is, is split as it was.
+splits from one sequence, so a change in one community would change how others are split. Here every split is
+a separate call with the same seed: an unchanged community is split as before.
 """
 
 from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""From text units to instances of entities, relationships and claims."""
+"""Extraction of entities, relationships and claims from text units."""

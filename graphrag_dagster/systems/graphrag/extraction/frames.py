@@ -1,4 +1,4 @@
-"""From extractions to the tables of the extraction stage: pure conversions."""
+"""Conversion of extractions to the tables of the extraction stage."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
@@ -80,7 +80,7 @@ def with_claims(graph: Sequence[UnitExtraction], claims: Sequence[UnitExtraction
 
     The state is the first of quarantined, repaired, extracted, unreadable and empty that either is in, with
     that one's reason; a unit without any record keeps both reasons, and one that either did not read says so.
-    Costs, repairs and what was put aside add up.
+    Costs, repairs and quarantined items add up.
     """
     by_unit = {found.unit_id: found for found in claims}
     return [_joined(found, by_unit[found.unit_id]) if found.unit_id in by_unit else found for found in graph]

@@ -1,4 +1,4 @@
-"""The account of extraction: every text unit in exactly one state, every record counted."""
+"""The ledger of extraction: every text unit in exactly one state, every record counted."""
 
 import polars as pl
 
@@ -49,11 +49,11 @@ def check_ledger(
     }
     units, listed = text_chunks.select("text_unit_id"), unit_ledger.select("text_unit_id")
     problems = [
-        f"unit {u} is not in the ledger"
+        f"unit {u} is missing from the ledger"
         for u in units.join(listed, on="text_unit_id", how="anti")["text_unit_id"]
     ]
     problems += [
-        f"{u} is in the ledger but no unit"
+        f"{u} is in the ledger but is not a unit"
         for u in listed.join(units, on="text_unit_id", how="anti")["text_unit_id"]
     ]
     problems += [
@@ -65,7 +65,7 @@ def check_ledger(
         both = unit_ledger.select("text_unit_id", column).join(counted, on="text_unit_id", how="left")
         wrong = both.filter(pl.col(column) != pl.col("found").fill_null(0))
         problems += [
-            f"unit {unit}: the ledger says {said} {column}, the table {name} holds {found or 0}"
+            f"unit {unit}: the ledger says {said} {column}, but the table {name} contains {found or 0}"
             for unit, said, found in wrong.rows()
         ]
     explained = pl.col("state").is_in(["empty", *_LOST])

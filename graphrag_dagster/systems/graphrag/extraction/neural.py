@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.session import Session
 
 _TEXT = "Remdesivir treats COVID-19."
-_MEND = "mend it, or set extraction.engine to extractive, which needs no model"
+_MEND = "fix it, or set extraction.engine to extractive, which needs no model"
 
 
 def graph_extractor(session: "Session") -> GraphExtractor:
-    """Who finds entities and relationships; there is nothing to glean."""
+    """Extractor of entities and relationships; it has no gleanings."""
     from graphrag_dagster.engines.neural.graph_extractor import NeuralGraphExtractor
 
     own = session.settings.section(ExtractionSettings)

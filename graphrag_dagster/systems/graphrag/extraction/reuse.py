@@ -1,8 +1,8 @@
-"""Extraction of what is new only: rows of unchanged text units are taken over as they are.
+"""Incremental extraction: rows of unchanged text units are reused.
 
 A text unit's id is a hash of its document, place and text, so the same id means the same text. That is enough
-only where a unit's result depends on the unit alone: as it does in the extractive engine, and with a model
-that remembers its replies.
+only if a unit's result depends on the unit alone, as in the extractive engine, and for a model with an LLM
+cache.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Types of entities to which who found them gave none: by a model where one is asked, else by rules."""
+"""Types for entities that were extracted without one: by a model if enabled, else by rules."""
 
 from dataclasses import dataclass, replace
 
@@ -13,7 +13,7 @@ _NAME = ["text_unit_id", "name"]
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """The tables of an extraction with all its types, and how many names had one of a mended reply."""
+    """The tables of an extraction with all its types, and how many names had one of a repaired reply."""
 
     frames: ExtractionFrames
     repaired: int

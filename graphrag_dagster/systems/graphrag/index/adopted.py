@@ -1,4 +1,4 @@
-"""Communities and reports that came with a graph and are kept, where the settings of its corpus say so."""
+"""Imported communities and reports that are kept, as the settings of the corpus say."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What must hold of the tables of an index."""
+"""Checks of the tables of an index."""
 
 from collections.abc import Sequence
 
@@ -103,50 +103,50 @@ def _context_rows_show_records(of: CheckedPlace) -> list[str]:
 RULES: Sequence[TableRule] = (
     TableRule(
         tables.UNIT_LEDGER,
-        "Every text unit ends in exactly one state, and its counts are those of the tables",
+        "Every text unit ends in exactly one state, and its counts match the tables",
         _ledger_is_complete,
     ),
     TableRule(
         tables.UNIT_LEDGER,
-        "No text unit is quarantined for want of a usable reply; a warning, run again to retry",
+        "No text unit is quarantined for lack of a usable reply; a warning, run again to retry",
         _no_unit_is_quarantined,
         blocking=False,
     ),
     TableRule(
         tables.UNIT_LEDGER,
-        "No text unit is in a language that is not read; a warning, nothing is extracted from such a unit",
+        "No text unit is in an unsupported language; a warning, nothing is extracted from such a unit",
         _every_unit_is_readable,
         blocking=False,
     ),
     TableRule(
         tables.UNIT_LEDGER,
-        "Not every text unit is quarantined or unreadable",
+        "Some text units are neither quarantined nor unreadable",
         _something_was_read,
     ),
     TableRule(
         tables.ALIASES,
-        "Every name of every document has one row, and no other name has any",
+        "Every name of every document has exactly one row, and no other name has any",
         _every_name_has_an_entity,
     ),
     TableRule(
         tables.ALIASES,
-        "No two names that a person said to be different are names of one entity",
+        "No two names that a person declared different are names of one entity",
         _people_are_obeyed,
     ),
     TableRule(
         tables.ENTITIES,
-        "Every entity that resolution names is a node of the graph, and no other is",
+        "The nodes of the graph are exactly the entities of resolution",
         _entities_are_those_of_resolution,
     ),
     TableRule(
         tables.ENTITIES,
-        "The graph has not lost more of its published entities than graph.shrink_guard allows, beyond what "
-        "went with its documents or with files of a graph",
+        "The graph has not lost more of its published entities than graph.shrink_guard allows, in excess of "
+        "the share of deleted documents or graph files",
         _graph_has_not_shrunk,
     ),
     TableRule(
         tables.RELATIONSHIPS,
-        "No self-loops, ends in order, weights above zero",
+        "No self-loops, ends in order, positive weights",
         _edges_are_simple,
     ),
     TableRule(
@@ -166,7 +166,7 @@ RULES: Sequence[TableRule] = (
     ),
     TableRule(
         tables.REPORT_CONTEXT_ROWS,
-        "The rows of every context are as many as it counts, and each shows a record that there is",
+        "Every context has as many rows as it counts, and each shows an existing record",
         _context_rows_show_records,
     ),
 )

@@ -1,4 +1,4 @@
-"""Hierarchical communities of the merged graph, and where each entity is drawn."""
+"""Hierarchical communities of the merged graph, and the position of each entity in its drawing."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""The extraction a corpus already has, and whether its rows may be taken over."""
+"""The previous extraction of a corpus, and whether its rows can be reused."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -78,8 +78,8 @@ def reusable_extraction(
 ) -> tuple[ExtractionFrames | None, str]:
     """Return the corpus's extraction where its rows may be taken over, else None; and why not.
 
-    Units of which a model's reply was lost, or is no longer remembered, are not in the ledger that comes:
-    they are asked about again.
+    Units of which a model's reply was lost, or is no longer cached, are not in the ledger that comes: they
+    are asked about again.
 
     Args:
         warehouse: with the tables of before.

@@ -1,4 +1,4 @@
-"""The extraction of a corpus: what is new is extracted, the rest taken over."""
+"""Extraction of a corpus: new units are extracted, the rest is reused."""
 
 from dataclasses import dataclass
 

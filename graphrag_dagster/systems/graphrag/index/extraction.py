@@ -1,4 +1,4 @@
-"""Instances of entities, relationships and claims, the account of text units, and their vectors."""
+"""Instances of entities, relationships and claims, the ledger of text units, and their vectors."""
 
 from collections.abc import Iterator
 from functools import partial

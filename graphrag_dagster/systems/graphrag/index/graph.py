@@ -1,4 +1,4 @@
-"""Which names are one entity; then the merged graph: instances become nodes and edges."""
+"""Entity resolution, then the merged graph: instances become nodes and edges."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""Communities that come with a graph, as those of the graph here."""
+"""Communities of imported graphs, as communities of the merged graph."""
 
 import json
 from collections import defaultdict

@@ -126,8 +126,8 @@ def merge_claims(groups: pl.DataFrame, merged: Sequence[MergedDescription]) -> p
 def _described(groups: pl.DataFrame, merged: Sequence[MergedDescription]) -> pl.DataFrame:
     if len(merged) != len(groups):
         raise GraphragError(
-            f"the description merger gave {len(merged)} descriptions for {len(groups)} groups: it must give "
-            "one per group, in their order"
+            f"the description merger returned {len(merged)} descriptions for {len(groups)} groups: it must "
+            "return one per group, in order"
         )
     texts = [item.text for item in merged]
     kept = [list(given) in ([], [text]) for given, text in zip(groups["descriptions"], texts, strict=True)]
@@ -145,6 +145,7 @@ def _check_ends(edges: pl.DataFrame) -> None:
     if len(dangling):
         source, target = dangling.select("source", "target").row(0)
         raise GraphragError(
-            f"{len(dangling)} relationships have an end that is no entity, e.g. {source!r}–{target!r}: "
-            "entities and relationships come from different runs; materialise the entities again"
+            f"{len(dangling)} relationships have an end that is not an entity, for example "
+            f"{source!r}–{target!r}: entities and relationships come from different runs; materialise "
+            "the entities again"
         )

@@ -1,4 +1,4 @@
-"""What claims and the merging of descriptions will ask of a model."""
+"""Estimates of the model calls for claims and for merging descriptions."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -144,7 +144,7 @@ def resolution_estimate(
 ) -> Estimate:
     """Return what resolution asks: of the names of the index that there is, and of those of new text units.
 
-    The names of the index are compared once more, and what is remembered rules on them. How many pairs of new
+    The names of the index are compared once more, and what is cached rules on them. How many pairs of new
     text units will be open is told from the index, else guessed from the names in them.
     """
     memory = _Memory(known)
@@ -162,7 +162,7 @@ def resolution_estimate(
 
 
 class _Memory:
-    """A chat model that gives remembered replies only; ``had`` counts them, ``lacking`` are the others."""
+    """A chat model that gives cached replies only; ``had`` counts them, ``lacking`` are the others."""
 
     def __init__(self, known: Known) -> None:
         own = known.of_task("resolve")

@@ -1,4 +1,4 @@
-"""The reports of a corpus: those of which something has changed are written, the rest taken over."""
+"""Writing the reports of a corpus: changed ones are written, the rest is reused."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -134,7 +134,7 @@ def reusable_reports(
 ) -> dict[str, EarlierReport]:
     """Return the corpus's reports by the fingerprints of what they were written from.
 
-    Those of which a model's reply is no longer remembered are not among them: they are asked for again.
+    Those of which a model's reply is no longer cached are not among them: they are asked for again.
 
     Args:
         warehouse: with the tables of before.

@@ -1,4 +1,4 @@
-"""Community reports, bottom-up, with the vectors that answers need."""
+"""Community reports, bottom-up, with the vectors that answering needs."""
 
 from collections.abc import Iterator
 

@@ -1,1 +1,1 @@
-"""Positions of the entities for drawing, where communities lie apart and stay where they were."""
+"""Positions of the entities for drawing: communities lie apart, and positions are stable."""

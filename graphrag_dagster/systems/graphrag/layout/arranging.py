@@ -1,7 +1,7 @@
-"""Positions of a graph that changes: kept, begun from those before, or made from nothing.
+"""Layout of a changing graph: kept, warm-started from the previous positions, or computed from scratch.
 
-As with the communities, a cold start is a function of the graph alone, a warm one also of the positions
-before. How far warm starts may lead away is bounded by how wide the communities are spread.
+As with the communities, a cold start is a function of the graph alone, a warm one also of the previous
+positions. The drift of warm starts is bounded by the spread of the communities.
 """
 
 from collections.abc import Sequence
@@ -89,8 +89,9 @@ def _numbers(names: pl.Series, ids: pl.Series) -> Places:
     strays = found.filter(pl.col("place").is_null())
     if len(strays):
         raise GraphragError(
-            f"{len(strays)} ends of relationships are not among the entities, e.g. {strays.item(0, 0)}: the "
-            "two tables come from different runs; materialise the relationships again"
+            f"{len(strays)} ends of relationships are not among the entities, for example "
+            f"{strays.item(0, 0)}: the two tables come from different runs; materialise the "
+            "relationships again"
         )
     return found["place"].to_numpy().astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""Points of a layout, what links them, and the groups in which they are."""
+"""Points of a layout, their links, and their groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A layout from nothing: level by level the communities, each beginning within its parent, then entities."""
+"""A layout from scratch: communities level by level, each starting within its parent, then entities."""
 
 import numpy as np
 

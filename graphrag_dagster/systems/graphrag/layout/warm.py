@@ -1,4 +1,4 @@
-"""A layout from the one before: what was there stays nearly where it was, what is new comes beside it."""
+"""A layout from the previous one: known entities stay close to their positions, new ones go beside them."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""The messages that ask for answers: of reports or sources, in the form that is wished (paper, E.3, E.4)."""
+"""Prompts for answers from reports or sources, in the requested form (paper, E.3, E.4)."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Partial answers with a score, and one answer made of them, by a model (paper §3.1.6, Appendix E.3, E.4)."""
+"""Scored partial answers, and a final answer from them, by a model (paper §3.1.6, Appendix E.3, E.4)."""
 
 import re
 from collections.abc import Sequence

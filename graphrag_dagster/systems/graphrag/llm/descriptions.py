@@ -1,4 +1,4 @@
-"""Many descriptions of one element made one by a model (paper §3.1.3; spec_graphrag §4)."""
+"""Merges the descriptions of one element with a model (paper §3.1.3; spec_graphrag §4)."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Who does the tasks of GraphRAG by a language model."""
+"""Implementations of GraphRAG's tasks by a language model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def graph_extractor(session: Session) -> GraphExtractor:
-    """Who finds entities and relationships."""
+    """Extractor of entities and relationships."""
     from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
 
     own = session.settings.section(ExtractionSettings)
@@ -47,7 +47,7 @@ def graph_extractor(session: Session) -> GraphExtractor:
 
 
 def claim_extractor(session: Session) -> ClaimExtractor:
-    """Who finds claims."""
+    """Extractor of claims."""
     from graphrag_dagster.systems.graphrag.llm.extraction.claims import LlmClaimExtractor
 
     own, gleaning = (
@@ -66,7 +66,7 @@ def claim_extractor(session: Session) -> ClaimExtractor:
 
 
 def entity_typer(session: Session) -> EntityTyper:
-    """Who says what kinds of things names are; of the labels that the entity model chooses from."""
+    """Typer of names, with the labels of the entity model."""
     from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper
 
     return LlmEntityTyper(
@@ -78,7 +78,7 @@ def entity_typer(session: Session) -> EntityTyper:
 
 
 def name_judge(session: Session) -> NameJudge:
-    """Who says whether names are one entity."""
+    """Judge of whether names are one entity."""
     from graphrag_dagster.systems.graphrag.llm.name_judging import LlmNameJudge
 
     limit = session.reply_limit(tasks.NAME_JUDGE)
@@ -86,7 +86,7 @@ def name_judge(session: Session) -> NameJudge:
 
 
 def description_merger(session: Session) -> DescriptionMerger:
-    """Who joins descriptions."""
+    """Merger of descriptions."""
     from graphrag_dagster.systems.graphrag.llm.descriptions import LlmDescriptionMerger
 
     own = session.settings.section(GraphSettings)
@@ -100,7 +100,7 @@ def description_merger(session: Session) -> DescriptionMerger:
 
 
 def report_writer(session: Session) -> ReportWriter:
-    """Who writes community reports; what the model cannot write is made of quotations, and says so."""
+    """Writer of community reports; a report that the model cannot write is made of quotations and marked."""
     from graphrag_dagster.engines.extractive.report_writer import ExtractiveReportWriter
     from graphrag_dagster.systems.graphrag.llm.report_writer import LlmReportWriter
 
@@ -113,7 +113,7 @@ def report_writer(session: Session) -> ReportWriter:
 
 
 def answerer(session: Session) -> Answerer:
-    """Who answers questions."""
+    """Answerer of questions."""
     from graphrag_dagster.systems.graphrag.llm.answerer import LlmAnswerer
 
     limit = session.reply_limit(tasks.ANSWERER)
@@ -130,14 +130,14 @@ def answerer(session: Session) -> Answerer:
 
 
 def rater(session: Session) -> ReportRater:
-    """Who rates reports by their relevance; a model of the role ``judge``, which may be a cheap one."""
+    """Rater of reports by relevance; it uses the role ``judge``, which may be a cheap model."""
     from graphrag_dagster.systems.graphrag.llm.exploring import LlmReportRater
 
     return LlmReportRater(session.chat(tasks.RATER), prompts)
 
 
 def support_judge(session: Session) -> SupportJudge:
-    """Who says whether words support statements; what the model cannot say is judged by words."""
+    """Judge of whether words support statements; without a usable reply it judges by words."""
     from graphrag_dagster.kernel.models.local.embedders import shared_static
     from graphrag_dagster.kernel.questions.support.by_words import JudgeByWords
     from graphrag_dagster.systems.graphrag.llm.supporting import LlmSupportJudge
@@ -148,7 +148,7 @@ def support_judge(session: Session) -> SupportJudge:
 
 
 def explorer(session: Session) -> Explorer:
-    """Who asks on from what was found."""
+    """Explorer that asks follow-up questions."""
     from graphrag_dagster.systems.graphrag.llm.exploring import LlmExplorer
 
     limit = session.reply_limit(tasks.EXPLORER)
@@ -156,7 +156,7 @@ def explorer(session: Session) -> Explorer:
 
 
 def query_writer(session: Session) -> QueryWriter:
-    """Who writes queries over the tables of an index."""
+    """Writer of queries over the tables of an index."""
     from graphrag_dagster.systems.graphrag.llm.querying import LlmQueryWriter
 
     limit = session.reply_limit(tasks.QUERY_WRITER)
@@ -164,7 +164,7 @@ def query_writer(session: Session) -> QueryWriter:
 
 
 def router(session: Session) -> Router:
-    """Who chooses ways of answering; a model of the role ``route``, which may be a cheap one."""
+    """Router that chooses the search method; it uses the role ``route``, which may be a cheap model."""
     from graphrag_dagster.systems.graphrag.llm.routing import LlmRouter
 
     limit = session.reply_limit(tasks.ROUTER)

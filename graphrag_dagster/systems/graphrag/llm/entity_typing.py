@@ -1,4 +1,4 @@
-"""Names typed by a chat model, those of several text units in one call."""
+"""Types names with a chat model, those of several text units in one call."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -125,7 +125,7 @@ class LlmEntityTyper(Asker):
 
 
 def read_labels(text: str, count: int, words: Mapping[str, str]) -> tuple[dict[int, str], bool]:
-    """Return the labels of names 1…count in a reply by their numbers, and whether its JSON was mended.
+    """Return the labels of names 1…count in a reply by their numbers, and whether its JSON was repaired.
 
     A label that is none of those that may be chosen is blank.
 

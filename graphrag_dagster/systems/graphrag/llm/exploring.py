@@ -225,7 +225,7 @@ class LlmReportRater(Asker):
     def rate(
         self, question: str, batches: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
     ) -> list[BatchRatings]:
-        """Return the ratings of each batch; a report whose rating is missing or of no use has None.
+        """Return the ratings of each batch; a report whose rating is missing or unusable has None.
 
         Raises:
             EndpointError: the endpoint cannot be used at all.

@@ -1,4 +1,4 @@
-"""Names judged by a chat model, many pairs in one call."""
+"""Judges names with a chat model, many pairs in one call."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -134,7 +134,7 @@ def batches(pairs: Sequence[NamePair]) -> Iterator[list[int]]:
 def read_verdicts(
     text: str, count: int, check: Callable[[Iterable[str]], None]
 ) -> tuple[dict[int, tuple[Word, str]], bool]:
-    """Return the verdicts on pairs 1…count in a reply by their numbers, and whether its JSON was mended.
+    """Return the verdicts on pairs 1…count in a reply by their numbers, and whether its JSON was repaired.
 
     Args:
         text: the reply.

@@ -153,7 +153,7 @@ class LlmContextWriter(Asker):
 
 
 def _known(text: str) -> tuple[str, bool]:
-    """What is known, without marks of sources that there are not; blank for nothing."""
+    """Known information, without marks of sources that do not exist; blank if there is none."""
     said = rewrite_citations(text.replace(KNOWLEDGE_MARK, ""), {}).strip()
     if said.strip(" .*`\"'") == _NOTHING:
         return "", False

@@ -1,4 +1,4 @@
-"""The way of answering, chosen by a model."""
+"""Routing by a model: it chooses the search method."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -53,7 +53,7 @@ class _Route(BaseModel):
 
 
 class LlmRouter(Asker):
-    """Asks a model for the way of answering a question, or for what of a graph is looked up for it.
+    """Asks a model for the search method of a question, or for what to look up in a graph.
 
     Args:
         model: answers.

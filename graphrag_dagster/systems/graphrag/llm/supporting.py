@@ -1,4 +1,4 @@
-"""Support judged by a chat model, many statements in one call."""
+"""Judges support with a chat model, many statements in one call."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType

@@ -1,7 +1,7 @@
 """The section of a report context that shows a community's context nodes (spec_context_leiden §6).
 
-They are outside members: the section comes behind all others, takes what these leave of the budget and never
-more than its share, and is the first to go.
+They are not members: the section comes last, takes what the others leave of the budget and never more than
+its share, and is dropped first.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A context while it is packed: rows in the order in which they got in, and an exact end of the budget."""
+"""A context during packing: rows in the order they were added, and the exact end of the budget."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -31,14 +31,14 @@ HEADERS: Mapping[RecordKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """How many rows of each kind a draft had, and the sum of their tokens and headers."""
+    """Number of rows of each kind in a draft, and the sum of their tokens and headers."""
 
     sizes: tuple[int, ...]
     tokens: int
 
 
 class NumberTokens:
-    """What the numbers of rows need more than the number 1, under which rows are counted."""
+    """Extra tokens of row numbers compared with the number 1, under which rows are counted."""
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count

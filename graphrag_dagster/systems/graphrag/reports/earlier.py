@@ -1,4 +1,4 @@
-"""Reports of before that may be taken over: as their writer gave them, with the context they were made of."""
+"""Earlier reports that can be reused: their drafts, and the contexts they were written from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The graph as report contexts need it: rows in a stable order, and what belongs to which community."""
+"""The graph for report contexts: rows in a stable order, and the elements of each community."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _NONE = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """What is inside a community, as places in :class:`Elements`.
+    """Elements inside a community, as positions in :class:`Elements`.
 
     ``edges`` have both ends inside and stand in the order in which they are packed: combined degree
     descending, then source and target. ``alone`` are the members without such an edge, by degree descending,

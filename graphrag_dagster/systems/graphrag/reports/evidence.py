@@ -19,7 +19,7 @@ _NONE = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class _Support:
-    """Which sentences support which records of one kind, both ways; records and sentences ascend.
+    """Supporting sentences of the records of one kind, in both directions; records and sentences ascend.
 
     ``records`` are their ids. Those that sentence s supports are ``of_sentence[cuts[s]:cuts[s + 1]]``, as
     places in ``records``; the sentences of record r are ``of_record[record_cuts[r]:record_cuts[r + 1]]``.

@@ -1,9 +1,9 @@
-"""What a report is written from, in one hash: where it is the same, so is the report.
+"""Fingerprints of reports: a hash of everything a report is written from; the same hash, the same report.
 
-It covers a community's rows, the documents that these are found in, its context nodes, and in the same way
-its sub-communities, whose reports may stand for them. More than is used may be in it, never less. The small
-numbers of records are not, which move with every new one: a report is kept with the numbers of its own
-context, and these are resolved anew.
+It covers a community's rows, their documents, its context nodes, and likewise its sub-communities, whose
+reports may replace them. More than is used may be in it, never less. The short numbers of records are not
+part of it, because they shift with every new one: a report is kept with the numbers of its own context, and
+these are resolved again.
 """
 
 import hashlib

@@ -282,7 +282,7 @@ def check_context_rows(
             pl.col("kind") == kind, ~pl.col("record_id").is_in(records[kind].implode())
         )
         problems += [
-            f"{report_id}: its row {position} shows the {kind} {record_id}, which there is not"
+            f"{report_id}: its row {position} shows the {kind} {record_id}, which does not exist"
             for report_id, position, record_id in lost.select(
                 "report_id", "position", "record_id"
             ).iter_rows()

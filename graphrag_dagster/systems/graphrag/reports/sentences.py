@@ -1,7 +1,7 @@
-"""Which sentences of the corpus support which entities and relationships.
+"""Supporting sentences of entities and relationships.
 
-Text units overlap, so that one sentence of a document may stand in two units, or whole in one and cut in the
-other. Sentences are therefore told apart by their place in the document.
+Text units overlap, so one sentence of a document may be in two units, or whole in one and cut in the other.
+Sentences are therefore identified by their position in the document.
 """
 
 import polars as pl

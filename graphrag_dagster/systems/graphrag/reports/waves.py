@@ -1,4 +1,4 @@
-"""Batches of reports that are written at the same time, later ones while earlier ones still are."""
+"""Batches of reports that are written concurrently, later ones while earlier ones are still running."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -76,8 +76,8 @@ class Waves(Generic[T]):
                     self._came.put((batch[given - 1][0], report))
             if given != len(batch):
                 raise EngineError(
-                    f"the {self._writer.engine} report writer gave {given} reports for {len(batch)} "
-                    "requests: it must give one per request, in their order"
+                    f"the {self._writer.engine} report writer returned {given} reports for {len(batch)} "
+                    "requests: it must return one per request, in order"
                 )
         except BaseException as error:
             self._came.put(error)

@@ -1,1 +1,1 @@
-"""Which names are one entity: names, candidates, features, vetoes, weights, clusters."""
+"""Entity resolution: names, candidates, features, vetoes, weights, clusters."""

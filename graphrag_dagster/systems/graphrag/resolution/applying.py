@@ -1,4 +1,4 @@
-"""Instances under the entities that their names are resolved to."""
+"""Instances under the entities that their names resolve to."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -65,7 +65,7 @@ def check_names(
     wrong = found.filter((pl.col("rows").fill_null(0) != 1) | pl.col("named").is_null()).sort(_KEY)
     return [
         f"{name!r} of document {document} has {rows or 0} rows"
-        + ("" if is_named else ", and stands nowhere there")
+        + ("" if is_named else ", and does not occur there")
         for document, name, is_named, rows in wrong.select(*_KEY, "named", "rows").iter_rows()
     ]
 
@@ -79,7 +79,7 @@ def check_entities(aliases: pl.DataFrame, entities: pl.DataFrame) -> list[str]:
     """
     known, named = set(entities["name"]), set(aliases["entity"])
     return [
-        *(f"{name!r}, whose names resolution has, is no entity" for name in sorted(named - known)),
+        *(f"{name!r} has names in resolution, but is not an entity" for name in sorted(named - known)),
         *(f"the entity {name!r} has no name in resolution" for name in sorted(known - named)),
     ]
 
@@ -112,4 +112,4 @@ def _joined(known: pl.DataFrame, word: Word) -> Iterator[str]:
     }
     for one, other in combinations(word.keys, 2):
         for entity in sorted(entities[one] & entities[other]):
-            yield f"{one!r} and {other!r} are names of {entity!r}, and a person said that they are different"
+            yield f"{one!r} and {other!r} are names of {entity!r}, but a person declared them different"

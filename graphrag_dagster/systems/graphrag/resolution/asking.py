@@ -1,4 +1,4 @@
-"""Pairs that the rules leave open, put to a model: each name with sentences in which it stands."""
+"""Asks a model about pairs that the rules leave open: each name with sentences that contain it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ class AskedOfModel:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many pairs a model was asked about, and what it said; ``problems`` had no usable reply."""
+        """Number of pairs a model was asked about, and its verdicts; ``problems`` had no usable reply."""
         kinds = ("same", "different", "unsure", "problems")
         asked = sum(self._counts[kind] for kind in kinds)
         return {"asked": asked, **{kind: self._counts[kind] for kind in (*kinds, "repaired")}}

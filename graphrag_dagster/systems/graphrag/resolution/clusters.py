@@ -1,4 +1,4 @@
-"""From compared pairs to clusters: full names by complete linkage, then short forms to the one that fits."""
+"""Clusters from compared pairs: full names by complete linkage, then short forms with their full name."""
 
 import heapq
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""What people decided of names, kept beside the documents."""
+"""File of people's decisions on names, beside the documents."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,7 +34,8 @@ def changing_decisions(folder: Path, seconds: float = _SECONDS) -> Iterator[list
         lock.acquire(timeout=seconds)
     except Timeout:
         raise CorpusError(
-            f"another process decides on names in {folder}; waited {seconds:.0f} s. Try again when it is done"
+            f"another process is writing decisions on names in {folder}; waited {seconds:.0f} s. Try again "
+            "when it is done"
         ) from None
     except OSError as error:
         raise _refused(error) from None
@@ -61,6 +62,6 @@ def _keep(path: Path, decisions: list[Decision]) -> None:
 
 def _refused(error: OSError) -> CorpusError:
     return CorpusError(
-        f"nothing was written: {told_of(error)}. What people decide may stand in corpus.yaml as well, as "
+        f"nothing was written: {told_of(error)}. Decisions can also be set in corpus.yaml, as "
         "resolution.same and resolution.different"
     )

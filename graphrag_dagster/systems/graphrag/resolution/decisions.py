@@ -1,4 +1,4 @@
-"""What was decided of names, by whom and why."""
+"""Decisions on names, by whom and why."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -179,7 +179,7 @@ def _ordered(aliases: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class CorpusNames:
-    """What is resolved.
+    """Input of resolution.
 
     Attributes:
         names: ``document_id``, ``name``, ``surface``, ``type``, ``mentions``, ``since``, ``places``: one row

@@ -78,7 +78,7 @@ def told_apart(
 
 
 class _Company:
-    """Which rare names documents have in common."""
+    """Rare names that documents have in common."""
 
     def __init__(self, by_name: Mapping[str, Sequence[Bearer]]) -> None:
         documents = len({one.document for found in by_name.values() for one in found})

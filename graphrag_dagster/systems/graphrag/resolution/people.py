@@ -1,4 +1,4 @@
-"""What people decided of names: which are the same, which are different."""
+"""People's decisions on names: which are the same, which are different."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.text.similarity import normalise
 
 @dataclass(frozen=True)
 class Word:
-    """What a person said of names: that all are the same, or that no two are.
+    """A person's decision on names: all are the same, or no two are.
 
     Attributes:
         verdict: which of the two.
@@ -41,8 +41,8 @@ class Word:
         names = tuple(dict.fromkeys(map(normalise, self.names)))
         if len(names) < 2 or not all(names):
             raise SettingsError(
-                f"{self.verdict}: {list(self.names)!r} must hold two different names at least, none of them "
-                "empty"
+                f"{self.verdict}: {list(self.names)!r} must contain at least two different names, none of "
+                "them empty"
             )
         return names
 
@@ -74,8 +74,8 @@ class Decisions:
                 roots = _root(parents, first), _root(parents, second)
                 if roots[0] == roots[1]:
                     raise SettingsError(
-                        f"{first!r} and {second!r} are said to be different, and to be the same"
-                        f"{_way(same, first, second)}: take one of the two decisions back"
+                        f"{first!r} and {second!r} are declared different, and also the "
+                        f"same{_way(same, first, second)}: undo one of the two decisions"
                     )
                 apart.add((min(roots), max(roots)))
         return Links({name: _root(parents, name) for name in parents}, frozenset(apart))

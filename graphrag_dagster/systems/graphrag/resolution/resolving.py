@@ -1,7 +1,7 @@
 """Entity resolution: from mentions to candidates, decisions and the entity of every name.
 
 First the names of each document, where short forms find their full ones; then the full names of all
-documents. What was found can be read and undone: nothing that goes in is changed.
+documents. The result can be inspected and undone: no input is changed.
 """
 
 import re
@@ -61,7 +61,7 @@ _Places = Callable[[Names, frozenset[Name]], Mapping[Name, tuple[Place, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What came of resolution.
+    """Result of resolution.
 
     Attributes:
         scopes: the documents in order, then the corpus.

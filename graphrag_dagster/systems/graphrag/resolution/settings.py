@@ -1,4 +1,4 @@
-"""The section ``resolution`` and ``decisions.jsonl``: which names are one entity, and who said so."""
+"""The section ``resolution`` and ``decisions.jsonl``: which names are one entity, and who decided so."""
 
 import json
 from collections.abc import Iterable
@@ -20,15 +20,15 @@ _MOST_SAID = 10_000
 
 
 class NamesSaid(Section):
-    """Names of which a person says what they are to each other; in ``corpus.yaml`` a list will do."""
+    """Names and the decision about them; in ``corpus.yaml`` a plain list is enough."""
 
-    names: list[Spelling] = Field(min_length=2, max_length=1000, description="as written, in any case")
+    names: list[Spelling] = Field(min_length=2, max_length=1000, description="names as written, in any case")
     document: Annotated[str, Field(min_length=1, max_length=4000)] | None = Field(
-        None, description="path of the document of which alone it is said"
+        None, description="path of the only document that it applies to"
     )
-    id: Told | None = Field(None, description="by which `undo` takes it back")
-    who: Told | None = Field(None, description="said it")
-    when: Told | None = Field(None, description="it was said, ISO 8601")
+    id: Told | None = Field(None, description="id that `undo` removes it by")
+    who: Told | None = Field(None, description="person who decided")
+    when: Told | None = Field(None, description="time of the decision, ISO 8601")
 
     @model_validator(mode="before")
     @classmethod
@@ -41,34 +41,35 @@ class NamesSaid(Section):
         if len(keys) < 2 or "" in keys:
             told = ", ".join(repr(shortened(name, 60)) for name in self.names[:10])
             raise ValueError(
-                f"{told}: give two different names at least, none of them empty; case is no difference"
+                f"{told}: give at least two different names, none of them empty; case is ignored"
             )
         return self
 
     def word(self, verdict: Literal["same", "different"]) -> Word:
-        """Return it as resolution takes it."""
+        """Return it in the form that resolution uses."""
         return Word(verdict, tuple(self.names), self.document, self.id, self.who, self.when)
 
 
 class Decision(NamesSaid):
-    """What a person decided of names."""
+    """A person's decision on names."""
 
-    verdict: Literal["same", "different"] = Field(description="what the names are to each other")
+    verdict: Literal["same", "different"] = Field(description="relation of the names to each other")
 
 
 class ResolutionSettings(Section):
-    """Joining the names of one entity."""
+    """Resolving names to entities."""
 
     enabled: bool = Field(
-        True, description="join names of one entity, keep namesakes apart; off: one entity a spelling"
+        True,
+        description="join names of one entity, keep namesakes apart; off: every spelling is its own entity",
     )
     engine: EngineName | None = Field(
         None,
-        description="who decides what the rules leave open; default: the corpus's engine; without a model it "
-        "stays open",
+        description="engine that decides what the rules leave open; default: the corpus's engine; without a "
+        "model it stays open",
     )
     same: list[NamesSaid] = Field(
-        default_factory=list, max_length=_MOST_SAID, description="lists of names of one entity each"
+        default_factory=list, max_length=_MOST_SAID, description="lists of names that each are one entity"
     )
     different: list[NamesSaid] = Field(
         default_factory=list,
@@ -90,7 +91,7 @@ class ResolutionSettings(Section):
         return self
 
     def decisions(self) -> Decisions:
-        """Return what people decided."""
+        """Return people's decisions."""
         return Decisions(
             [
                 *(one.word("same") for one in self.same),
@@ -99,7 +100,7 @@ class ResolutionSettings(Section):
         )
 
     def saying(self, said: Iterable[Decision]) -> "ResolutionSettings":
-        """Return the settings with further decisions.
+        """Return the settings with additional decisions.
 
         Raises:
             SettingsError: they contradict each other, or those in the settings.
@@ -113,10 +114,10 @@ class ResolutionSettings(Section):
             raise SettingsError(str(error.errors()[0]["msg"]).removeprefix("Value error, ")) from None
 
     def completed(self, folder: Path) -> "ResolutionSettings":
-        """Return the settings with the decisions that are kept beside the documents.
+        """Return the settings with the decisions stored beside the documents.
 
         Raises:
-            SettingsError: a decision is none, or contradicts another.
+            SettingsError: a decision is invalid, or contradicts another.
         """
         if not (said := read_decisions(folder)):
             return self
@@ -130,10 +131,10 @@ _MOST_BYTES = 10_000_000
 
 
 def read_decisions(folder: Path) -> list[Decision]:
-    """Return the decisions of a corpus in the order in which they were made; none where there is no file.
+    """Return the decisions of a corpus in the order they were made; none if there is no file.
 
     Raises:
-        SettingsError: the file cannot be read, or a line is no decision; names file and line.
+        SettingsError: the file cannot be read, or a line is not a decision; names file and line.
     """
     path = folder / DECISIONS_FILE
     try:
@@ -144,7 +145,7 @@ def read_decisions(folder: Path) -> list[Decision]:
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
     if len(data) > _MOST_BYTES:
-        raise SettingsError(f"{path} is larger than {_MOST_BYTES:,} bytes; take decisions out of it")
+        raise SettingsError(f"{path} is larger than {_MOST_BYTES:,} bytes; remove decisions from it")
     found: dict[str, tuple[int, Decision]] = {}
     for number, line in enumerate(data.splitlines(), start=1):
         if line.strip():
@@ -152,12 +153,12 @@ def read_decisions(folder: Path) -> list[Decision]:
             decision = _parsed(line, where)
             if decision.id is None:
                 raise SettingsError(
-                    f"{where}: id: by it the decision is taken back; give it one, or take it out"
+                    f"{where}: id: a decision needs an id to be undone; give it one, or remove the line"
                 )
             if decision.id in found:
                 raise SettingsError(
-                    f"{where}: line {found[decision.id][0]} has the id {decision.id!r} too; "
-                    "take one of them out"
+                    f"{where}: line {found[decision.id][0]} has the same id {decision.id!r}; remove one of "
+                    "them"
                 )
             found[decision.id] = number, decision
     return [decision for _, decision in found.values()]
@@ -176,4 +177,4 @@ def _parsed(line: bytes, where: str) -> Decision:
         problem = error.errors(include_url=False)[0]
         key = ".".join(map(str, problem["loc"])) or "the line"
         told = problem["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"{where}: {key}: {told}; mend the line or take it out") from None
+        raise SettingsError(f"{where}: {key}: {told}; fix the line or remove it") from None

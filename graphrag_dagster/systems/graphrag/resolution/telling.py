@@ -1,4 +1,4 @@
-"""What is told of resolution: whose a name is, who decided so, and what is open."""
+"""Explains resolution: the entity of a name, who decided so, and what is open."""
 
 from dataclasses import dataclass
 

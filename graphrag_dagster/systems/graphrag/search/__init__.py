@@ -1,1 +1,1 @@
-"""Search methods: one module each."""
+"""The search methods of GraphRAG, one module each."""

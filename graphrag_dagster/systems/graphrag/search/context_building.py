@@ -1,4 +1,4 @@
-"""A context of rows of several kinds, each section in order of rank until its next row does not fit."""
+"""Builds a context of rows of several kinds; a section is filled by rank until a row does not fit."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence

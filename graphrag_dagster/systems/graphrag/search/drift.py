@@ -88,7 +88,7 @@ class _Part:
 
 
 class _Drift:
-    """What was asked and found so far."""
+    """Questions asked and answers found so far."""
 
     def __init__(self, search: Search, explorer: Explorer) -> None:
         self._index = search.index
@@ -140,7 +140,8 @@ class _Drift:
         answers = self._explorer.follow(self._asked, steps, self._most) if steps else []
         if len(answers) != len(steps):
             raise EngineError(
-                f"the {self._explorer.engine} explorer gave {len(answers)} answers to {len(steps)} questions"
+                f"the {self._explorer.engine} explorer returned {len(answers)} answers to {len(steps)} "
+                "questions"
             )
         given = iter(answers)
         for one, context in zip(batch, contexts, strict=True):

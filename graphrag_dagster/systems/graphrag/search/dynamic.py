@@ -28,7 +28,7 @@ def dynamic_search(search: Search, *, keep_parent: bool = False) -> Answer:
     branch the deepest relevant report is read: a report gives way where a child of it is relevant, and stands
     where none is. What was chosen goes through
     :func:`~graphrag_dagster.systems.graphrag.search.map_reduce.map_reduce`; where no root is relevant the
-    answer is the refusal, without a map call. A report whose rating is missing or of no use counts as
+    answer is the refusal, without a map call. A report whose rating is missing or unusable counts as
     relevant, and a community without a report hands the question on to its children.
 
     Args:
@@ -133,8 +133,8 @@ class _Rating:
         sizes = [len(units) for _, units, _ in batches]
         if [len(batch.ratings) for batch in rated] != sizes:
             raise EngineError(
-                f"the {self.rater.engine} rater did not give one rating for each of {sum(sizes)} reports: it "
-                "must give as many as each batch has, in their order"
+                f"the {self.rater.engine} rater did not return one rating for each of {sum(sizes)} reports: "
+                "it must return as many as each batch has, in order"
             )
         self.batches += len(batches)
         for (chunk, _, _), batch in zip(batches, rated, strict=True):

@@ -74,9 +74,9 @@ def reports_of(index: IndexSnapshot, level: int) -> pl.DataFrame:
         return _inside(index, level)
     if not known or index.reports.is_empty():
         raise QuestionError(
-            "this corpus has no community reports, for instance because no two entities are related; "
-            "index it again with more documents (graphrag-dagster index NAME), or look at what was found "
-            "(graphrag-dagster show NAME); basic and local search need none (--method local)"
+            "this corpus has no community reports, for example because no two entities are related; index "
+            "it again with more documents (graphrag-dagster index NAME), or inspect the index "
+            "(graphrag-dagster show NAME); basic and local search need no reports (--method local)"
         )
     if level not in known:
         levels = ", ".join(f"C{k}" for k in known)
@@ -93,7 +93,7 @@ def _inside(index: IndexSnapshot, level: int) -> pl.DataFrame:
     found = _of_level(index, level)
     if found.is_empty():
         raise QuestionError(
-            f"no report of C{level} was written from the documents of the filter alone; ask in a way that "
+            f"no report of C{level} was written from the filtered documents alone; use a search method that "
             "reads their text units: local, basic, or TS for all of them (--method TS)"
         )
     return found

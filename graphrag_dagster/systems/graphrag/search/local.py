@@ -1,4 +1,4 @@
-"""Local search: what the graph and the documents say around what a question is about.
+"""Local search: the graph and the documents around the entities of a question.
 
 The context begins with the text units, which get most of its tokens; then come reports of communities,
 entities, and the relationships and claims of those entities, in stated shares, without what the text units
@@ -53,7 +53,7 @@ _AROUND = 12
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """What a question is about, best first: ids of text units and of entities."""
+    """Subject of a question, best first: ids of text units and of entities."""
 
     unit_ids: Sequence[str]
     entity_ids: Sequence[str]

@@ -113,7 +113,7 @@ def finished(
 
 
 def _judging(cited: CitedText) -> tuple[Call, ...]:
-    """What a model was asked about the support of statements."""
+    """Verdicts of a model on the support of statements."""
     if cited.usage == Usage():
         return ()
     return (
@@ -149,7 +149,7 @@ def best_that_fit(partials: Sequence[PartialAnswer], count: Count, limit: int) -
         kept.append(partial)
     if useful and not kept:
         raise QuestionError(
-            f"a context of {limit} tokens cannot hold the best partial answer, which has {tokens}; raise "
+            f"a context of {limit} tokens is too small for the best partial answer of {tokens} tokens; raise "
             "search.context_tokens in corpus.yaml"
         )
     return kept
@@ -175,8 +175,8 @@ def _partials(answerer: Answerer, question: str, chunks: Sequence[Chunk]) -> lis
     partials = answerer.map(question, [chunk.units for chunk in chunks], [chunk.rendered for chunk in chunks])
     if len(partials) != len(chunks):
         raise EngineError(
-            f"the {answerer.engine} answerer gave {len(partials)} partial answers for {len(chunks)} chunks: "
-            "it must give one per chunk, in their order"
+            f"the {answerer.engine} answerer returned {len(partials)} partial answers for {len(chunks)} "
+            "chunks: it must return one per chunk, in order"
         )
     return partials
 

@@ -1,6 +1,6 @@
-"""Which way of answering suits a question: ``auto``. Rules choose, or a model among what rules leave open.
+"""The router of ``auto``: rules choose the search method, or a model among those that rules leave open.
 
-What of a question tells which way of answering suits it, and how much.
+What of a question tells which search method suits it, and how much.
 
 A logistic model over few cues, each between 0 and 1: its weights were fitted by ``benchmarks/routing.py`` on
 labelled questions and are frozen here, so that the same question is always answered in the same way.
@@ -62,7 +62,7 @@ _MOST_REASONS, _MOST_NAMES = 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A way of answering by its name, how likely it suits (½ to 1), why, and what a model said if asked."""
+    """A search method by its name, how likely it suits (½ to 1), why, and what a model said if asked."""
 
     method: str
     likely: float

@@ -1,4 +1,4 @@
-"""What one question asks of a model, by search method; told before anything is sent."""
+"""Estimated model calls of one question, by search method."""
 
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.catalogue.methods import GLOBAL
@@ -54,7 +54,7 @@ def chosen(basis: Basis) -> WaySize:
 
 
 def queried(basis: Basis) -> WaySize:
-    """No call, or where a model writes queries one that reads the tables' columns, and mended ones."""
+    """No call, or where a model writes queries one that reads the tables' columns, and repaired ones."""
     if basis.options.sql == "templates":
         return WaySize(exactly(0), exactly(0))
     return WaySize(Range(0.0, 1.0, 3.0), Range(0.0, float(TABLES), 3.0 * TABLES))

@@ -1,4 +1,4 @@
-"""Parts of the section ``paths``: what is left out, what is done beside, recall as a constraint."""
+"""Parts of the section ``paths``: excluded relations, additional switches, recall as a constraint."""
 
 from typing import Annotated, Literal
 
@@ -16,87 +16,85 @@ Count = Annotated[int, Field(ge=0, le=1_000_000_000)]
 
 
 class PrefilterSettings(Section):
-    """Relations that are left out of the graph, as of Freebase; an empty list leaves out none."""
+    """Relations excluded from the graph, as of Freebase; an empty list excludes none."""
 
     relations: list[Relation] = Field(
-        default_factory=lambda: list(_PREFILTER.relations), description="by their whole name"
+        default_factory=lambda: list(_PREFILTER.relations), description="full names"
     )
     prefixes: list[Relation] = Field(
-        default_factory=lambda: list(_PREFILTER.prefixes), description="by what they begin with"
+        default_factory=lambda: list(_PREFILTER.prefixes), description="prefixes"
     )
-    parts: list[Relation] = Field(
-        default_factory=lambda: list(_PREFILTER.parts), description="by what they contain"
-    )
+    parts: list[Relation] = Field(default_factory=lambda: list(_PREFILTER.parts), description="substrings")
 
     def prefilter(self) -> Prefilter:
-        """Return what is left out."""
+        """Return the excluded relations."""
         return Prefilter(tuple(self.relations), tuple(self.prefixes), tuple(self.parts))
 
 
 class PathSwitches(Section):
-    """What is done to paths beside, each alone or combined with others (paper B.6, B.8, B.9)."""
+    """Additional steps on paths, alone or combined (paper B.6, B.8, B.9)."""
 
     triple_level: bool = Field(
-        _SWITCHES.triple_level, description="ISAR-EEMs: paths are ranked by their last triple alone"
+        _SWITCHES.triple_level, description="ISAR-EEMs: rank paths by their last triple alone"
     )
     dynamic_prune: bool = Field(
         _SWITCHES.dynamic_prune,
-        description="ISAR-EEMs: of each step the paths stay whose score is not below the mean",
+        description="ISAR-EEMs: keep the paths of each step whose score is at least the mean",
     )
     percentile: Annotated[float, Field(ge=0, le=100)] | None = Field(
-        _SWITCHES.percentile, description="percentile of the scores in place of the mean"
+        _SWITCHES.percentile, description="percentile of the scores to use instead of the mean"
     )
     combine: bool = Field(
         _SWITCHES.combine,
-        description="ISAR-EEMs: dynamic_prune for questions of one hop, triple_level for others, as a "
-        "predictor of hops tells",
+        description="ISAR-EEMs: dynamic_prune for questions of one hop, triple_level for others, by a "
+        "predictor of hops",
     )
-    refine: bool = Field(_SWITCHES.refine, description="ISAR-EEMs: LLMs-R, a selection of the 32 best paths")
+    refine: bool = Field(_SWITCHES.refine, description="ISAR-EEMs: LLMs-R, select from the 32 best paths")
     early_stop: bool = Field(
-        _SWITCHES.early_stop, description="ISAR-EEMs: LLMs-ES, each step asks whether the paths are enough"
+        _SWITCHES.early_stop, description="ISAR-EEMs: LLMs-ES, ask at each step whether the paths are enough"
     )
     prefilter: Count = Field(
         _SWITCHES.prefilter,
-        description="ISAR-LLMs: EEMs-PF, so many candidates are scored best and selected from; 0: all",
+        description="ISAR-LLMs: EEMs-PF, number of best-scored candidates to select from; 0: all",
     )
-    supplement: bool = Field(
-        _SWITCHES.supplement, description="-LLMs: EEMs-S, what the selection lacks is filled up by score"
-    )
-    rerank: bool = Field(_SWITCHES.rerank, description="OSAR-LLMs: EEMs-R, what is selected is scored again")
+    supplement: bool = Field(_SWITCHES.supplement, description="-LLMs: EEMs-S, fill up a selection by score")
+    rerank: bool = Field(_SWITCHES.rerank, description="OSAR-LLMs: EEMs-R, score the selection again")
     window: Count = Field(
         _SWITCHES.window,
-        description="OSAR-LLMs: M-LLMs, a selection of every so many candidates, then of what these leave; "
-        "0: one selection",
+        description="OSAR-LLMs: M-LLMs, size of the batches to select from before the final selection; 0: "
+        "one selection",
     )
     llm_embeddings: bool = Field(
         _SWITCHES.llm_embeddings,
-        description="OSAR-LLMs: LLMs-E, paths are compared by the hidden states of a model on this machine",
+        description="OSAR-LLMs: LLMs-E, compare paths by the hidden states of a model on this machine",
     )
 
 
 class PathRecallSettings(SwitchedSection):
-    """Recall as a constraint: the smallest subgraph that has enough of the answers (paper B.5)."""
+    """Recall as a constraint: the smallest subgraph that contains enough of the answers (paper B.5)."""
 
     threshold: Annotated[float, Field(ge=0, le=1)] = Field(
-        0.6, description="share of the answers that are to be in the subgraph, before the question's class"
+        0.6,
+        description="share of the answers that the subgraph must contain, before the question's class is "
+        "considered",
     )
     application: Literal["normal", "critical", "lightweight"] = Field(
         "normal",
-        description="critical, such as health, law and finance: more; lightweight: less",
+        description="critical, such as health, law and finance: higher; lightweight: lower",
     )
     windows: list[PositiveInt] = Field(
         default_factory=lambda: [8, 16, 32, 64, 128, 256, 512, 1000],
         min_length=1,
-        description="sizes of the subgraph that are measured and chosen from",
+        description="sizes of the subgraph to measure and choose from",
     )
-    development: PositiveInt = Field(200, description="questions with answers that they are measured on")
+    development: PositiveInt = Field(200, description="questions with answers to measure them on")
     log: str | None = Field(
         None,
         description="csv of answered questions below the corpus folder, columns class, threshold and "
-        "correct: the threshold of a class is learned from it; it is no document of the corpus",
+        "correct; the threshold of a class is learned from it; it is not a document of the corpus",
     )
     feedback: PositiveInt = Field(
-        FEWEST, description="questions of a class in the log from which on its threshold is learned"
+        FEWEST, description="fewest questions of a class in the log for learning its threshold"
     )
 
     @field_validator("log")

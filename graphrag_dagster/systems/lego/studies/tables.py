@@ -1,10 +1,10 @@
-"""The tables of how good the instances of LEGO-GraphRAG are by gold answers (second paper, B.4)."""
+"""Tables of the study of LEGO-GraphRAG's instances against gold answers (second paper, B.4)."""
 
 from graphrag_dagster.kernel.tables.declaration import ENGINE, Column, Table, column
 
 _QUESTION = column("question_id", "VARCHAR", "Question", ref="paths.questions.question_id")
 _INSTANCE = column(
-    "instance", "VARCHAR", "Instance; -lex behind it: rules stood in for the model of one of its modules"
+    "instance", "VARCHAR", "Instance; the suffix -lex: rules replaced the model of one of its modules"
 )
 
 
@@ -14,7 +14,7 @@ def _measure(name: str, meaning: str) -> Column:
 
 def _of_answer(suffix: str, who: str) -> tuple[Column, ...]:
     return (
-        _measure(f"hits_at_1{suffix}", f"1: the answer {who} holds a gold answer; 0: none"),
+        _measure(f"hits_at_1{suffix}", f"1: the answer {who} contains a gold answer; 0: it does not"),
         _measure(f"answer_f1{suffix}", f"F1 of the answer {who} as one prediction"),
         _measure(f"list_f1{suffix}", f"F1 of the items that the answer {who} lists"),
     )
@@ -23,10 +23,10 @@ def _of_answer(suffix: str, who: str) -> tuple[Column, ...]:
 def _of_paths(cut: int) -> tuple[Column, ...]:
     first = f"first {cut} paths" if cut > 1 else "first path"
     return (
-        _measure(f"path_precision_at_{cut}", f"Share of the {first} that hold a gold answer"),
-        _measure(f"path_recall_at_{cut}", f"Share of the gold answers that the {first} hold"),
+        _measure(f"path_precision_at_{cut}", f"Share of the {first} that contain a gold answer"),
+        _measure(f"path_recall_at_{cut}", f"Share of the gold answers that the {first} contain"),
         _measure(f"path_f1_at_{cut}", f"F1 of the {first}"),
-        _measure(f"path_hit_at_{cut}", f"1: the {first} hold a gold answer; 0: none"),
+        _measure(f"path_hit_at_{cut}", f"1: the {first} contain a gold answer; 0: they do not"),
     )
 
 
@@ -34,18 +34,18 @@ PATH_SCORES = Table(
     "paths",
     "scores",
     "paths",
-    "What each instance made of each question, measured by its gold answers (second paper B.4)",
+    "Scores of each instance on each question, by gold answers (second paper B.4)",
     ("question_id", "instance"),
     (
         _QUESTION,
         _INSTANCE,
         *_of_answer("", "of a model"),
-        *_of_answer("_lex", "made by rule"),
+        *_of_answer("_lex", "made by rules"),
         *(one for cut in (1, 4, 8, 16, 32) for one in _of_paths(cut)),
         _measure("subgraph_recall", "Share of the gold answers among the labels of the subgraph's nodes"),
         _measure("subgraph_f1", "F1 of the subgraph's nodes as predictions"),
         column("answers", "INTEGER", "Different gold answers"),
-        column("unmatchable", "INTEGER", "Gold answers that no text can be said to hold, such as `$`"),
+        column("unmatchable", "INTEGER", "Gold answers that no text can be said to contain, such as `$`"),
         column("paths", "INTEGER", "Paths that were found"),
         column("subgraph_nodes", "INTEGER", "Nodes of the subgraph"),
         column("subgraph_edges", "INTEGER", "Edges of the subgraph"),
@@ -57,13 +57,13 @@ PATH_JUDGEMENTS = Table(
     "paths",
     "judgements",
     "paths",
-    "Whether a model takes the answer of an instance for correct (second paper B.4)",
+    "Whether a model accepts the answer of an instance as correct (second paper B.4)",
     ("question_id", "instance"),
     (
         _QUESTION,
         _INSTANCE,
-        column("correct", "BOOLEAN", "Its verdict; null: no usable reply came", nullable=True),
-        column("problem", "VARCHAR", "Why there is none", nullable=True),
+        column("correct", "BOOLEAN", "Its verdict; null: no usable reply", nullable=True),
+        column("problem", "VARCHAR", "Why there is no verdict", nullable=True),
         ENGINE,
     ),
 )
@@ -76,19 +76,19 @@ PATH_SUMMARY = Table(
     ("instance", "hops", "measure"),
     (
         _INSTANCE,
-        column("hops", "VARCHAR", "Hops of the questions; `all`: of all questions"),
+        column("hops", "VARCHAR", "Hops of the questions; `all`: all questions"),
         column(
             "measure",
             "VARCHAR",
-            "Column of paths.scores; judge_at_1: share of the answers that a model takes for correct; "
-            "judge_agreement: share of the answers of which it says what hits_at_1 says; or what a module cost, "
-            "as calls_extraction",
+            "Column of paths.scores; judge_at_1: share of the answers that a model accepts as correct; "
+            "judge_agreement: share of the answers on which it agrees with hits_at_1; or the cost of a "
+            "module, such as calls_extraction",
         ),
-        column("mean", "DOUBLE", "Over the questions; null without a value", nullable=True),
+        column("mean", "DOUBLE", "Mean over the questions; null without a value", nullable=True),
         column("low", "DOUBLE", "Lower end of its 95 % bootstrap interval", nullable=True),
         column("high", "DOUBLE", "Upper end", nullable=True),
-        column("questions", "INTEGER", "Questions that have a value"),
-        column("undefined", "INTEGER", "Questions that have none"),
+        column("questions", "INTEGER", "Questions with a value"),
+        column("undefined", "INTEGER", "Questions without a value"),
     ),
 )
 
@@ -96,26 +96,30 @@ RECALL_WINDOWS = Table(
     "paths",
     "recall_windows",
     "paths",
-    "Which size of the subgraph is chosen so that enough answers are in it, by class of questions (second "
-    "paper B.5)",
+    "Chosen size of the subgraph for enough recall, by class of questions (second paper B.5)",
     ("class",),
     (
         column(
             "class",
             "VARCHAR",
-            "Questions alike: complex or simple, then dense, medium or sparse by their seeds' edges; `all`: "
-            "all of them",
+            "Class of similar questions: complex or simple, then dense, medium or sparse by their seeds' "
+            "edges; `all`: all questions",
         ),
-        column("threshold", "DOUBLE", "Least recall that is wanted, 0–1"),
-        column("why", "VARCHAR", "What the threshold is made of"),
+        column("threshold", "DOUBLE", "Required recall, 0–1"),
+        column("why", "VARCHAR", "Source of the threshold"),
         column(
-            "best", "INTEGER", "Window of the highest F1 whose recall is enough; null: none is", nullable=True
+            "best",
+            "INTEGER",
+            "Window with the highest F1 whose recall is sufficient; null: none",
+            nullable=True,
         ),
-        column("smallest", "INTEGER", "Smallest window whose recall is enough; null: none is", nullable=True),
-        column("chosen", "INTEGER", "Window that is used: the smallest, or the one of highest recall"),
-        column("recall", "DOUBLE", "Recall of the window that is used, on the questions for tuning"),
+        column(
+            "smallest", "INTEGER", "Smallest window whose recall is sufficient; null: none", nullable=True
+        ),
+        column("chosen", "INTEGER", "Window in use: the smallest, or the one with the highest recall"),
+        column("recall", "DOUBLE", "Recall of the window in use, on the tuning questions"),
         column("f1", "DOUBLE", "F1 of that window"),
-        column("questions", "INTEGER", "Questions for tuning"),
+        column("questions", "INTEGER", "Tuning questions"),
     ),
 )
 

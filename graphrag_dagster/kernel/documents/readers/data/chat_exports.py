@@ -313,7 +313,7 @@ def _mended(text: str) -> str:
 
 
 def _about_slack(content: object) -> str | None:
-    """What a file beside the chats of an export is, or None."""
+    """Kind of a file that comes with the chats of an export, or None."""
     if (
         not isinstance(content, list)
         or not content

@@ -1,4 +1,4 @@
-"""Dates as programs store them: counts of seconds or days, and the forms of databases and mail."""
+"""Dates as programs store them: counts of seconds or days, and the formats of databases and mail."""
 
 import datetime
 import re

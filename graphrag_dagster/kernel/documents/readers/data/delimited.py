@@ -1,4 +1,4 @@
-"""Comma-, semicolon- and tab-separated tables, with what stands before, between and after their rows."""
+"""Comma-, semicolon- and tab-separated tables, and the lines before, between and after their rows."""
 
 import csv
 import re
@@ -76,7 +76,7 @@ def read_tsv(data: bytes, source: Source) -> Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a table is written, and where its header stands among the rows that are not empty."""
+    """Dialect of a table, and the position of the header among the rows that are not empty."""
 
     delimiter: str
     quoted: bool = True
@@ -302,7 +302,7 @@ def _data(
 
 
 def _no_row(row: Sequence[str], header: Sequence[str], number: int) -> str | None:
-    """What a row is that is none of the table, or None."""
+    """Kind of a row that is not part of the table, or None."""
     if len(row) < len(header) and len(header) > 1 and row[0].lstrip().startswith("#"):
         return "of comments"
     if number < 2 and len(header) > 1 and _are_units(row):

@@ -1,4 +1,4 @@
-"""Values of databases as they stand in JSON: MongoDB's extended JSON, DynamoDB's typed values."""
+"""Database values in JSON: MongoDB's extended JSON, DynamoDB's typed values."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""JSON documents, and values that stand one after the other: JSON lines and the like."""
+"""JSON documents, and sequences of values: JSON lines and the like."""
 
 import json
 import re
@@ -40,7 +40,7 @@ _LOOKED_INTO = 20
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What is said of a file so far: see :class:`Reading`."""
+    """Notes on a file so far: see :class:`Reading`."""
 
     notes: list[str]
     remarks: list[str] = field(default_factory=list)
@@ -258,7 +258,7 @@ def _value_at(text: str, start: int) -> tuple[object, int] | None:
 
 
 def _next(text: str, start: int, *, in_line: bool) -> int:
-    """Where to go on after something that is no value."""
+    """Position to continue from after something that is not a value."""
     if not in_line:
         end = text.find("\n", start)
         return end if end >= 0 else len(text)

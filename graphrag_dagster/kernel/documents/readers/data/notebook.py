@@ -148,7 +148,7 @@ def _output(output: Any, left: Counter[str]) -> str:
 
 
 def _printed(text: str) -> str:
-    """What a terminal would show: without colours, each line as it was written last."""
+    """Output as a terminal would show it: without colours, each line as last written."""
     text = _COLOURS.sub("", text.replace("\r\n", "\n"))
     if "\r" not in text:
         return text

@@ -1,4 +1,4 @@
-"""What stands before the text of a Markdown file and tells of it: YAML, TOML, JSON, or lines with a colon."""
+"""Front matter of a Markdown file: YAML, TOML, JSON, or lines with a colon."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What of a web page a browser shows its reader: the rest is taken out of the tree, and counted."""
+"""Removes from a web page's tree whatever a browser does not show its reader, and counts it."""
 
 import re
 from collections import Counter
@@ -129,7 +129,7 @@ def _said(tag: "Tag", fewest: int = _FEWEST_WORDS) -> bool:
 
 
 def _openers(soup: "BeautifulSoup") -> list["Tag"]:
-    """What opens something on a click, menus aside."""
+    """Elements that open something on a click, menus aside."""
     found = soup.select("[aria-expanded], [aria-controls], [data-toggle], [data-bs-toggle], [role=tab]")
     return [tag for tag in found if not tag.get("aria-haspopup")]
 
@@ -244,7 +244,7 @@ def _within(soup: "BeautifulSoup", names: Collection[str], tags: Iterable["Tag"]
 
 
 def _beside(main: "Tag") -> Iterator["Tag"]:
-    """What stands beside the main part and what holds that."""
+    """Elements beside the main part, and their containers."""
     from bs4.element import Tag
 
     tag: PageElement = main

@@ -1,4 +1,4 @@
-"""Work on the tree of a page in time that grows with the page alone, however it is nested and repeated."""
+"""Operations on the tree of a page in linear time, however it is nested and repeated."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Org and AsciiDoc: their words as light Markdown, without the marks of the markup."""
+"""Org and AsciiDoc as light Markdown, without their markup."""
 
 import re
 from collections import Counter

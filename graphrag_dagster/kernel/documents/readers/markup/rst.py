@@ -1,7 +1,7 @@
-"""reStructuredText: its words as light Markdown, without the marks of the markup.
+"""reStructuredText as light Markdown, without its markup.
 
-Read by rules of our own and not by docutils, which knows neither the directives and roles of Sphinx nor those
-of extensions, and replaces what it does not know by messages of errors.
+Read by our own rules and not by docutils, which knows neither Sphinx's directives and roles nor those of
+extensions, and replaces unknown ones by error messages.
 """
 
 import csv
@@ -375,7 +375,7 @@ class _Rst:
 
 
 def _titled(said: str) -> str:
-    """What a role shows: its title, else its target by its last name where that is asked for."""
+    """Text of a role: its title, else its target, shortened to the last name where requested."""
     words, _, target = said.rpartition("<")
     if words.strip() and target.endswith(">"):
         return words.strip()

@@ -340,7 +340,7 @@ class _Word:
         raise UnreadableError("a document of another kind")
 
     def _heads_and_feet(self, body: str) -> Iterator[str]:
-        """What headers and footers say once, but for numbers of pages and what the text says itself."""
+        """Text of headers and footers, once, except page numbers and what the text itself says."""
         found: dict[str, None] = {}
         said = " ".join(body.split())
         for kind in ("header", "footer"):

@@ -12,7 +12,7 @@ _MOST_PARENTS = 20
 
 
 class Styles:
-    """What paragraphs are: headings, or items of lists, which it counts."""
+    """Kinds of paragraphs: headings, or list items, which it counts."""
 
     def __init__(self, styles: Element | None, numbering: Element | None) -> None:
         """Take the parts that say so, where there are such."""

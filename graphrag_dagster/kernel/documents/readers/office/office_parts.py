@@ -1,4 +1,4 @@
-"""What Word documents and presentations share: equations, charts, diagrams and drawn text."""
+"""Shared parts of Word documents and presentations: equations, charts, diagrams and drawn text."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable

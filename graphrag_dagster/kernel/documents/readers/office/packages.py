@@ -1,4 +1,4 @@
-"""Documents that are archives of XML parts (docx, pptx, odt, epub), opened within the limits of a file."""
+"""Documents that are archives of XML parts (docx, pptx, odt, epub), opened within the file limits."""
 
 import io
 import posixpath

@@ -223,7 +223,7 @@ def _field(form: Any, annotation: Any) -> Iterator[str]:
 
 
 def _string(read: Callable[..., int], *of: Any) -> str | None:
-    """What a function of the library writes as UTF-16, on one line."""
+    """A UTF-16 string written by a library function, on one line."""
     from pypdfium2 import raw
 
     size = read(*of, None, 0)

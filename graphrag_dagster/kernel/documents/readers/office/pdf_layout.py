@@ -1,4 +1,4 @@
-"""From the lines of printed pages to paragraphs."""
+"""Rebuilds paragraphs from the lines of printed pages."""
 
 import re
 from collections import Counter

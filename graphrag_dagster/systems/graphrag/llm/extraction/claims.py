@@ -1,4 +1,4 @@
-"""Claims by a model (paper §3.1.2; spec_graphrag §3): every round's claims count, gleaned ones too."""
+"""Extracts claims with a model (paper §3.1.2; spec_graphrag §3); the claims of all rounds count."""
 
 from collections.abc import Sequence
 from functools import partial

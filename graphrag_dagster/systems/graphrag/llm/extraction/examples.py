@@ -1,4 +1,4 @@
-"""The worked example of a prompt, which small models at times copy instead of speaking of the data."""
+"""Detects replies that copy the worked example of a prompt, as small models sometimes do."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Examples of a corpus's own as prompts show them: JSON or delimited records (paper, Appendix E.1)."""
+"""A corpus's own examples as shown in prompts: JSON or delimited records (paper, Appendix E.1)."""
 
 import json
 from collections.abc import Iterable, Sequence

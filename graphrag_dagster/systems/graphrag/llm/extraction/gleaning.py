@@ -42,8 +42,8 @@ Build = Callable[[str], ChatRequest]
 @dataclass(slots=True)
 class Conversation:
     """The replies of one text, by round; ``lost`` is the reply that could not be used, ``lost_round`` its
-    round. ``mended`` counts replies whose JSON had to be mended. ``note`` says that the text had to be asked
-    about in halves, and why; ``half`` that ``lost`` is one half of the first round.
+    round. ``mended`` counts replies whose JSON had to be repaired. ``note`` says that the text had to be
+    asked about in halves, and why; ``half`` that ``lost`` is one half of the first round.
     """
 
     replies: list[RawReply] = field(default_factory=list)
@@ -82,7 +82,7 @@ class Gleaner:
 
         Where the whole text gets no usable reply, its two halves are asked about, parted at a sentence; where
         a reply is cut off, beside asking about the whole with a higher limit, and what comes first counts.
-        Their replies make one, which is remembered as the reply to the whole.
+        Their replies make one, which is cached as the reply to the whole.
 
         Args:
             text: what is asked about.

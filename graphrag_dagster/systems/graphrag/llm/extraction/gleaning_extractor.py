@@ -36,7 +36,7 @@ def unit_extraction(unit: TextUnit, talk: Conversation, nothing: str) -> UnitExt
     """Return the extraction of a unit.
 
     The state is ``quarantined`` where the first reply, or that to one half of the text, could not be used, or
-    not one of its records could; ``repaired`` where records were mended or put aside, the text was asked
+    not one of its records could; ``repaired`` where records were repaired or quarantined, the text was asked
     about in halves, or a gleaning was lost, and the reason says which; ``empty`` for a reply without records.
 
     Args:

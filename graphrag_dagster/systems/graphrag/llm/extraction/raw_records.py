@@ -1,4 +1,4 @@
-"""The records of one reply, before they become instances."""
+"""Raw records of one reply, before they become instances."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ class RawReply:
     bad: list[tuple[RecordType, str, str]] = field(default_factory=list)
 
     def instances(self, places: TextPlaces, round_: int) -> Iterator[tuple[Instance | Quarantined, bool]]:
-        """Yield an instance or what is quarantined for every record, and whether it was mended."""
+        """Yield an instance or what is quarantined for every record, and whether it was repaired."""
         for record in self.records:
             try:
                 record.fields.refuse_long()
@@ -69,7 +69,7 @@ class RawReply:
 def read_json_records(
     text: str, kinds: Sequence[RecordType], *, labelled: bool = False
 ) -> tuple[RawReply, bool]:
-    """Return the records of a JSON reply, and whether its JSON was mended.
+    """Return the records of a JSON reply, and whether its JSON was repaired.
 
     Args:
         text: the visible reply: an object with one list per kind, or a bare list; lists under other names
@@ -156,7 +156,7 @@ def read_tuple_records(
     """Return the records of a reply in delimited tuples; one without its end mark counts as mended.
 
     Small models leave the mark out, so its want alone spoils nothing. Records of kinds that were not asked
-    for are put aside.
+    for are quarantined.
 
     Raises:
         NotUsable: no record and no end mark, or the last record is cut off; in a gleaning a reply in words

@@ -1,4 +1,4 @@
-"""From the fields of one record, as a model gave them, to an instance: mended where that is safe."""
+"""Converts the fields of one record from a model to an instance, repaired where that is safe."""
 
 import math
 import re

@@ -1,9 +1,9 @@
-"""The paper's delimited records, read from what models make of them.
+"""Parser of the paper's delimited records, tolerant of what models make of them.
 
 A record is ``("entity"<|>NAME<|>TYPE<|>description)`` or ``("relationship"<|>A<|>B<|>description<|>9)`` or
 ``("claim"<|>…)``; records are parted by ``##`` and a reply ends with ``<|COMPLETE|>`` (paper, Appendix E.1).
 Where labels of relationships were asked for, they stand behind ``B``. Everything in a reply becomes a record,
-a mended record, a quarantined one, or noise that holds no field.
+a repaired record, a quarantined one, or noise that holds no field.
 """
 
 import re
@@ -61,7 +61,7 @@ class TupleRecord:
 
 @dataclass(slots=True)
 class TupleParse:
-    """What a reply holds. ``noise``: pieces without any field, such as headings and code fences.
+    """Contents of a reply. ``noise``: pieces without any field, such as headings and code fences.
 
     ``complete``: the reply has its end mark. ``cut``: it has none, and its last record has no end either.
     """
@@ -76,12 +76,12 @@ class TupleParse:
 
     @property
     def parsed(self) -> list[TupleRecord]:
-        """All readable records, mended or not."""
+        """All readable records, repaired or not."""
         return [*self.entities, *self.relationships, *self.claims]
 
     @property
     def repaired(self) -> list[tuple[str, str]]:
-        """Mended records: as they came, and how they were mended."""
+        """Repaired records: as they came, and how they were repaired."""
         return [(record.raw, "; ".join(record.mended)) for record in self.parsed if record.mended]
 
     @property

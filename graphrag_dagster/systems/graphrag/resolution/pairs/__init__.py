@@ -1,1 +1,1 @@
-"""Pairs of names: which are compared, what speaks for and against them, and how likely they are one."""
+"""Pairs of names: candidates, evidence for and against a match, and its probability."""

@@ -1,4 +1,4 @@
-"""Which names are compared: those that share a block, each block bounded."""
+"""Candidate pairs of names: those that share a block; blocks are bounded."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -153,7 +153,7 @@ def _reach(block: Sequence[int]) -> int:
 
 
 def _over(blocks: Sequence[Sequence[int]]) -> int:
-    """How many pairs of large blocks are left out."""
+    """Number of pairs of large blocks that are skipped."""
     apart = [len(block) - _reach(block) for block in blocks]
     return sum(size * (size - 1) // 2 for size in apart)
 

@@ -1,4 +1,4 @@
-"""Comparing names, with every pair put down as a row; what was compared before is not compared again.
+"""Compares names and records every pair as a row; known pairs are not compared again.
 
 Between documents a score is that of the two names, whatever else is in the corpus, but for pairs that a text
 defines as one. In a document it is that of all its names, so that it stands as long as these do.

@@ -1,4 +1,4 @@
-"""Where a text says itself that two names are one: brackets, "hereafter", "also known as"."""
+"""Texts that say that two names are one: brackets, "hereafter", "also known as"."""
 
 import re
 from collections import defaultdict

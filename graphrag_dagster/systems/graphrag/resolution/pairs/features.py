@@ -1,4 +1,4 @@
-"""What speaks for or against two names being one: features of a pair, none decides alone."""
+"""Evidence for or against two names being one: features of a pair; none decides alone."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,7 +64,7 @@ def shortened(short: ParsedName, full: ParsedName) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ShortForms:
-    """Which names of a scope are short for others.
+    """Short names of a scope, and the names they are short for.
 
     Attributes:
         how: for each such pair which of its two places has the short name, and how it is short.

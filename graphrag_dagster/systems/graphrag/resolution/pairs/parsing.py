@@ -1,4 +1,4 @@
-"""What a name is made of: its words without title and legal form, its numbers, its initials."""
+"""Parts of a name: its words without title and legal form, its numbers, its initials."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How likely two names are one, by frozen weights, with the reason in words."""
+"""Probability that two names are one, by frozen weights, with the reason in words."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -237,7 +237,7 @@ class ScoredPair:
 
     @property
     def reason(self) -> str:
-        """What a model says, else the veto, else the features in words, the weightiest first."""
+        """The reason: a model's, else the veto, else the features in words, the weightiest first."""
         if self.ruling and self.ruling.reason:
             return self.ruling.reason
         if self.veto:

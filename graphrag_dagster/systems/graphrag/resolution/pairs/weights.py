@@ -1,4 +1,4 @@
-"""How much each feature of two names counts: by ``benchmarks/fit_resolution.py``."""
+"""Weights of the features of two names, fitted by ``benchmarks/fit_resolution.py``."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

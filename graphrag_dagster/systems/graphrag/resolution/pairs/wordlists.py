@@ -1,4 +1,4 @@
-"""Words by which names are compared: legal forms, particles, nicknames, countries and their people."""
+"""Word lists for comparing names: legal forms, particles, nicknames, countries and their people."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

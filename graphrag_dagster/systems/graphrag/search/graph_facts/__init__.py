@@ -1,1 +1,1 @@
-"""Nodes and edges of the graph as facts that are cited."""
+"""Nodes and edges of the graph as citable facts."""

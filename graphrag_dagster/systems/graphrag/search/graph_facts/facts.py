@@ -1,4 +1,4 @@
-"""Edges of the graph as rows of a context: who, how related, to whom, and the words that state it."""
+"""Edges of the graph as context rows: both ends, the relation, and the words that state it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Fact:
 
     @property
     def said(self) -> str:
-        """What it says where no words are known."""
+        """Its text if no words are known."""
         return f"{self.head} {self.relation} {self.tail}."
 
 

@@ -1,4 +1,4 @@
-"""Edges that a query found, as lines of an answer by rule, each with the row that it cites."""
+"""Edges that a query found as a rule-based answer, each line with the row it cites."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The templates over the tables of an index: the same rows as the property graph gives."""
+"""Query templates over the tables of an index, with the same rows as the property graph."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -88,7 +88,7 @@ def _paths(index: IndexSnapshot, first: str, second: str) -> Iterator[dict[str, 
 
 
 def _steps_to(end: str, neighbours: Mapping[str, set[str]]) -> dict[str, int]:
-    """How many edges at least each entity is away from one, as far as paths go."""
+    """Smallest number of edges from one entity to each other, up to the longest path."""
     steps = {end: 0}
     waiting = deque([end])
     while waiting:

@@ -1,4 +1,4 @@
-"""Queries for nodes and edges that are made without a model (spec_context_leiden §6)."""
+"""Templates of queries for nodes and edges, without a model (spec_context_leiden §6)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The way of answering ``sql``: a template of a query, or one that a model writes."""
+"""The search method ``sql``: a query template, or a query that a model writes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -60,8 +60,8 @@ def sql(search: Search) -> Answer:
     """
     if search.index.restricted:
         raise QuestionError(
-            f"{search.way.name} queries the tables of the whole corpus and knows no filter; say the folder, "
-            "file or period in the question itself, or ask in another way"
+            f"{search.way.name} queries the tables of the whole corpus and supports no filter; name the "
+            "folder, file or period in the question, or use another search method"
         )
     queries = search.index.queries
     if queries is None:
@@ -92,7 +92,7 @@ def _answered(search: Search, recognised: Recognised, queries: Queries) -> Answe
 
 
 def _undated(found: Found, recognised: Recognised, index: IndexSnapshot) -> int:
-    """How many documents are left out for want of a period, where days count."""
+    """Number of documents without a period, left out where dates matter."""
     if not recognised.dated:
         return 0
     if recognised.template.dated and found.rows:

@@ -1,4 +1,4 @@
-"""Properties of documents: columns of table-like files, and what other files say of themselves."""
+"""Properties of documents: columns of table-like files, and metadata of other files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

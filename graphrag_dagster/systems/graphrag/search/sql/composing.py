@@ -1,4 +1,4 @@
-"""The query of a template, with the documents that are meant."""
+"""Composes the query of a template with the selected documents."""
 
 import re
 from textwrap import dedent, indent

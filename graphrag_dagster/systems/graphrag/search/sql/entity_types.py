@@ -1,4 +1,4 @@
-"""Types of entities as questions name them: those that the corpus has, their plurals and usual synonyms."""
+"""Names of entity types in questions: the corpus's types, their plurals and usual synonyms."""
 
 import re
 from collections.abc import Mapping

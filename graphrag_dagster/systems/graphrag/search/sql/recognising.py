@@ -1,4 +1,4 @@
-"""Which template a question has the form of."""
+"""Recognises the template that a question matches."""
 
 import re
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Recognised:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How well a query over the tables answers a question.
+    """Match of a question with a query over the tables.
 
     Attributes:
         score: 1 for a question of the form of a template whose names are all known, less where a name was

@@ -1,4 +1,4 @@
-"""Which documents a question is limited to: a folder or file, a format, a period."""
+"""Documents that a question is limited to: a folder or file, a format, a period."""
 
 import re
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _FROM_TO = re.compile(r"\s(?:to|and)\s|[–—]")
 
 
 class DaysError(ValueError):
-    """What is written as a day or period is none, may be two, or ends before it begins."""
+    """Something written as a day or period is not one, is ambiguous, or ends before it starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Scope:
 
     @property
     def said(self) -> str:
-        """What is to be said after *documents*."""
+        """Text after *documents* in an answer."""
         told = []
         if self.format is not None:
             told.append(f" of format {self.format}")

@@ -1,4 +1,4 @@
-"""What the words of a question become in a query: parameters, pieces of SQL, and words of the answer.
+"""Translates the words of a question to a query: parameters, pieces of SQL, and words of the answer.
 
 Every piece of SQL is one of this module; what a question says is only ever a parameter.
 """
@@ -82,7 +82,7 @@ class Unfit(ValueError):
 
 @dataclass(slots=True)
 class Filled:
-    """What the slots of a question became.
+    """Values of a question's slots.
 
     Attributes:
         parameters: values of the query.

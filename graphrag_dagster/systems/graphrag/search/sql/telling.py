@@ -1,4 +1,4 @@
-"""What a query gave as an answer: how the question was read, its rows, and each row as a source."""
+"""The result of a query as an answer: how the question was read, its rows, and each row as a source."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a template of a query is."""
+"""Declaration of a query template."""
 
 import re
 from dataclasses import dataclass

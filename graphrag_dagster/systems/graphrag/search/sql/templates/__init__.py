@@ -1,4 +1,4 @@
-"""The questions that are answered by a query, in the order in which they are tried."""
+"""The query templates, in the order they are tried."""
 
 from graphrag_dagster.systems.graphrag.search.sql.templates.counts import COLUMNS, COUNTS
 from graphrag_dagster.systems.graphrag.search.sql.templates.documents import DOCUMENTS

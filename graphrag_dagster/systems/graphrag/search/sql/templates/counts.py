@@ -1,4 +1,4 @@
-"""What else there is in an index: text units, relationships, claims, communities."""
+"""Templates on text units, relationships, claims and communities."""
 
 from graphrag_dagster.systems.graphrag.search.sql.template import Template
 

@@ -1,4 +1,4 @@
-"""Documents: which name something, the first and the last, and how many of each kind."""
+"""Templates on documents: which name something, the first and the last, and counts by kind."""
 
 from graphrag_dagster.systems.graphrag.search.sql.template import Template
 

@@ -1,4 +1,4 @@
-"""Entities: how many of which type, the first of a measure, and what they are connected with."""
+"""Templates on entities: counts by type, rankings by a measure, and connections."""
 
 from graphrag_dagster.systems.graphrag.search.sql.template import Template
 
