@@ -133,7 +133,7 @@ def test_what_is_of_no_use_is_left_out_with_one_warning(caplog: pytest.LogCaptur
     assert any("'broken' of toy 1.0 is left out: it cannot be loaded (ModuleNotFound" in one for one in told)
     assert any("'list' of toy 1.0 is left out: it cannot be loaded (AttributeError" in one for one in told)
     assert any("'text' of toy 1.0 is left out: it declares the name 'lines'" in one for one in told)
-    assert any("'engine' of toy 1.0 is left out: it names a Engine in place of" in one for one in told)
+    assert any("'engine' of toy 1.0 is left out: it is a Engine, not a" in one for one in told)
 
 
 def test_without_the_package_its_engine_is_unknown() -> None:

@@ -44,7 +44,7 @@ BROKEN = {
     "ends": ("raise SystemExit(3)", "it cannot be loaded (SystemExit: 3)"),
     "wrong": (
         "BAD = 'wrong'",
-        "it names a str in place of a graphrag_dagster.kernel.catalogue.methods.SearchMethod",
+        "it is a str, not a graphrag_dagster.kernel.catalogue.methods.SearchMethod",
     ),
     "other": (
         f"{MADE}BAD = way('another')",

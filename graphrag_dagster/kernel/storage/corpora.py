@@ -317,10 +317,10 @@ def content_of(folder: Path, name: str, where: str, most_bytes: int) -> bytes:
     except (OSError, RuntimeError):
         raise SettingsError(f"{where} cannot be read: its links go in a circle") from None
     if not path.is_relative_to(folder.resolve()):
-        raise SettingsError(f"{where} lies outside of the corpus folder; put it inside")
+        raise SettingsError(f"{where} is outside the corpus folder; move it inside")
     try:
         if path.exists() and not path.is_file():
-            raise SettingsError(f"{where} is no ordinary file")
+            raise SettingsError(f"{where} is not a regular file")
         if (size := path.stat().st_size) > most_bytes:
             raise SettingsError(f"{where} has {size:,} bytes; a list of questions may have {most_bytes:,}")
         return path.read_bytes()

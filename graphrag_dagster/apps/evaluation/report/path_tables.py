@@ -40,7 +40,7 @@ def path_tables(data: ReportData) -> Iterator[TableView | None]:
             asked = "all questions" if one == ALL_HOPS else f"questions of {one} hop{'s'[: one != '1']}"
             caption = f"Instances, {asked}: means with their {BOUNDS}"
             yield _table(summary.filter(hops=one), _MEASURES, caption, folded=one != ALL_HOPS)
-        costs = "What a question costs by module, mean over all questions"
+        costs = "Cost of a question by module, mean over all questions"
         yield _table(summary.filter(hops=ALL_HOPS), _COSTS, costs, folded=True)
     yield _windows(data)
 
@@ -76,8 +76,8 @@ def _cell(row: Mapping[str, Any] | None) -> Cell:
 
 def _windows(data: ReportData) -> TableView | None:
     return table(
-        "Size of the subgraph by class of questions, so that enough of the answers are in it",
-        ("Class", "least recall", "nodes", "recall", "F1", "of highest F1", "questions", "why"),
+        "Size of the subgraph for enough recall, by class of questions",
+        ("Class", "required recall", "nodes", "recall", "F1", "of highest F1", "questions", "why"),
         (
             [
                 row["class"],

@@ -23,7 +23,7 @@ Of = Literal["labels", "triples"]
 _DIGITS = 12
 
 #: Folders of arrays in which paths and answers are looked for.
-PATHS = Beside("paths", f"-{PATHS_FORMAT}", "the arrays of the graph")
+PATHS = Beside("paths", f"-{PATHS_FORMAT}", "the graph arrays")
 
 
 @dataclass(frozen=True, slots=True)
