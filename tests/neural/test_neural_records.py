@@ -210,5 +210,5 @@ def test_settings_of_no_use_are_refused_clearly(content: dict[str, object], told
 def test_the_engine_extracts_and_does_nothing_else() -> None:
     own = parse_settings({"extraction": {"engine": "gliner-rebel"}}, "corpus.yaml").extraction
     assert tuple(own.gliner.labels) == SCIENTIFIC
-    with pytest.raises(SettingsError, match="the engine gliner-rebel is not for"):
+    with pytest.raises(SettingsError, match="the engine gliner-rebel cannot do"):
         parse_settings({"engine": "gliner-rebel"}, "corpus.yaml")

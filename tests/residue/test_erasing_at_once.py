@@ -77,7 +77,7 @@ def test_replies_that_are_read_elsewhere_are_told_of_and_stay_to_be_erased(
 def test_a_file_that_is_held_is_told_of_and_stays_to_be_erased(
     warehouse: Warehouse, memory: Database, tmp_path: Path
 ) -> None:
-    with warehouse.connect("coast"), pytest.raises(WarehouseError, match="held by"):
+    with warehouse.connect("coast"), pytest.raises(WarehouseError, match="in use by"):
         erase(warehouse, "coast", memory)
     assert WORD not in of_memory(tmp_path)
     assert WORD in warehouse.file("coast").read_bytes()
