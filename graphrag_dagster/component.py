@@ -31,7 +31,7 @@ from graphrag_dagster.kernel.storage.home import Places
 class ScaffoldParams(BaseModel):
     """What may be said when an instance is scaffolded."""
 
-    home: str = Field("graphrag", description="folder of corpora, tables and remembered replies")
+    home: str = Field("graphrag", description="folder of corpora, tables and the LLM cache")
 
 
 class GraphRagScaffolder(Scaffolder[ScaffoldParams]):
@@ -60,7 +60,7 @@ class GraphRagComponent(Component, Model, Resolvable):
 
     home: str | None = Field(
         None,
-        description="Folder of corpora, tables and remembered replies, relative to the project; default: "
+        description="Folder of corpora, tables and the LLM cache, relative to the project; default: "
         "as the environment says",
         examples=["graphrag"],
     )
@@ -76,7 +76,7 @@ class GraphRagComponent(Component, Model, Resolvable):
     )
     cache: str | None = Field(
         None,
-        description="File of remembered replies; default: cache/replies.sqlite in the home",
+        description="File of the LLM cache; default: cache/replies.sqlite in the home",
         examples=["/data/replies.sqlite"],
     )
     max_tokens: int | None = Field(

@@ -93,7 +93,7 @@ class CorpusStoreResource(ConfigurableResource[None], CorpusStore):
 
 
 class ReplyMemoryResource(ConfigurableResource[None], ReplyMemory):
-    """Where replies of models are remembered, and what every run used of them."""
+    """The LLM cache, and what every run used of it."""
 
 
 def _configurable(kind: type[Resource]) -> type[ConfigurableResource[None]]:

@@ -1,8 +1,8 @@
-"""The errors a person can mend: each names the file, key or row, and what to do about it."""
+"""Errors that users can fix: each names the file, key or row, and the fix."""
 
 
 class GraphragError(Exception):
-    """Base of every error that is the user's to mend; its text is shown without a traceback.
+    """Base of every error that users can fix; its text is shown without a traceback.
 
     ``exit_code`` is that of the command that ends with it.
     """
@@ -11,7 +11,7 @@ class GraphragError(Exception):
 
 
 class CatalogueError(GraphragError):
-    """A stage, task, engine or way of answering that there is not, or whose declaration is not whole."""
+    """An unknown or incompletely declared stage, task, engine or search method."""
 
 
 class CorpusError(GraphragError):

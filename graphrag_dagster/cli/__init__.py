@@ -1,4 +1,4 @@
-"""What people type. Heavy imports happen inside the commands, so that ``--help`` answers at once."""
+"""The command line. Heavy imports happen inside the commands, so that ``--help`` is fast."""
 
 import atexit
 import gc
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Run the command line; an error that is the user's to mend ends it with one line and its exit code.
+    """Run the command line; an error the user can fix ends it with one line and its exit code.
 
     Ctrl-C and SIGTERM end it with one line and 130 or 143.
     """
@@ -51,7 +51,7 @@ def _run() -> int:
 
 
 def _told(error: BaseException) -> int:
-    """Print what a user can mend, and return the exit code; anything else is raised again."""
+    """Print an error the user can fix and return its exit code; re-raise any other."""
     import typer
 
     from graphrag_dagster.cli.output.console import print_error

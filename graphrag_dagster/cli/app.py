@@ -83,9 +83,10 @@ Soft = Annotated[
         show_default=False,
     ),
 ]
-MaxUsd = Annotated[float | None, typer.Option(min=0, help="Stop before the run spends more US dollars.")]
+MaxUsd = Annotated[float | None, typer.Option(min=0, help="Spending limit of the run, in US dollars.")]
 MaxTokens = Annotated[
-    int | None, typer.Option(min=0, help="Stop before the run uses more tokens, in and out.")
+    int | None,
+    typer.Option(min=0, help="Token limit of the run, input plus output."),
 ]
 
 
@@ -134,9 +135,9 @@ def index(
     max_usd: MaxUsd = None,
     max_tokens: MaxTokens = None,
     cold: Annotated[
-        bool, typer.Option("--cold", help="Find the communities from nothing, with new ids.")
+        bool, typer.Option("--cold", help="Detect communities from scratch, with new ids.")
     ] = False,
-    again: Annotated[bool, typer.Option("--again", help="Run even where nothing has changed.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Run even if nothing has changed.")] = False,
     name: Annotated[
         str | None,
         typer.Option(help="Name of the corpus in a folder; default: made of the folder's name."),
@@ -144,15 +145,16 @@ def index(
     accept_removals: Annotated[
         bool,
         typer.Option(
-            "--accept-removals", help="Index a folder even where all or nearly all of its files are gone."
+            "--accept-removals",
+            help="Index even if (nearly) all files are gone: no shrink guard.",
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Index a corpus: graph, communities, reports and embeddings; nothing is run where nothing has changed.
+    """Index a corpus: graph, communities, reports and embeddings. Does nothing if nothing changed.
 
-    Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
-    limit of tokens or money; 5 waits for a batch.
+    Exit codes: 0 done; 1 an error; 3 done, but some model results are missing; 4 stopped at a token
+    or spending limit; 5 waiting for a batch.
     """
     from graphrag_dagster.kernel.documents.reader_process import begin_reader_process
 
@@ -177,14 +179,14 @@ def doctor(
         ),
     ] = None,
     fix: Annotated[
-        bool, typer.Option("--fix", help="Write the settings that fit what was found into corpus.yaml.")
+        bool, typer.Option("--fix", help="Write the recommended settings into corpus.yaml.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Probe the model endpoint with a dozen tiny calls: what works, and what is done about what does not.
+    """Probe the model endpoint with a dozen small calls and report what works and what falls back.
 
-    Only endpoints that the corpus uses, or the variable names, are called. Exit codes: 0 the endpoint can be
-    used, or none is needed; 1 it cannot.
+    Only calls endpoints that the corpus uses or the variable names. Exit codes: 0 the endpoint is usable or
+    not needed; 1 it is not usable.
     """
     from graphrag_dagster.cli.commands.doctoring import doctor as probe
 
@@ -194,7 +196,7 @@ def doctor(
 
 @app.command()
 def plan(target: Target, as_json: Json = False) -> None:
-    """Estimate calls, tokens and money of the next index, from the real text units; nothing is sent."""
+    """Estimate the calls, tokens and cost of the next index from the actual text units. Sends nothing."""
     from graphrag_dagster.cli.commands.planning import show_plan
 
     show_plan(target, as_json=as_json)
@@ -214,7 +216,7 @@ def ask(
         bool | None,
         typer.Option(
             "--general-knowledge/--no-general-knowledge",
-            help="Let a model add what it knows of the world, marked; default: the settings'.",
+            help="Let the model add general knowledge, marked as such; default: from the settings.",
         ),
     ] = None,
     document: Documents = None,
@@ -226,7 +228,7 @@ def ask(
     soft: Soft = None,
     as_json: Json = False,
 ) -> None:
-    """Answer a question with numbered sources: file, characters and the words there."""
+    """Answer a question, citing file, character range and quoted words."""
     from graphrag_dagster.cli.commands.asking import ask_corpus, filters_of
     from graphrag_dagster.kernel.questions.question import Question
 
@@ -249,7 +251,7 @@ def trace(
     where: Where = None,
     soft: Soft = None,
 ) -> None:
-    """Answer a question, and show the tree from each sentence down to the words it rests on."""
+    """Answer a question and show the provenance of each sentence as a tree."""
     from graphrag_dagster.cli.commands.asking import ask_corpus, filters_of
     from graphrag_dagster.kernel.questions.question import Question
 
@@ -271,10 +273,10 @@ def answer(
     max_tokens: MaxTokens = None,
     as_json: Json = False,
 ) -> None:
-    """Answer the corpus's questions in the ways that corpus.yaml names; what is still good is kept.
+    """Answer the corpus's questions with the search methods in corpus.yaml. Reuses answers that still hold.
 
-    Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
-    limit of tokens or money. Replies that were mended, nothing lost, are counted and change no code.
+    Exit codes: 0 done; 1 an error; 3 done, but some model results are missing; 4 stopped at a token
+    or spending limit. Losslessly repaired replies are counted and do not change the exit code.
     """
     from graphrag_dagster.cli.commands.answering import answer_corpus
     from graphrag_dagster.cli.commands.asking import filters_of
@@ -289,19 +291,19 @@ def answer(
 def evaluate(
     name: Name,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Judge and take apart only so many of the questions.")
+        int | None, typer.Option(min=1, help="Evaluate only this many of the questions.")
     ] = None,
     max_usd: MaxUsd = None,
     max_tokens: MaxTokens = None,
     plan_only: Annotated[
-        bool, typer.Option("--plan", help="Only tell what would be asked of models.")
+        bool, typer.Option("--plan", help="Only estimate the model calls; send nothing.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Find out whether the graph helps on a corpus: questions, answers, judgements, claims, tests, report.
+    """Evaluate the search methods on a corpus: questions, answers, judgements, claims, tests, report.
 
-    What is known is not paid again. Exit codes: 0 done; 1 an error; 3 done, but something a model was to give
-    is missing; 4 stopped before a limit of tokens or money; 5 waits for a batch.
+    Reuses earlier results. Exit codes: 0 done; 1 an error; 3 done, but some model results are
+    missing; 4 stopped at a token or spending limit; 5 waiting for a batch.
     """
     from graphrag_dagster.cli.commands.evaluating import evaluate_corpus
     from graphrag_dagster.cli.output.ran import Budget
@@ -317,7 +319,7 @@ def evaluate(
 def report(
     name: Name,
     out: Annotated[
-        Path | None, typer.Option(help="Put a copy of the report here.", show_default=False)
+        Path | None, typer.Option(help="Copy the report to this path.", show_default=False)
     ] = None,
 ) -> None:
     """Write the report of the last evaluation as one HTML page, and its figures as PNG."""
@@ -362,11 +364,11 @@ def show(
     reports: Annotated[int, typer.Option(min=0, help="How many reports to print in full.")] = 1,
     level: Annotated[str, typer.Option(help="Level of the communities shown.")] = "C0",
     files: Annotated[
-        bool, typer.Option("--files", help="List every file and what became of it, with the reason.")
+        bool, typer.Option("--files", help="List every file with its status and the reason.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what was made of a corpus: counts, what was put aside, biggest communities and their reports."""
+    """Show an index: counts, quarantined records, largest communities and their reports."""
     from graphrag_dagster.cli.commands.showing import show_corpus
 
     show_corpus(name, reports, level, files=files, as_json=as_json)
@@ -374,7 +376,7 @@ def show(
 
 @app.command()
 def corpora(as_json: Json = False) -> None:
-    """List the corpora and what has been made of them."""
+    """List the corpora and what each index contains."""
     from graphrag_dagster.cli.commands.showing import list_corpora
 
     list_corpora(as_json=as_json)
@@ -389,11 +391,11 @@ def sql(
     formula_safe: Annotated[
         bool,
         typer.Option(
-            "--formula-safe", help="In the CSV, put a quote before texts that a spreadsheet would run."
+            "--formula-safe", help="In the CSV, quote-prefix cells that a spreadsheet would run as formulas."
         ),
     ] = False,
-    seconds: Annotated[float, typer.Option(min=0.1, max=86_400, help="Stop the query after so long.")] = 60,
-    memory_mb: Annotated[int, typer.Option(min=50, max=1_000_000, help="Most memory of the query.")] = 1000,
+    seconds: Annotated[float, typer.Option(min=0.1, max=86_400, help="Time limit of the query.")] = 60,
+    memory_mb: Annotated[int, typer.Option(min=50, max=1_000_000, help="Memory limit of the query.")] = 1000,
 ) -> None:
     """Query a corpus's tables, read-only, without access to files, extensions or the network."""
     from graphrag_dagster.cli.commands.querying import run_sql
@@ -411,7 +413,7 @@ def cypher(
     ] = None,
     ask: Annotated[
         str | None,
-        typer.Option(help="A question in plain words in place of a query, such as 'Who is connected to X?'."),
+        typer.Option(help="Natural-language question instead of a query, such as 'Who is connected to X?'."),
     ] = None,
     param: Annotated[
         list[str] | None,
@@ -425,11 +427,11 @@ def cypher(
     formula_safe: Annotated[
         bool,
         typer.Option(
-            "--formula-safe", help="In the CSV, put a quote before texts that a spreadsheet would run."
+            "--formula-safe", help="In the CSV, quote-prefix cells that a spreadsheet would run as formulas."
         ),
     ] = False,
 ) -> None:
-    """Query a corpus's graph in Cypher, read-only, or by a question in plain words."""
+    """Query a corpus's graph in Cypher (read-only), or ask in natural language."""
     from graphrag_dagster.cli.commands.graph_querying import Given, run_cypher
 
     given = Given(query, ask, tuple(param or ()))
@@ -462,20 +464,21 @@ def paths(
     max_usd: MaxUsd = None,
     max_tokens: MaxTokens = None,
     plan_only: Annotated[
-        bool, typer.Option("--plan", help="Only tell what the question files would ask of models.")
+        bool,
+        typer.Option("--plan", help="Only estimate the model calls; send nothing."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Find paths of the graph that answer a question; or measure instances on questions with gold answers.
+    """Find graph paths that answer a question, or measure instances on questions with gold answers.
 
-    Exit codes: 0 done; 1 an error; 3 done, but something a model was to give is missing; 4 stopped before a
-    limit of tokens or money.
+    Exit codes: 0 done; 1 an error; 3 done, but some model results are missing; 4 stopped at a token
+    or spending limit.
     """
     if question is not None:
         from graphrag_dagster.cli.commands.path_asking import ask_paths
 
         if plan_only:
-            raise typer.BadParameter("--plan is of the question files: leave the question out")
+            raise typer.BadParameter("--plan covers the question files; drop the question")
         ask_paths(name, question, [instance], entity or (), as_json=as_json)
         return
     from graphrag_dagster.cli.commands.path_measuring import run_paths
@@ -496,7 +499,7 @@ def compare(
     shown: Annotated[int, typer.Option("--paths", min=1, help="Paths of each that are printed.")] = 5,
     as_json: Json = False,
 ) -> None:
-    """Put paths and answers of several instances beside each other."""
+    """Compare the paths and answers of several instances."""
     from graphrag_dagster.cli.commands.path_asking import compare_paths
 
     compare_paths(name, question, instances, entity or (), paths=shown, as_json=as_json)
@@ -531,7 +534,7 @@ def train_paths(
         tune_scorer(name, folder, most, epochs=epochs or 1, device=device or "cpu", as_json=as_json)
     elif selector_file is not None:
         if epochs or device:
-            raise typer.BadParameter("--epochs and --device are of --folder: leave them out")
+            raise typer.BadParameter("--epochs and --device need --folder")
         write_selector_file(name, selector_file, most, as_json=as_json)
 
 
@@ -541,7 +544,7 @@ def batches(
     cancel: Annotated[str | None, typer.Option(help="Stop the batch of this id.", metavar="ID")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show how far the batches are that a provider works on, and collect what is done."""
+    """Show the status of provider batches and collect finished ones."""
     from graphrag_dagster.cli.commands.batching import cancel_batch, list_batches
 
     if cancel:
@@ -549,13 +552,13 @@ def batches(
     list_batches(name, as_json=as_json)
 
 
-cache = typer.Typer(help="Look at, prune and export what is remembered of the model.", no_args_is_help=True)
+cache = typer.Typer(help="Inspect, prune and export the LLM cache.", no_args_is_help=True)
 app.add_typer(cache, name="cache")
 
 
 @cache.command()
 def stats(as_json: Json = False) -> None:
-    """Show how much is remembered, and what uses it."""
+    """Show the size of the LLM cache and what uses it."""
     from graphrag_dagster.cli.commands.caching import show_stats
 
     show_stats(as_json=as_json)
@@ -565,11 +568,11 @@ def stats(as_json: Json = False) -> None:
 def prune(
     corpus: Annotated[str, typer.Option(help="The corpus to prune.", show_default=False)],
     everything: Annotated[
-        bool, typer.Option("--everything", help="Forget all that only this corpus uses.")
+        bool, typer.Option("--everything", help="Delete everything that only this corpus uses.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Forget what a corpus no longer uses; no text of its deleted documents stays."""
+    """Delete cached replies that a corpus no longer uses, including text of deleted documents."""
     from graphrag_dagster.cli.commands.caching import prune as prune_corpus
 
     prune_corpus(corpus, everything=everything, as_json=as_json)
@@ -580,7 +583,7 @@ def export(
     file: Annotated[Path, typer.Argument(help="File of JSON lines to write.", show_default=False)],
     corpus: Annotated[str | None, typer.Option(help="Only what this corpus uses.")] = None,
 ) -> None:
-    """Write every remembered reply, with its use, to a file."""
+    """Export every cached reply and its uses to a file."""
     from graphrag_dagster.cli.commands.caching import export as export_replies
 
     export_replies(file, corpus)
@@ -603,10 +606,10 @@ def why(
             show_default=False,
         ),
     ],
-    everything: Annotated[bool, typer.Option("--all", help="Leave nothing out.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show everything.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what a row was made from, down to the words of the documents."""
+    """Show the provenance of a row, down to the words of the documents."""
     from graphrag_dagster.cli.commands.lineage import show_why
 
     show_why(name, kind, row, everything=everything, as_json=as_json)
@@ -622,14 +625,14 @@ def entities(
     ask: Annotated[
         bool, typer.Option("--ask", help="List which names may be one, and the commands that decide it.")
     ] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Leave nothing out.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show everything.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List the entities with their names; or one, with who decided what of them and why."""
+    """List entities and their names, or show one with the decisions on its names."""
     from graphrag_dagster.cli.commands.naming import list_entities, show_entity, show_questions
 
     if ask and entity:
-        raise typer.BadParameter("--ask is of all entities: leave the name out")
+        raise typer.BadParameter("--ask lists all entities; drop the name")
     if ask:
         show_questions(name, everything=everything, as_json=as_json)
     elif entity:
@@ -655,7 +658,7 @@ Who = Annotated[str | None, typer.Option(help="Who decides; default: the user of
 def merge(
     name: Name, names: Said, document: OfDocument = None, who: Who = None, as_json: Json = False
 ) -> None:
-    """Decide that names are one entity, whatever the rules say; the next index applies it."""
+    """Record that names are one entity, overriding the rules. The next index applies it."""
     from graphrag_dagster.cli.commands.deciding import decide
 
     decide("same", name, names, document, who, as_json=as_json)
@@ -665,7 +668,7 @@ def merge(
 def split(
     name: Name, names: Said, document: OfDocument = None, who: Who = None, as_json: Json = False
 ) -> None:
-    """Decide that no two of some names are one entity; the next index applies it."""
+    """Record that names are different entities. The next index applies it."""
     from graphrag_dagster.cli.commands.deciding import decide
 
     decide("different", name, names, document, who, as_json=as_json)
@@ -680,10 +683,10 @@ def undo(
             help="Id of a decision on names; default: the last.", metavar="ID", show_default=False
         ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="List the decisions; take none back.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the decisions without undoing any.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Take a decision on names back; after the next index all is as if it had not been made."""
+    """Undo a decision on names. The next index runs as if it had never been made."""
     from graphrag_dagster.cli.commands.deciding import list_decisions, take_back
 
     if listed:
@@ -699,7 +702,7 @@ def impact(
     everything: Annotated[bool, typer.Option("--all", help="Print all rows.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what would go and what would change without a document."""
+    """Show what removing a document would delete and change."""
     from graphrag_dagster.cli.commands.lineage import show_impact
 
     show_impact(name, document, everything=everything, as_json=as_json)
@@ -707,7 +710,7 @@ def impact(
 
 @app.command()
 def snapshots(name: Name, as_json: Json = False) -> None:
-    """List the published snapshots of a corpus that are kept; what is read is the current one."""
+    """List the published snapshots of a corpus. Readers use the current one."""
     from graphrag_dagster.cli.commands.snapshotting import show_snapshots
 
     show_snapshots(name, as_json=as_json)
@@ -718,11 +721,11 @@ def rollback(
     name: Name,
     version: Annotated[
         str | None,
-        typer.Argument(help="Version of a kept snapshot; default: the one before.", show_default=False),
+        typer.Argument(help="Snapshot version; default: the previous one.", show_default=False),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Have readers read an older snapshot again, until the next index publishes the newest."""
+    """Roll readers back to an older snapshot until the next index publishes a new one."""
     from graphrag_dagster.cli.commands.snapshotting import roll_back
 
     roll_back(name, version, as_json=as_json)
@@ -762,7 +765,7 @@ def export_index(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write what was published of a corpus in a form that other tools read; files of an earlier export go."""
+    """Export the published snapshot of a corpus for other tools. Replaces files of an earlier export."""
     from graphrag_dagster.cli.commands.exporting import export_corpus
 
     export_corpus(name, to.value, out, formula_safe=formula_safe, as_json=as_json)
@@ -779,10 +782,10 @@ def write_back_to_server(
         ),
     ] = None,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Take away all that was written of the corpus.")
+        bool, typer.Option("--remove", help="Remove everything written for the corpus.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Look at the server and say what would be done.")
+        bool, typer.Option("--dry-run", help="Show what would be done without writing.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -798,10 +801,10 @@ def write_back_to_server(
 @app.command()
 def delete(
     name: Name,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Delete all that was made of a corpus: tables, snapshots, report, replies, runs. Its folder stays."""
+    """Delete everything made from a corpus: tables, snapshots, report, replies, runs. Keeps its folder."""
     from graphrag_dagster.cli.commands.removing import delete_corpus
 
     delete_corpus(name, yes=yes, as_json=as_json)
@@ -814,10 +817,10 @@ def purge(
         bool,
         typer.Option("--keep-last", help="Keep the newest successful run of the index, and what came after."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Delete what Dagster keeps of a corpus's runs: records, events, logs; samples of rows are among them."""
+    """Delete a corpus's runs from Dagster: records, events and logs, including sample rows."""
     from graphrag_dagster.cli.commands.removing import purge_corpus
 
     purge_corpus(name, keep_last=keep_last, yes=yes, as_json=as_json)
@@ -825,9 +828,9 @@ def purge(
 
 @app.command()
 def status(target: Target, as_json: Json = False) -> None:
-    """Show what changed since a corpus was published, what is to be redone, and its price.
+    """Show what changed since a corpus was published, what an index would redo, and its cost.
 
-    Exit codes: 0 up to date; 1 an error; 6 something is to be done.
+    Exit codes: 0 up to date; 1 an error; 6 out of date.
     """
     from graphrag_dagster.cli.commands.status import show_status
 
@@ -837,9 +840,9 @@ def status(target: Target, as_json: Json = False) -> None:
 
 @app.command()
 def plugins(as_json: Json = False) -> None:
-    """List what other packages add: engines, embedders, ways of answering, readers; and what is left out.
+    """List installed plug-ins: engines, embedders, search methods, readers; and any that failed to load.
 
-    Exit codes: 0 all can be used; 1 something cannot.
+    Exit codes: 0 all usable; 1 at least one is not.
     """
     from graphrag_dagster.cli.commands.plugins import list_plugins
 
@@ -853,7 +856,7 @@ def serve(
         str, typer.Option(help="Address to listen on; other than this machine's needs a token.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any that is free.")] = 8000,
-    concurrency: Annotated[int, typer.Option(min=1, help="Questions answered at the same time.")] = 16,
+    concurrency: Annotated[int, typer.Option(min=1, help="Maximum concurrent questions.")] = 16,
 ) -> None:
     """Serve the corpora over HTTP, for OpenAI clients too; $GRAPHRAG_DAGSTER_TOKEN guards them."""
     from graphrag_dagster.service.guarding.settings import ServiceSettings, token_from_environment
@@ -872,14 +875,15 @@ def explore(
         typer.Option(help="Write the page with the corpus in it to this file instead of serving it."),
     ] = None,
     max_mb: Annotated[
-        float, typer.Option("--max-mb", min=1, help="Largest file; what does not fit is left out, and said.")
+        float,
+        typer.Option("--max-mb", min=1, help="Maximum file size; the rest is left out and reported."),
     ] = 5.0,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port; default: 8000, or another that is free.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open it in a browser, where there is one.")] = True,
 ) -> None:
-    """See the map of a corpus, ask it, and read the very words that answers rest on, in a browser."""
+    """Open the explorer in a browser: map, questions, and the text that answers cite."""
     from graphrag_dagster.cli.commands.exploring import explore_corpus, export_explorer
 
     if export:

@@ -58,7 +58,7 @@ class Stop:
         number = self._first or STOPPED.get(code, signal.SIGINT)
         if memory := sys.modules.get(_MEMORY):
             memory.settle_all()
-        sys.stderr.write(f"stopped by {signal.Signals(number).name}; what was made and paid for is kept\n")
+        sys.stderr.write(f"stopped by {signal.Signals(number).name}; finished work is kept\n")
         _leave(number)
 
     def _interrupt(self, number: int, _: FrameType | None) -> None:

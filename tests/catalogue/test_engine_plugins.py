@@ -89,7 +89,7 @@ def test_an_engine_of_another_package_answers(coast: Path, run: Run) -> None:
     assert answer.heading == ""
     with pytest.raises(EngineError, match="echo has no rater; set search.engine to one of extractive, llm"):
         Index.open("coast").ask("What is this about?", method="dynamic")
-    assert run("plan", "coast") == (0, "coast: no stage asks a model; nothing will be sent\n", "")
+    assert run("plan", "coast") == (0, "coast: no stage uses a model; nothing will be sent\n", "")
 
 
 @pytest.mark.usefixtures("echo")

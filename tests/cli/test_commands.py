@@ -47,7 +47,7 @@ def test_an_index_tells_first_what_changed_and_then_a_few_figures(indexed: Run) 
     lines = out.splitlines()
     assert lines[0].startswith("coast: up to date since ")
     assert lines[1] == "documents: 4 documents, none of them changed"
-    figures = lines[2 : lines.index("all figures: graphrag-dagster show coast")]
+    figures = lines[2 : lines.index("details: graphrag-dagster show coast")]
     assert 0 < len(figures) <= 10
     assert figures[0].startswith("text units ")
 
@@ -78,7 +78,7 @@ def test_what_the_data_does_not_hold_is_refused(indexed: Run) -> None:
 def test_show_prints_counts_communities_and_a_report(indexed: Run) -> None:
     code, out, _ = indexed("show", "coast", "--reports", "2")
     assert code == 0
-    for words in ("relationship records", "coverage of entities", "biggest communities of C0"):
+    for words in ("relationship records", "coverage of entities", "largest communities of C0"):
         assert words in out
     code, out, _ = indexed("show", "coast", "--json")
     shown = json.loads(out)

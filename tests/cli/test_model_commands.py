@@ -37,7 +37,7 @@ def spent(endpoint: ScriptedEndpoint) -> int:
 def test_the_summary_shows_what_was_asked_and_paid(run: Run, endpoint: ScriptedEndpoint) -> None:
     code, out, err = run("index", "coast")
     assert code == 0, err
-    assert "asked of models in this run" in out
+    assert "model usage of this run" in out
 
 
 @pytest.mark.long

@@ -127,22 +127,22 @@ def test_times_are_rendered_roughly(seconds: float, told: str) -> None:
     [
         (
             Outlook(1, 12_000, 2000, seconds=Range(5, 8, 24)),
-            "1 file, 12.0 kB, about 2,000 words; no model is asked; this may take 5.0 s to 24 s, a rough guess "
+            "1 file, 12.0 kB, about 2,000 words; no model is used; this may take 5.0 s to 24 s, a rough guess "
             "by the size",
         ),
         (
             Outlook(1200, 3_400_000, None, "m", exactly(70), Range(60, 600, 7200)),
-            "1,200 files, 3.4 MB; model m is asked, about 70 calls; this may take 60 s to 2.0 h, a rough guess "
+            "1,200 files, 3.4 MB; model m is used, about 70 calls; this may take 60 s to 2.0 h, a rough guess "
             "by the speed measured so far",
         ),
         (
             Outlook(2, 500, 80, "m", exactly(7)),
-            "2 files, 0.5 kB, about 80 words; model m is asked, about 7 calls; how fast it is is not known yet: "
+            "2 files, 0.5 kB, about 80 words; model m is used, about 7 calls; its speed is unknown: "
             "graphrag-dagster doctor measures it",
         ),
         (
             Outlook(2, 500, 80, last=Indexing("x", 400, 45.0)),
-            "2 files, 0.5 kB, about 80 words; no model is asked; the last index took 45 s, then 0.4 kB",
+            "2 files, 0.5 kB, about 80 words; no model is used; the last index took 45 s, then 0.4 kB",
         ),
     ],
 )

@@ -127,7 +127,7 @@ def test_a_model_has_its_price(run: Run, coast: Path, monkeypatch: pytest.Monkey
     assert [stage["stage"] for stage in found["plan"]["stages"]] == ["reports"]
     assert found["plan"]["usd"]["expected"] > 0
     _, out, _ = run("status", "coast")
-    assert "price of catching up" in out
+    assert "cost to catch up" in out
 
 
 def test_changed_code_prompts_and_package_are_told(run: Run, home: Path, coast: Path) -> None:
@@ -276,7 +276,7 @@ def test_a_run_that_failed_half_way_is_told(run: Run, coast: Path) -> None:
     assert found["unfinished"]["state"] == "failed"
     assert "gleaned_entities" in found["unfinished"]["step"] or "extraction" in found["unfinished"]["step"]
     _, out, _ = run("status", "coast")
-    assert "ended half-way" in out
+    assert "failed" in out
     (coast / "corpus.yaml").unlink()
     assert status(run)["redo"] == []
     assert run("index", "coast")[0] == 0

@@ -58,10 +58,7 @@ def test_a_stopped_index_ends_with_a_line_and_keeps_what_was_paid(home: Path, nu
         )
         ended, _, err = stopped(["index", "coast"], number, lambda: len(endpoint.chats) > 5)
         assert ended == code
-        assert (
-            err.splitlines()[-1]
-            == f"stopped by {signal.Signals(number).name}; what was made and paid for is kept"
-        )
+        assert err.splitlines()[-1] == f"stopped by {signal.Signals(number).name}; finished work is kept"
         for word in ("Traceback", "Exception ignored", "Interrupt"):
             assert word not in err
 
@@ -79,7 +76,7 @@ def test_a_stopped_server_ends_with_a_line(home: Path, number: int, code: int) -
 
     ended, _, err = stopped(["serve", "--port", str(port)], number, answers)
     assert ended == code, err
-    told = f"stopped by {signal.Signals(number).name}; what was made and paid for is kept"
+    told = f"stopped by {signal.Signals(number).name}; finished work is kept"
     assert err.splitlines()[-1] == told
     assert "Traceback" not in err
 

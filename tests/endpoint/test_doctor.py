@@ -425,7 +425,7 @@ def test_a_key_that_is_refused_is_not_shown(
         assert doctor("letters", as_json=False) == 1
         assert doctor("letters", as_json=True) == 1
     told = capsys.readouterr()
-    assert "hopeless" in told.out
+    assert "not usable" in told.out
     assert "$OPENAI_API_KEY" in told.out
     assert KEY not in told.out + told.err
 

@@ -42,7 +42,7 @@ def test_sizes_that_fit_a_context_are_written_and_then_it_works(
         file = corpus(home, endpoint.url, "reports: {engine: llm}\n")
         assert doctor("letters", as_json=False) == 1
         told = capsys.readouterr().out
-        assert "settings that fit what was found" in told
+        assert "recommended settings" in told
         assert "doctor letters --fix writes them" in told
         before = file.read_text(encoding="utf-8")
         assert doctor("letters", fix=True, as_json=False) == 1

@@ -99,7 +99,7 @@ def test_earlier_questions_are_kept_here_and_can_be_forgotten(page: "Page", serv
         "([key, value]) => localStorage.setItem(key, value)", [key, json.dumps([*old, {"question": 1}, None])]
     )
     page.goto(f"{served}/#/harbour/ask")
-    page.get_by_role("heading", name="Questions to begin with").wait_for()
+    page.get_by_role("heading", name="Example questions").wait_for()
     assert page.locator(".asked-before a").all_inner_texts() == ["<b>Old?</b>"]
     page.locator(".examples a").last.click()
     answers_of(page)
@@ -136,7 +136,7 @@ def test_what_cannot_be_asked_is_told_calmly(page: "Page", served: str) -> None:
     page.goto(f"{served}/#/harbour/ask")
     question = page.get_by_label("Question")
     question.press("Enter")
-    page.get_by_text("Write a question first.").wait_for()
+    page.get_by_text("Enter a question.").wait_for()
     question.fill("Who? " * 900)
     page.get_by_text("4,500 characters; the server takes 4,000").wait_for()
     question.press("Enter")
@@ -151,7 +151,7 @@ def test_what_cannot_be_asked_is_told_calmly(page: "Page", served: str) -> None:
     page.get_by_text("there is no way of answering 'guess'").wait_for()
     open_question(page, served, "How do I cook rice?", way="global")
     page.get_by_text("No answer was found.").wait_for()
-    page.get_by_text("no sentence that was read is near enough").wait_for()
+    page.get_by_text("no sentence in the context is close enough").wait_for()
 
 
 def test_what_is_being_typed_stays_while_the_page_is_still_coming(page: "Page", served: str) -> None:
@@ -178,7 +178,7 @@ def test_rows_of_a_query_are_shown_as_rows(page: "Page", served: str) -> None:
     source = page.locator(".source:focus")
     assert "row of graph.entities" in source.inner_text()
     assert source.locator("a[href*='/entity/']").count() == 1
-    page.locator("summary", has_text="How it came about").click()
+    page.locator("summary", has_text="How this answer was made").click()
     page.locator("summary", has_text="Query over the tables").click()
     assert "select" in page.locator("pre code").first.inner_text().lower()
 
@@ -191,7 +191,7 @@ def test_the_token_is_asked_for_again_where_it_is_lost(browser: "Browser", harbo
         page.get_by_label("Token").fill(TOKEN)
         page.keyboard.press("Enter")
         page.get_by_role("link", name="Ask").click()
-        page.get_by_role("heading", name="Questions to begin with").wait_for()
+        page.get_by_role("heading", name="Example questions").wait_for()
         page.context.clear_cookies()
         page.get_by_label("Question").fill(QUESTION)
         page.get_by_role("button", name="Ask").click()

@@ -17,7 +17,7 @@ TOKEN = "a-token-of-some-length"
 def test_the_only_corpus_opens_on_its_map_and_every_way_in_is_a_click_away(page: "Page") -> None:
     page.wait_for_url("**/#/harbour/map")
     for name, address in (("Ask", "ask"), ("Browse", "tables"), ("Map", "map")):
-        page.get_by_role("navigation", name="Ways in").get_by_role("link", name=name).click()
+        page.get_by_role("navigation", name="Main").get_by_role("link", name=name).click()
         page.wait_for_url(f"**/#/harbour/{address}")
         page.locator("nav [aria-current=page]", has_text=name).wait_for()
 
@@ -34,7 +34,7 @@ def test_light_and_dark_are_chosen_and_kept(page: "Page") -> None:
 
 def test_a_corpus_that_is_not_there_is_told_calmly(page: "Page", served: str) -> None:
     page.goto(f"{served}/#/nothing/map")
-    page.get_by_role("heading", name="There is no such corpus").wait_for()
+    page.get_by_role("heading", name="Corpus not found").wait_for()
 
 
 def test_the_token_is_asked_for_once(browser: "Browser", harbour_home: Path) -> None:

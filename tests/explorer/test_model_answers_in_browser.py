@@ -141,10 +141,10 @@ def test_a_server_that_stops_in_the_middle_leaves_what_came(browser: "Browser", 
             page.locator(".streaming").get_by_text("Sentence 2 of").wait_for()
             served.close()
             ended(page, "cut")
-            page.get_by_text("The answer broke off").wait_for()
+            page.get_by_text("The answer was cut off").wait_for()
             assert "Sentence 2 of" in page.locator(".partial").inner_text()
             page.get_by_role("button", name="Ask again").click()
-            page.get_by_text("The server is away").wait_for()
+            page.get_by_text("Cannot reach the server").wait_for()
 
 
 def test_a_busy_server_says_when_to_come_again(browser: "Browser", asked_home: Path) -> None:

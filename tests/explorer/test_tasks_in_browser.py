@@ -34,7 +34,7 @@ class User:
         self.clicks += 1
 
     def way_in(self, name: str) -> None:
-        self.click(self.page.get_by_role("navigation", name="Ways in").get_by_role("link", name=name))
+        self.click(self.page.get_by_role("navigation", name="Main").get_by_role("link", name=name))
 
     def link(self, name: str) -> None:
         self.click(self.page.get_by_role("main").get_by_role("link", name=name))
@@ -79,7 +79,7 @@ def find_the_sentence(user: User) -> None:
 def compare_two_ways(user: User) -> None:
     user.way_in("Ask")
     user.page.get_by_role("textbox", name="Question").fill(QUESTION)
-    user.choose("Way", "local")
+    user.choose("Search method", "local")
     user.choose("Compare with", "global")
     user.page.get_by_role("textbox", name="Question").press("Enter")
     user.sees("main", "in common")

@@ -228,9 +228,9 @@ def test_a_graph_that_changed_is_counted_and_said(port: Path, run: Run) -> None:
         assert code == 0, err
     for line in (
         "5 nodes of 7 written",
-        "1 node of the corpus not there any more",
-        "1 node left alone, without the label of before",
-        "2 nodes there unknown to the corpus",
+        "1 node of the corpus missing on the server",
+        "1 node skipped: label changed",
+        "2 nodes on the server not in the corpus",
         "2 nodes cleared",
         "graphrag-dagster index port --again",
     ):

@@ -41,7 +41,7 @@ def lacking_answers(warehouse: Warehouse, name: str) -> list[str]:
     unwritten = 0 if testset is None else int((testset["wanted"] - testset["written"]).sum())
     lost = {
         "questions of the testset could not be written: see questions.testset_documents": unwritten,
-        "answers lack partial answers for want of usable replies: see answers.answers": int(
+        "answers lack partial answers (no usable reply): see answers.answers": int(
             warehouse.read(ANSWERS, name)["problems"].count()
         ),
     }

@@ -34,8 +34,8 @@ _DOUBTFUL: Mapping[Verdict | None, str] = MappingProxyType(
     {"partly": "partly supported", "not": "not supported"}
 )
 _NOTHING_NEAR = (
-    "no model was asked: no sentence that was read is near enough to the question; one that uses the "
-    "documents' own words and names is likelier to find some"
+    "no model was called: no sentence in the context is close enough to the question; use the "
+    "documents' own words and names"
 )
 
 

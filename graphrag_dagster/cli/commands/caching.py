@@ -1,4 +1,4 @@
-"""``graphrag-dagster cache``: what is remembered of the model endpoint."""
+"""``graphrag-dagster cache``: inspects, prunes and exports the LLM cache."""
 
 import os
 from dataclasses import asdict
@@ -21,21 +21,21 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 
 def upkeep() -> Upkeep:
-    """The remembered replies of this home."""
+    """The LLM cache of this home."""
     return Upkeep(database_at(memory_file()))
 
 
 def show_stats(*, as_json: bool) -> None:
-    """Print how much is remembered."""
+    """Print the size of the LLM cache."""
     stats = upkeep().stats()
     if as_json:
         print_json(stats)
         return
     OUT.print(f"{escape(stats['file'])}: {counted(stats['bytes'], 'byte')}", soft_wrap=True)
     if not (stats["replies"] or stats["vectors"]):
-        OUT.print("nothing of a model is remembered")
+        OUT.print("the LLM cache is empty")
         return
-    replies = RichTable(title="remembered", title_justify="left")
+    replies = RichTable(title="cached replies", title_justify="left")
     for column in ("task", "model", "replies", "tokens in", "tokens out"):
         replies.add_column(column, justify="left" if column in {"task", "model"} else "right")
     for row in stats["replies"]:
@@ -54,7 +54,7 @@ def show_stats(*, as_json: bool) -> None:
 
 
 def prune(corpus: str, *, everything: bool, as_json: bool) -> None:
-    """Forget what a corpus no longer uses.
+    """Delete cached replies that a corpus no longer uses.
 
     Raises:
         CorpusError: the folder has changed since the last index, so that what is in use is not known.
@@ -67,14 +67,14 @@ def prune(corpus: str, *, everything: bool, as_json: bool) -> None:
         print_json({"corpus": corpus, **asdict(pruned)})
         return
     OUT.print(
-        f"{escape(corpus)}: forgot {counted(pruned.replies, 'reply', 'replies')} and "
+        f"{escape(corpus)}: deleted {counted(pruned.replies, 'reply', 'replies')} and "
         f"{counted(pruned.vectors, 'vector')}; "
         f"{pruned.kept:,} are in use"
     )
 
 
 def export(path: Path, corpus: str | None) -> None:
-    """Write every remembered reply to a file of JSON lines; whole, or not at all."""
+    """Write every cached reply to a JSON Lines file, atomically."""
     partial = path.with_name(path.name + ".part")
     count = 0
     with partial.open("w", encoding="utf-8") as file:
@@ -89,9 +89,7 @@ def _refuse_changed(corpus: str) -> None:
     """What deleted documents left behind is only known once an index has seen that they are gone."""
     store, warehouse = CorpusStore(), Warehouse()
     if corpus not in store.names():
-        raise CorpusError(
-            f"there is no corpus {corpus!r} any more; to forget all that it used, add --everything"
-        )
+        raise CorpusError(f"there is no corpus {corpus!r} any more; to delete all it used, add --everything")
     seen = warehouse.read_if_present(tables.FILES, corpus)
     if seen is None or not _contents(seen).equals(_contents(store.read(corpus).files)):
         raise CorpusError(

@@ -55,7 +55,7 @@ def take_back(name: str, identity: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"corpus": name, "undone": said.to_dict()})
         return
-    OUT.print(f"taken back: {_told(said)}", soft_wrap=True)
+    OUT.print(f"undone: {_told(said)}", soft_wrap=True)
     OUT.print(f"to apply it: graphrag-dagster index {escape(name)}", soft_wrap=True)
 
 
@@ -72,7 +72,7 @@ def list_decisions(name: str, *, as_json: bool) -> None:
         print_json({"corpus": name, "decisions": rows})
         return
     if not found:
-        OUT.print(f"nobody decided anything on names of {escape(name)}", soft_wrap=True)
+        OUT.print(f"no decisions on names of {escape(name)}", soft_wrap=True)
         return
     for one in found:
         when = "applied" if one.word in applied else "applied by the next index"

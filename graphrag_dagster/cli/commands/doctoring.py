@@ -33,9 +33,9 @@ from graphrag_dagster.kernel.tasks.resource import Language
 
 _COLOURS = {"works": "green", "fallback": "yellow", "fails": "red", "skipped": "dim"}
 _LINES = {
-    "ready": "[green]ready[/]: all that is needed works",
-    "usable": "[yellow]usable[/]: the last column says what is done otherwise, and what is better set",
-    "hopeless": "[red]hopeless[/] as it is: mend what fails, then run doctor again",
+    "ready": "[green]ready[/]: everything needed works",
+    "usable": "[yellow]usable[/]: see the last column for fallbacks and recommended settings",
+    "hopeless": "[red]not usable[/]: fix the failed probes, then run doctor again",
 }
 
 
@@ -56,19 +56,19 @@ def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
         EndpointError: no endpoint is named.
     """
     if fix and target is None:
-        raise CorpusError("--fix writes into the settings of a corpus: name it")
+        raise CorpusError("--fix needs the name of a corpus")
     name = None if target is None else CorpusStore().resolve(target)
     settings = _of_the_environment() if name is None else CorpusStore().settings(name)
     reranked = bool(rerankers()[settings.search.reranker].packages)
     local = engines()[settings.engine_of("extraction")].examined
     if not as_json and not asks_models(settings) and not reranked and not local:
         OUT.print(
-            f"{escape(str(name))}: nothing asks a model, so there is nothing to probe; nothing was sent",
+            f"{escape(str(name))}: no model is used, so there is nothing to probe; nothing was sent",
             soft_wrap=True,
         )
         return 0
     if not as_json and asks_models(settings):
-        ERR.print("a dozen small questions to each model; this takes a minute with a slow one", style="dim")
+        ERR.print("sending a dozen small calls to each model; a slow one takes a minute", style="dim")
     findings = run_one(examine(settings, _largest_data(name)))
     findings += _reranker(settings, str(name)) if reranked else []
     where = "entities and relationships of text units, on this machine"
@@ -95,18 +95,16 @@ def _advise(name: str | None, advised: dict[str, Any], *, fix: bool) -> None:
     """Print the settings that fit what was found, and write them where that is wanted."""
     if not advised:
         if fix:
-            OUT.print("no setting mends what was found; nothing was written", soft_wrap=True)
+            OUT.print("no setting fixes the problems found; nothing was written", soft_wrap=True)
         return
     if fix and name:
         path = write_settings(CorpusStore().folder(name), advised)
         OUT.print(f"written into {escape(str(path))}:", soft_wrap=True)
     else:
-        OUT.print("settings that fit what was found, for corpus.yaml:")
+        OUT.print("recommended settings for corpus.yaml:")
     OUT.print(lines_of(advised), markup=False, highlight=False, soft_wrap=True)
     if fix:
-        OUT.print(
-            "all else in it is as it was; run doctor again to see whether that is enough", soft_wrap=True
-        )
+        OUT.print("other settings are unchanged; run doctor again to check", soft_wrap=True)
     elif name:
         OUT.print(f"graphrag-dagster doctor {escape(name)} --fix writes them", soft_wrap=True)
 
@@ -121,8 +119,7 @@ def _reranker(settings: CorpusSettings, name: str) -> list[Finding]:
 def _of_the_environment() -> CorpusSettings:
     if not os.environ.get(BASE_URL):
         raise EndpointError(
-            "no endpoint is named, and none is called unasked: give a corpus whose corpus.yaml has "
-            f"engine: llm, or set {BASE_URL}"
+            f"no endpoint is configured: name a corpus whose corpus.yaml has engine: llm, or set {BASE_URL}"
         )
     return CorpusSettings(engine="llm")
 
@@ -136,7 +133,7 @@ def _largest_data(name: str | None) -> dict[RoleName, int] | None:
 
 def _table(endpoint: str, findings: list[Finding]) -> RichTable:
     table = RichTable(title=escape(endpoint), title_justify="left")
-    for column in ("probe", "", "found", "what follows"):
+    for column in ("probe", "", "found", "consequence"):
         table.add_column(column)
     for one in findings:
         outcome = f"[{_COLOURS[one.verdict]}]{one.verdict}[/]"

@@ -89,9 +89,9 @@ def evaluate_corpus(
         return 0
     if not as_json:
         if plan.estimates:
-            print_estimates(f"{name}: planned, if nothing is remembered", plan)
+            print_estimates(f"{name}: estimate with an empty LLM cache", plan)
         else:
-            OUT.print(f"{escape(name)}: no model is asked; nothing will be judged", soft_wrap=True)
+            OUT.print(f"{escape(name)}: no model is used; nothing will be judged", soft_wrap=True)
     if plan_only:
         return 0
     ran = run_watched(
@@ -169,17 +169,17 @@ def _missing(warehouse: Warehouse, name: str) -> list[str]:
     scores = warehouse.read_if_present(QUALITY_SCORES, name)
     unknown = 0 if scores is None else scores["reason"].str.contains(NOT_KNOWN, literal=True).sum()
     counted = {
-        "judgements count as ties for want of a usable reply: see evaluation.judgements": unusable,
+        "judgements count as ties (no usable reply): see evaluation.judgements": unusable,
         "reasons of the judge could not be read for their themes: see evaluation.theme_reasons": unread,
-        "sentences could not be taken apart: see evaluation.answer_sentences": failed,
-        "quality scores have no value for want of usable replies: see evaluation.quality_scores": unknown,
+        "sentences could not be split into claims: see evaluation.answer_sentences": failed,
+        "quality scores are missing (no usable reply): see evaluation.quality_scores": unknown,
     }
     lines = [f"{int(count):,} {what}" for what, count in counted.items() if count]
     return [*lines, *lacking_answers(warehouse, name)]
 
 
 def _cost_table(costs: pl.DataFrame) -> RichTable:
-    table = RichTable(title="what an answer takes", title_justify="left")
+    table = RichTable(title="cost per answer", title_justify="left")
     columns = ("answers", "refused", "context_rows", "context_tokens", "calls", "usd", "seconds")
     table.add_column("way")
     for column in columns:

@@ -203,13 +203,13 @@ def summarise(name: str, ran: Ran, before: pl.DataFrame, *, since: str | None = 
         name_unread(name, files)
         print_accounted(account)
         OUT.print(figures_table(summary))
-        OUT.print(f"all figures: graphrag-dagster show {_quoted(name)}", soft_wrap=True)
+        OUT.print(f"details: graphrag-dagster show {_quoted(name)}", soft_wrap=True)
         if used := usage_table(name, ran.run_id):
             OUT.print(used)
         OUT.print(f"tables: {escape(str(warehouse.file(name)))}", soft_wrap=True)
         if since:
             command = f"graphrag-dagster index {_quoted(name)} --again"
-            OUT.print(f"nothing has changed; to run all the same: {command}", soft_wrap=True)
+            OUT.print(f"nothing has changed; to run anyway: {command}", soft_wrap=True)
         print_unreadable(unreadable)
         if mended := repaired_line(repaired):
             OUT.print(mended, soft_wrap=True)
@@ -217,7 +217,7 @@ def summarise(name: str, ran: Ran, before: pl.DataFrame, *, since: str | None = 
             OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
         if missing:
             OUT.print(
-                f"[yellow]run again to try only these once more: graphrag-dagster index {_quoted(name)}[/]",
+                f"[yellow]to retry only these: graphrag-dagster index {_quoted(name)}[/]",
                 soft_wrap=True,
             )
     return INCOMPLETE if missing else 0

@@ -58,7 +58,7 @@ def run_paths(name: str, budget: Budget, *, plan_only: bool, as_json: bool) -> i
         return 0
     if not as_json:
         if plan.estimates:
-            print_estimates(f"{name}: planned, if nothing is remembered", plan)
+            print_estimates(f"{name}: estimate with an empty LLM cache", plan)
         elif plan_only:
             OUT.print(f"{escape(name)}: no model is asked", soft_wrap=True)
     if plan_only:

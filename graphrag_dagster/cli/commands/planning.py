@@ -24,13 +24,13 @@ def show_plan(target: str, *, as_json: bool) -> None:
         print_json(plan_json(plan))
         return
     if not plan.estimates:
-        OUT.print(f"{escape(name)}: no stage asks a model; nothing will be sent", soft_wrap=True)
+        OUT.print(f"{escape(name)}: no stage uses a model; nothing will be sent", soft_wrap=True)
         return
     print_estimates(f"{name}: {plan.text_units:,} text units", plan)
     OUT.print(
-        "Text units are counted exactly, their replies expected from "
-        + ("this model's earlier ones" if plan.experienced else "the names in them")
-        + "; the stages after extraction are rougher. Nothing was sent.",
+        "Text units are exact; reply sizes are estimated from "
+        + ("this model's earlier replies" if plan.experienced else "the names in them")
+        + "; later stages are rougher. Nothing was sent.",
         style="dim",
         soft_wrap=True,
     )
@@ -45,7 +45,7 @@ def print_estimates(title: str, plan: Plan) -> None:
         table.add_column(column, justify="right")
     for one in plan.estimates:
         money = usd(one, plan.prices.get(one.model))
-        cached = f"\n{number(one.cached)} remembered" if one.cached else ""
+        cached = f"\n{number(one.cached)} cached" if one.cached else ""
         table.add_row(
             f"{one.stage}\n{escape(one.model)}{cached}",
             "lowest\nexpected\nhighest",
@@ -55,7 +55,7 @@ def print_estimates(title: str, plan: Plan) -> None:
     OUT.print(table)
     total = total_usd(plan)
     price = "price unknown" if total is None else f"US$ {' – '.join(_dollars(total))}"
-    OUT.print(f"in all {_range(plan.tokens)} tokens, {price}", soft_wrap=True)
+    OUT.print(f"total {_range(plan.tokens)} tokens, {price}", soft_wrap=True)
 
 
 def usd(one: Estimate, price: Price | None) -> Range | None:

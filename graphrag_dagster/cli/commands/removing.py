@@ -41,9 +41,7 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
         if not (paths or runs or registered or known):
             raise CorpusError(f"nothing was made of a corpus {name!r}; 'graphrag-dagster corpora' lists them")
         if not yes:
-            every = (
-                f"the remembered replies and accounts of {name}, and {counted(len(runs), 'run')} of Dagster"
-            )
+            every = f"the cached replies and accounts of {name}, and {counted(len(runs), 'run')} of Dagster"
             _agree(f"Delete all this, {every}?", [str(path) for path in paths])
         deleted = delete_made(warehouse, name)
         history = purge_history(dagster_instance, name)
@@ -65,7 +63,7 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
     for path in deleted.paths:
         OUT.print(f"deleted {escape(str(path))}", soft_wrap=True)
     OUT.print(
-        f"forgot {counted(deleted.memory.replies, 'reply', 'replies')} and "
+        f"deleted {counted(deleted.memory.replies, 'reply', 'replies')} and "
         f"{counted(deleted.memory.vectors, 'vector')} that no other corpus uses, and "
         f"{counted(history.runs, 'run')} of Dagster"
     )

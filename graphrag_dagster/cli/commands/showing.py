@@ -195,7 +195,7 @@ def _figure(label: str, measure: str, value: float) -> str:
 
 def sizes_table(sizes: pl.DataFrame) -> RichTable:
     """The rows of ``marts.context_sizes``, the paper's Table 2."""
-    table = RichTable(title="what is read for a question", title_justify="left")
+    table = RichTable(title="context size per question", title_justify="left")
     for column in ("condition", "units", "tokens", "% of TS"):
         table.add_column(column, justify="left" if column == "condition" else "right")
     for condition, units, tokens, percent in sizes.iter_rows():
@@ -287,7 +287,7 @@ def _print_quarantine(quarantine: pl.DataFrame) -> None:
 
 
 def _community_table(communities: pl.DataFrame, level: str) -> RichTable:
-    table = RichTable(title=f"biggest communities of {escape(level.upper())}", title_justify="left")
+    table = RichTable(title=f"largest communities of {escape(level.upper())}", title_justify="left")
     for column in ("members", "rating", "report"):
         table.add_column(column, justify="left" if column == "report" else "right")
     for size, rating, title in communities["size", "rating", "title"].rows():

@@ -66,15 +66,15 @@ def _print(status: Status, plan: "Plan | None", problem: str | None) -> None:
     if status.redo:
         OUT.print(f"to redo: {', '.join(status.redo)}. {_reuse(status)}", soft_wrap=True)
     if status.asked:
-        OUT.print(f"concerned too, made by commands of their own: {', '.join(status.asked)}", soft_wrap=True)
+        OUT.print(f"also affected, made by separate commands: {', '.join(status.asked)}", soft_wrap=True)
     if plan and plan.estimates:
         from graphrag_dagster.cli.commands.planning import print_estimates
 
-        print_estimates("price of catching up", plan)
+        print_estimates("cost to catch up", plan)
     elif status.redo and not status.asks_models:
-        OUT.print("price: no model will be asked; it takes time only", soft_wrap=True)
+        OUT.print("cost: none, no model is used", soft_wrap=True)
     if problem:
-        OUT.print(f"[yellow]price unknown: {escape(problem)}[/]", soft_wrap=True)
+        OUT.print(f"[yellow]cost unknown: {escape(problem)}[/]", soft_wrap=True)
     if not status.up_to_date:
         OUT.print(f"to catch up: graphrag-dagster index {name}", soft_wrap=True)
 
@@ -84,7 +84,7 @@ def _state(status: Status) -> str:
         return f"never published; {number(status.files.now)} files"
     since = f"published {status.snapshot.published[:16].replace('T', ' ')} UTC ({status.snapshot.version})"
     if status.damaged:
-        return f"[red]damaged[/]: {escape(str(status.snapshot.file))} is not what was {since}"
+        return f"[red]damaged[/]: {escape(str(status.snapshot.file))} differs from what was {since}"
     if status.up_to_date:
         return f"[green]up to date[/], {since}"
     return f"[yellow]changed[/] since it was {since}" if status.redo else since
@@ -93,9 +93,7 @@ def _state(status: Status) -> str:
 def _rows(status: Status) -> Iterator[tuple[str, str]]:
     if run := status.unfinished:
         where = f" in {run.step}" if run.step else ""
-        told = (
-            "ended half-way: it failed" + where if run.state == "failed" else "has not ended, or was killed"
-        )
+        told = "failed" + where if run.state == "failed" else "is still running or was killed"
         yield "run", f"[yellow]the run {run.run_id[:8]} of {run.begun[:16].replace('T', ' ')} UTC {told}[/]"
     if status.snapshot is None:
         return
@@ -143,8 +141,8 @@ def _value(value: Any) -> str:
 
 def _reuse(status: Status) -> str:
     if status.snapshot is None:
-        return "Nothing is known yet"
-    return "What is unchanged in a stage is taken over or remembered"
+        return "Nothing to reuse yet"
+    return "Unchanged results are reused or come from the LLM cache"
 
 
 def _json(status: Status, plan: "Plan | None", problem: str | None) -> dict[str, Any]:

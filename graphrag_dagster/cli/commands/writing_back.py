@@ -35,22 +35,22 @@ def _told(made: WrittenBack) -> list[str]:
         f"{', '.join(made.properties)}"
     ]
     counts = {
-        f"{done}cleared, of the corpus no more": made.cleared,
-        "with all of it already": made.already,
+        f"{done}cleared: no longer in the corpus": made.cleared,
+        "already up to date": made.already,
         "in no community": made.apart,
-        "of the corpus not there any more": made.gone,
-        "left alone, without the label of before": made.changed,
-        "there unknown to the corpus": made.unknown,
+        "of the corpus missing on the server": made.gone,
+        "skipped: label changed": made.changed,
+        "on the server not in the corpus": made.unknown,
     }
     lines += [f"  {counted(count, 'node')} {what}" for what, count in counts.items() if count]
     if made.differs:
         again = f"graphrag-dagster index {made.corpus} --again"
-        lines.append(f"the graph there is another than the corpus was made of; to take it in anew: {again}")
+        lines.append(f"the graph on the server differs from the imported one; to import it again: {again}")
     return lines
 
 
 def remove_written(name: str, *, dry_run: bool, as_json: bool) -> None:
-    """Take away what was written back of a corpus, and print of how many nodes; raises as above."""
+    """Remove what was written back for a corpus and print the node count; raises as above."""
     with progress_on(ERR) as shown, listening(shown):
         gone = take_away(name, dry_run=dry_run)
     if as_json:
@@ -58,7 +58,7 @@ def remove_written(name: str, *, dry_run: bool, as_json: bool) -> None:
         return
     done = "would be" if gone.dry else "was"
     OUT.print(
-        f"{gone.place}: what was written back of {escape(name)} {done} taken away from "
+        f"{gone.place}: what was written back of {escape(name)} {done} removed from "
         f"{counted(gone.nodes, 'node')}",
         soft_wrap=True,
     )

@@ -45,4 +45,4 @@ def repaired_rows(
 def repaired_line(rows: dict[str, int]) -> str | None:
     """Return one line on them; None where nothing was mended."""
     told = ", ".join(f"{count:,} {what}" for what, count in rows.items())
-    return f"mended, nothing lost: {told}; see the columns repaired" if told else None
+    return f"repaired without loss: {told}; see the columns repaired" if told else None

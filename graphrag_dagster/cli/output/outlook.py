@@ -15,14 +15,14 @@ def show_outlook(before: Outlook) -> None:
 
 
 def _time(before: Outlook) -> str:
-    asks = f"model {escape(before.asks)} is asked" if before.asks else "no model is asked"
+    asks = f"model {escape(before.asks)} is used" if before.asks else "no model is used"
     if before.calls is not None:
         asks += f", about {before.calls.expected:,.0f} calls"
     if before.last:
         then = "" if before.last.bytes == before.bytes else f", then {_size(before.last.bytes)}"
         return f"{asks}; the last index took {span(before.last.seconds)}{then}"
     if before.seconds is None:
-        return f"{asks}; how fast it is is not known yet: graphrag-dagster doctor measures it"
+        return f"{asks}; its speed is unknown: run graphrag-dagster doctor to measure it"
     by = "by the speed measured so far" if before.asks else "by the size"
     low, high = span(before.seconds.low), span(before.seconds.high)
     return f"{asks}; this may take {low} to {high}, a rough guess {by}"

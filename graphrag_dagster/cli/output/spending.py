@@ -68,7 +68,7 @@ def usage_table(corpus: str, run_id: str | None) -> RichTable | None:
     used = _used(corpus, run_id)
     if not used:
         return None
-    table = RichTable(title="asked of models in this run", title_justify="left")
+    table = RichTable(title="model usage of this run", title_justify="left")
     table.add_column("task, model", overflow="fold", min_width=_LONGEST_TASK)
     total = sum(used.values(), ModelUse())
     counts = [name for name, count in _COUNTS.items() if name not in _TROUBLES or count(total)]
@@ -115,7 +115,7 @@ def shortfall(warehouse: Warehouse, corpus: str) -> list[str]:
     unruled = warehouse.read(tables.DECISIONS, corpus).filter(pl.col("problem").is_not_null())
     counted = {
         "text units are quarantined: see extraction.unit_ledger and extraction.quarantine": units.height,
-        "gleanings were lost: see extraction.quarantine": gleanings.height,
+        "gleanings failed: see extraction.quarantine": gleanings.height,
         "types of entities were left to rules: see problem in extraction.typings": untyped.height,
         "pairs of names are left open: see problem in resolution.decisions": unruled.height,
         "descriptions were joined as they are: see description_problem": problems,

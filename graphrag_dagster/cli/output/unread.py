@@ -54,7 +54,7 @@ def print_files(files: pl.DataFrame) -> None:
 #: How an outcome is told, in this order.
 _TOLD = {
     "read": "read",
-    "repaired": "read after a part was mended",
+    "repaired": "read after a repair",
     "dangling": "naming what the graph does not declare",
     "duplicate": "repeated",
     "loop": "leading to where they begin",

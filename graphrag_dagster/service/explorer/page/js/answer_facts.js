@@ -13,11 +13,11 @@ export function answerFacts(answer) {
   const chunks = answer.scores.length > 1 ? ` in ${counted(answer.scores.length, "chunk")}` : "";
   return [
     answer.seconds === null ? "" : `${number(answer.seconds)} s`,
-    answer.engine === "extractive" && !calls ? "no model asked" : counted(calls, "model call"),
+    answer.engine === "extractive" && !calls ? "no model used" : counted(calls, "model call"),
     calls ? `${counted(input_tokens, "token")} in, ${number(output_tokens)} out` : "",
     answer.context.length ? `${counted(answer.context.length, "row")} read${chunks}` : "",
-    repaired ? `${counted(repaired, "reply", "replies")} mended` : "",
-    answer.dropped ? `${counted(answer.dropped, "partial answer")} without use` : "",
+    repaired ? `${counted(repaired, "reply", "replies")} repaired` : "",
+    answer.dropped ? `${counted(answer.dropped, "partial answer")} unusable` : "",
     answer.removed_citations
       ? `${counted(answer.removed_citations, "citation")} of rows that were not read, taken out`
       : "",

@@ -12,13 +12,13 @@ import { number } from "./wording.js";
 
 /** @type {Record<string, string>} titles of what went wrong, by kind of error */
 const FAILURES = {
-  bad_question: "This cannot be asked so",
+  bad_question: "Invalid question",
   busy: "The server is busy",
-  corpus_not_ready: "The corpus cannot be asked as it is",
-  cut_off: "The answer broke off",
+  corpus_not_ready: "The corpus is not ready",
+  cut_off: "The answer was cut off",
   model_failed: "The model failed",
-  too_slow: "It took too long",
-  unreachable: "The server is away",
+  too_slow: "Timed out",
+  unreachable: "Cannot reach the server",
 };
 
 /**
@@ -81,7 +81,7 @@ export function answerPanel(view, run, card, changed) {
         fill(actions, seconds, stop);
         fill(text, stream.node);
       }
-      if (run.text) fill(status, "As it comes; citations are not checked yet.");
+      if (run.text) fill(status, "Streaming; citations are not checked yet.");
       return;
     }
     clearInterval(tick);
@@ -120,7 +120,7 @@ function answered({ answer, asked }, older) {
 /** @param {AnswerRun} run */
 function partial(run) {
   if (!run.text) return null;
-  const told = element("p", { class: "muted" }, "This much came, and was not checked:");
+  const told = element("p", { class: "muted" }, "Partial answer, not checked:");
   return element(
     "div",
     { class: "partial" },
@@ -135,7 +135,7 @@ function failureOf(error) {
   return element(
     "div",
     { class: "failure", role: "alert" },
-    element("p", {}, element("strong", {}, FAILURES[error.kind] ?? "It was not answered")),
+    element("p", {}, element("strong", {}, FAILURES[error.kind] ?? "No answer")),
     element("p", {}, element("bdi", {}, error.message), wait),
   );
 }

@@ -15,7 +15,7 @@ import { counted } from "./wording.js";
 const NARROW = 800;
 const KNOWLEDGE = /^LLM:\s?verify$/i;
 const NOTHING_NEAR =
-  "No model was asked: no sentence that was read is near enough to the question. One that uses the documents' own words and names is likelier to find some.";
+  "No model was called: no sentence in the context is close enough to the question. Try the documents' own words and names.";
 /** @type {Alone} */
 const NOTHING_ALONE = { statements: new Set(), sources: new Set() };
 
@@ -80,7 +80,7 @@ function checked(answer) {
       element(
         "p",
         { class: "why-way" },
-        element("span", { class: "muted" }, "Why this way: "),
+        element("span", { class: "muted" }, "Why this method: "),
         element("bdi", {}, answer.why),
       ),
     support && element("p", { class: "support" }, support),

@@ -30,7 +30,7 @@ export async function examplesView(view) {
   return element(
     "section",
     { class: "examples" },
-    element("h2", {}, "Questions to begin with"),
+    element("h2", {}, "Example questions"),
     element("ul", {}, ...listed),
   );
 }

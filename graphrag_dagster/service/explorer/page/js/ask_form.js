@@ -23,7 +23,7 @@ export function askForm(view, asking, send) {
   );
   question.value = asking.question;
   const way = wayChooser("way", ways, asking.way);
-  const compare = wayChooser("compare", ways, asking.compare, "nothing");
+  const compare = wayChooser("compare", ways, asking.compare, "none");
   const level = chooser(
     "level",
     levels.map((one) => ({
@@ -74,7 +74,7 @@ export function askForm(view, asking, send) {
     element(
       "div",
       { class: "choices" },
-      labelled("way", "Way", way),
+      labelled("way", "Search method", way),
       levelField,
       labelled("compare", "Compare with", compare),
       button("Ask", submit, { class: "primary", type: "submit" }),
@@ -92,7 +92,7 @@ export function askForm(view, asking, send) {
  * @returns {string} empty where there is none
  */
 function problemOf(question) {
-  if (!question.trim()) return "Write a question first.";
+  if (!question.trim()) return "Enter a question.";
   if (question.length <= LONGEST_QUESTION) return "";
   return `This is too long for a question: ${number(question.length)} characters. The server takes ${number(USUAL_QUESTION)} unless it is set otherwise.`;
 }

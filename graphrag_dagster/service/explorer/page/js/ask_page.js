@@ -69,13 +69,13 @@ function whyNot(view) {
   const map = link(addressOf(view.overview.corpus), "To the map");
   if (!view.source.live)
     return message(
-      "A file cannot be asked",
+      "Questions need a running server",
       "Open the explorer on the corpus itself: graphrag-dagster explore",
       map,
     );
   if (!view.overview.ways.length)
     return message(
-      "This corpus cannot be asked yet",
+      "This corpus is not ready for questions",
       view.overview.notes[0] ?? "Its settings cannot be used.",
       map,
     );

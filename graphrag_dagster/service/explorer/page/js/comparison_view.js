@@ -80,7 +80,7 @@ function costs(first, second, one, other) {
   };
   const titles = [
     "Statements",
-    "Of these in doubt",
+    "Of these, in doubt",
     "Sources",
     "Rows read",
     "Time",

@@ -48,14 +48,14 @@ export function failure(error, corpus, again) {
   if (!(error instanceof SourceError)) console.error(error);
   const retry = button("Try again", again, { class: "primary" });
   const home = link(addressOf(corpus), "To the map");
-  if (kind === "unreachable") return message("The server is away", text, retry);
-  if (kind === "corpus_not_ready") return message("There is nothing to show yet", text, retry);
-  if (kind === "corpus_not_found") return message("There is no such corpus", text, link("#/", "All corpora"));
-  if (kind.endsWith("_not_found")) return message("This is not in the corpus as it is now", text, home);
-  if (kind === "not_in_file") return message("This is not in the file", text, home);
+  if (kind === "unreachable") return message("Cannot reach the server", text, retry);
+  if (kind === "corpus_not_ready") return message("Nothing to show yet", text, retry);
+  if (kind === "corpus_not_found") return message("Corpus not found", text, link("#/", "All corpora"));
+  if (kind.endsWith("_not_found")) return message("Not in the current snapshot", text, home);
+  if (kind === "not_in_file") return message("Not in this file", text, home);
   if (error instanceof SourceError) return message("This cannot be shown", text, retry, home);
   return message(
-    "Something is wrong with this page",
+    "This page has failed",
     "Reload it; the browser's console says more.",
     retry,
     home,

@@ -91,7 +91,7 @@ function ways(place, asks) {
   const all = [["map", "Map"], ...(asks ? [["ask", "Ask"]] : []), ["tables", "Browse"]];
   return element(
     "nav",
-    { "aria-label": "Ways in" },
+    { "aria-label": "Main" },
     ...all.map(([page = "", label = ""]) => {
       const way = link(addressOf(place.corpus, page), label);
       if (page === here) way.setAttribute("aria-current", "page");

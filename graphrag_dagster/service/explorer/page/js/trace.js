@@ -46,7 +46,7 @@ export function answerTrace(view, answer) {
     traceContext(view, answer),
     traceFurther(answer),
   ];
-  return answerFold("How it came about", parts, "question, steps, rows that were read");
+  return answerFold("How this answer was made", parts, "question, steps, rows that were read");
 }
 
 /** @param {AnswerBody} answer */
@@ -60,7 +60,7 @@ function traceQuestion(answer) {
     "div",
     {},
     facts([
-      ["Way", answer.level === null ? answer.method : `${answer.method}, level C${answer.level}`],
+      ["Search method", answer.level === null ? answer.method : `${answer.method}, level C${answer.level}`],
       [
         "Restricted to",
         scope &&
@@ -104,7 +104,7 @@ function traceCalls(answer) {
   const columns = ["Task", "About", "Tokens", "Score", "Used", "Problem"];
   const by =
     answer.engine === "extractive"
-      ? "by rules, no model"
+      ? "by rules, without a model"
       : `with ${counted(answer.usage.calls, "call")} of a model`;
   return (
     rows.length > 0 &&
