@@ -39,5 +39,5 @@ def finished_batches(
         if name in known
     ]
     return SensorResult(
-        run_requests=requests, skip_reason=None if requests else "no corpus can go on after a batch"
+        run_requests=requests, skip_reason=None if requests else "no corpus is waiting for a finished batch"
     )

@@ -177,7 +177,7 @@ class _Tick:
     def gone(self, present: Sequence[str]) -> list[str]:
         """The corpora whose partition is to go, because their folder has not been there for long enough."""
         if not self.store.path.is_dir():
-            self.context.log.warning("%s is not there: no corpus is taken to be removed", self.store.path)
+            self.context.log.warning("%s is not there: no corpus is treated as removed", self.store.path)
             return []
         gone = self.memory.missing(sorted(self.known - set(present)))
         for name in gone:

@@ -1,4 +1,4 @@
-"""Commands that ask: their help lists the ways of answering, plug-ins included, once it is shown."""
+"""Commands whose help lists the search methods, plug-ins included, when it is shown."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ class Asking(TyperCommand):
     """
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the options, with what their help says of the ways of answering."""
+        """Return the options, with the search methods in their help."""
         params: list[Any] = super().get_params(ctx)
         told = {"methods": _methods(), "levelled": _levelled()}
         for one in params:

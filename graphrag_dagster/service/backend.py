@@ -1,4 +1,4 @@
-"""What both servers do: find corpora, look things up, ask."""
+"""Operations shared by the HTTP and MCP servers: find corpora, look things up, ask."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""What the servers need of an index, and the opened indexes that are kept."""
+"""Indexes that the servers have opened, and their cache."""
 
 import asyncio
 from collections import OrderedDict
@@ -57,7 +57,7 @@ class Library(Protocol):
         """The corpora that can be opened."""
 
     def methods(self, name: str) -> list[str]:
-        """The ways of answering that the index of a corpus is made for."""
+        """The search methods that the index of a corpus supports."""
 
     def embedders(self) -> list[str]:
         """The embedders that need neither a corpus nor an endpoint."""

@@ -1,4 +1,4 @@
-"""What goes in and out of the routes and tools."""
+"""Request and response models of the routes and tools."""
 
 from typing import Annotated, Any
 

@@ -138,7 +138,7 @@ def test_times_are_rendered_roughly(seconds: float, told: str) -> None:
         (
             Outlook(2, 500, 80, "m", exactly(7)),
             "2 files, 0.5 kB, about 80 words; model m is used, about 7 calls; its speed is unknown: "
-            "graphrag-dagster doctor measures it",
+            "run graphrag-dagster doctor to measure it",
         ),
         (
             Outlook(2, 500, 80, last=Indexing("x", 400, 45.0)),

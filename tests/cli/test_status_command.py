@@ -94,7 +94,7 @@ def test_changed_files_are_told_by_what_became_of_them(run: Run, coast: Path) ->
     assert found["redo"][0] == "corpus"
     assert found["plan"] is None
     _, out, _ = run("status", "coast")
-    for words in ("new [1].txt", "news/merger.txt → merger 1998.txt", "it takes time only"):
+    for words in ("new [1].txt", "news/merger.txt → merger 1998.txt", "no model is used"):
         assert words in out
 
 

@@ -465,13 +465,13 @@ def test_nothing_is_probed_that_nothing_asks(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with pytest.raises(EndpointError, match="no endpoint is named"):
+    with pytest.raises(EndpointError, match="no endpoint is configured"):
         doctor(None, as_json=False)
     with ScriptedEndpoint(models=["gpt-4.1-mini"], obey_limit=True) as endpoint:
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
         corpus(home, endpoint.url, engine="extractive")
         assert doctor("letters", as_json=False) == 0
-        assert "nothing asks a model" in capsys.readouterr().out
+        assert "no model is used" in capsys.readouterr().out
         assert doctor("letters", as_json=True) == 0
         assert json.loads(capsys.readouterr().out)["findings"] == []
         assert endpoint.requests == []

@@ -56,7 +56,7 @@ def answer_corpus(name: str, filters: Filters, budget: Budget, *, as_json: bool)
 
     Raises:
         SettingsError: the corpus has no questions.
-        GraphragError: what is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     store, warehouse = CorpusStore(), Warehouse()
     require_questions(store, name)

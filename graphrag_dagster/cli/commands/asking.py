@@ -71,7 +71,7 @@ def ask_corpus(name: str, question: Question, *, as_json: bool, tree: bool = Fal
     A model's answer is printed as it comes where the output is a terminal.
 
     Raises:
-        GraphragError: what is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     question = question.checked()
     index = Index.open(name)

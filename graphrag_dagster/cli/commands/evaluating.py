@@ -79,7 +79,7 @@ def evaluate_corpus(
         the exit code: 0, or 3 where something that a model was to give is missing.
 
     Raises:
-        GraphragError: what is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     store = CorpusStore()
     require_questions(store, name)
@@ -235,7 +235,7 @@ def run_study(name: str, study: str, budget: Budget, *, as_json: bool) -> None:
         as_json: print JSON.
 
     Raises:
-        GraphragError: what is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     run_watched(name, _STUDIES[study], budget, as_json=as_json)
     made = Warehouse().read(_STUDY_TABLES[study], name)

@@ -17,7 +17,7 @@ def export_corpus(
     """Write the published snapshot of a corpus in a form, and print the files with their rows.
 
     Raises:
-        GraphragError: what is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     with progress_on(ERR) as shown, listening(shown):
         made = export(name, to, out, formula_safe=formula_safe)

@@ -67,7 +67,7 @@ def index_corpus(target: str, wanted: Wanted | None = None, *, as_json: bool) ->
         the exit code: 0, or 3 where something that a model was to give is missing.
 
     Raises:
-        GraphragError: what is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     wanted = wanted or Wanted()
     store = CorpusStore(accept_removals=wanted.accept_removals)

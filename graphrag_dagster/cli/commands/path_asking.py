@@ -20,7 +20,7 @@ def ask_paths(
     """Print the paths and the answer of an instance, or of several one below the other.
 
     Raises:
-        GraphragError: what is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     found = _asked(name, question, instances, entities)
     if as_json:
@@ -51,7 +51,7 @@ def compare_paths(
 
     Raises:
         QuestionError: no instance is named.
-        GraphragError: what else is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     chosen = list(dict.fromkeys(one.strip() for one in instances.split(",") if one.strip()))
     if not chosen:

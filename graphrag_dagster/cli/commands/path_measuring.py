@@ -48,7 +48,7 @@ def run_paths(name: str, budget: Budget, *, plan_only: bool, as_json: bool) -> i
 
     Raises:
         SettingsError: the corpus has no files of questions.
-        GraphragError: what else is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     store, warehouse = CorpusStore(), Warehouse()
     require_questions(store.settings(name).section(PathSettings), name)

@@ -19,7 +19,7 @@ def tune_scorer(name: str, folder: Path, most: int, *, epochs: int, device: str,
     """Fine-tune the bi-encoder on a corpus's questions with answers, and print what it is worth.
 
     Raises:
-        GraphragError: what is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     place = folder.absolute()
     with progress_on(ERR) as shown, listening(shown):
@@ -59,7 +59,7 @@ def write_selector_file(name: str, file: Path, most: int, *, as_json: bool) -> N
     """Write the training file of the selector, and print what is in it.
 
     Raises:
-        GraphragError: what is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     with progress_on(ERR) as shown, listening(shown):
         made = _training(name).write_selector_file(file.absolute(), most)

@@ -16,7 +16,7 @@ def show_plan(target: str, *, as_json: bool) -> None:
     """Print calls, tokens and money by stage, of the corpus of that name or the folder at that path.
 
     Raises:
-        GraphragError: what is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     name = CorpusStore().resolve(target)
     plan = plan_corpus(name)

@@ -31,7 +31,7 @@ def show_status(target: str, *, as_json: bool) -> int:
         the exit code: 0 where nothing is to be done, else 6.
 
     Raises:
-        GraphragError: what is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     status = status_of(CorpusStore().resolve(target))
     plan, problem = _plan(status)

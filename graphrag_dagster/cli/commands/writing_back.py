@@ -16,7 +16,7 @@ def write_back_corpus(name: str, level: str | None, *, dry_run: bool, as_json: b
     """Write what was found of a corpus onto the nodes of its server, and print what was done.
 
     Raises:
-        GraphragError: what is wrong, and the mend.
+        GraphragError: names the problem and the fix.
     """
     chosen = None if level is None else level_of(level)
     with progress_on(ERR) as shown, listening(shown):

@@ -62,7 +62,7 @@ def run_told(
         as_json: keep standard output for JSON.
 
     Raises:
-        GraphragError: a step failed for a reason that is the user's to mend.
+        GraphragError: a step failed for a reason the user can fix.
     """
     run_id, begin = run_id or str(uuid.uuid4()), time.monotonic()
     try:
@@ -92,7 +92,7 @@ def run_job(
         resources: configuration of further resources, by name.
 
     Raises:
-        GraphragError: a step failed for a reason that is the user's to mend.
+        GraphragError: a step failed for a reason the user can fix.
         OSError: the system refused a step something.
     """
     from graphrag_dagster.definitions import defs

@@ -1,4 +1,4 @@
-"""What of a corpus goes into a file of the explorer: answers of the server, while there is room."""
+"""Collects the server responses that a self-contained explorer file holds, up to its size limit."""
 
 import asyncio
 import zlib

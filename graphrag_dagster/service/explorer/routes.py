@@ -1,4 +1,4 @@
-"""What the page asks for: the routes below ``/corpora/{corpus}`` that only read."""
+"""Read-only routes below ``/corpora/{corpus}`` for the explorer page."""
 
 from dataclasses import replace
 from typing import Annotated, Any

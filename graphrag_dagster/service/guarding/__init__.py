@@ -1,1 +1,1 @@
-"""Who may call, how much, and what is told of a failure."""
+"""Authentication, limits and error responses."""

@@ -1,4 +1,4 @@
-"""Who may call: the Host, Origin, Authorization and Cookie headers of a request."""
+"""Authentication by the Host, Origin, Authorization and Cookie headers of a request."""
 
 import secrets
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""What a caller is told when a request is refused or fails."""
+"""Error responses for requests that are refused or fail."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""How much may be asked at a time: places for questions, and the size and form of a body."""
+"""Limits on concurrent questions and on the size and form of a request body."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""How the servers run: address, token and limits."""
+"""Server settings: address, token and limits."""
 
 import ipaddress
 import os

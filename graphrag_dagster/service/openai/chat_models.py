@@ -1,4 +1,4 @@
-"""What goes in and out of the OpenAI-compatible routes; what they do not know is accepted and ignored."""
+"""Request and response models of the OpenAI-compatible routes; unknown fields are ignored."""
 
 from typing import Literal, TypeAlias
 

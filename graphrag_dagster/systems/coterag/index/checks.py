@@ -1,4 +1,4 @@
-"""What must hold of the tables of CoTeRAG-S."""
+"""Checks on the tables of CoTeRAG-S."""
 
 from collections.abc import Sequence
 

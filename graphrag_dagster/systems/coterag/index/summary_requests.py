@@ -1,4 +1,4 @@
-"""What summaries of communities are made of: members, triples, and sentences that state them."""
+"""Inputs of community summaries: members, triples, and sentences that state them."""
 
 from collections import Counter
 from collections.abc import Iterator
