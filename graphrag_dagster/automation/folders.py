@@ -207,8 +207,7 @@ class _Tick:
     job_name=INDEX,
     minimum_interval_seconds=30,
     default_status=DefaultSensorStatus.STOPPED,
-    description="Requests the index of new and changed corpus folders, and removes the partitions of folders "
-    "that are gone",
+    description="Indexes new and changed corpus folders, and removes the partitions of deleted folders",
 )
 def corpora_sensor(
     context: SensorEvaluationContext,

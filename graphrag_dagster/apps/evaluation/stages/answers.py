@@ -28,7 +28,7 @@ TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS, ANSWER_STATE
 
 
 def answers(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Every question in every chosen way (paper §4.1); what is still good from an earlier run is kept."""
+    """Every question by every search method (paper §4.1); reuses answers of earlier runs that still hold."""
     # What answering needs is much, and only this stage needs it.
     from graphrag_dagster.apps.evaluation.questions.answer_list import ListFilters, answer_list
     from graphrag_dagster.kernel.questions.asking.index import Index

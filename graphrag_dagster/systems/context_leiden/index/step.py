@@ -1,4 +1,4 @@
-"""Context nodes of communities, and the study of what they are worth."""
+"""Context nodes of communities, and their study."""
 
 from collections.abc import Iterator
 
@@ -62,7 +62,7 @@ def context_nodes(tables: Tables, run: StepRun) -> Iterator[Made]:
 
 
 def context_study(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """What context nodes are worth beside random ones, as set and otherwise (fourth paper §IV.A)."""
+    """Context nodes compared with random nodes, as set and otherwise (fourth paper §IV.A)."""
     frame = _measured(
         tables[ENTITIES],
         tables[RELATIONSHIPS],

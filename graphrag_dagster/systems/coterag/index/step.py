@@ -43,7 +43,7 @@ BESIDE = (
 
 
 def coterag(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """What CoTeRAG-S answers from: communities of triples, what stands apart from them, and thresholds."""
+    """The CoTeRAG-S index: communities of triples, what stands apart from them, and thresholds."""
     # Only what is switched on needs it.
     from graphrag_dagster.systems.coterag.index.build import build_coterag
 

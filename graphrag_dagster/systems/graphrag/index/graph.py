@@ -40,7 +40,7 @@ from graphrag_dagster.systems.graphrag.tasks import DESCRIPTION_MERGER, NAME_JUD
 
 
 def resolution(tables: Tables, run: StepRun) -> Iterator[Made]:
-    """Names of one entity found and joined, namesakes kept apart; instances stay as they are."""
+    """Entity resolution: names of one entity are merged, namesakes kept apart; instances are unchanged."""
     if not run.settings.makes("resolution"):
         return
     # Not needed by the steps before, the first of which calls a model.
