@@ -72,7 +72,7 @@ def test_a_model_that_is_not_there_is_replaced_by_the_only_one(home: Path) -> No
 
 
 def test_what_is_written_needs_a_corpus(home: Path) -> None:
-    with pytest.raises(CorpusError, match="name it"):
+    with pytest.raises(CorpusError, match="needs the name of a corpus"):
         doctor(None, fix=True, as_json=False)
 
 
