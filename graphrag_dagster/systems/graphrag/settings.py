@@ -215,7 +215,7 @@ class ClaimSettings(Section):
     enabled: bool = Field(False, description="extract claims")
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
     description: str = Field(
-        "Any claims or facts that could be relevant to information discovery.",
+        "Key facts about an entity: its status, dated events, ties to others.",
         description="kinds of claims to ask the model for",
     )
     examples: list[ClaimExample] = Field(

@@ -188,7 +188,7 @@ _PAPER = MappingProxyType(
 _STAGES = (
     Stage(
         "extraction",
-        version=1,
+        version=2,
         reads=("corpus",),
         sections=("extraction", "claims", "typing"),
         without_effect=("extraction.processes",),
