@@ -62,7 +62,7 @@ def test_thresholds_of_the_paper_are_refused_with_prefixes(profile: str, key: st
 
     with pytest.raises(
         SettingsError,
-        match=rf"embeddings.{key} is set, but .* coterag.profile {profile} .*; leave .* blank, or set "
+        match=rf"embeddings.{key} is set, but .* coterag.profile {profile} .*; remove .*, or set "
         "coterag.profile to calibrated$",
     ):
         given(profile=profile)

@@ -79,7 +79,7 @@ def test_a_file_of_malformed_rows_fails_beside_others_and_its_rows_count(
     assert _read(tables.IMPORT_QUARANTINE).height == 3
     print_accounted(account)
     told = capsys.readouterr().out
-    assert "7 rows of graphs: 1 read + 1 read after a part was mended + 1 repeated + " in told
+    assert "7 rows of graphs: 1 read + 1 read after a repair + 1 repeated + " in told
     assert "+ 1 leading to where they begin + 3 put aside" in told
     assert "weight is no weight" in told
 
