@@ -54,10 +54,5 @@ export function failure(error, corpus, again) {
   if (kind.endsWith("_not_found")) return message("Not in the current snapshot", text, home);
   if (kind === "not_in_file") return message("Not in this file", text, home);
   if (error instanceof SourceError) return message("This cannot be shown", text, retry, home);
-  return message(
-    "This page has failed",
-    "Reload it; the browser's console says more.",
-    retry,
-    home,
-  );
+  return message("This page has failed", "Reload it; the browser's console says more.", retry, home);
 }
