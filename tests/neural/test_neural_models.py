@@ -175,7 +175,7 @@ def test_what_is_no_checkpoint_is_one_clear_error(tmp_path: Path, gliner: Path, 
     broken = shutil.copytree(gliner, tmp_path / "broken")
     (broken / "model.safetensors").write_bytes(b"no weights")
     for folder, told in (
-        (empty, "has no weights"),
+        (empty, "holds no weights"),
         (tmp_path / "nowhere", "is no folder"),
         (rebel, "cannot be loaded: there is no gliner_config.json"),
         (broken, "cannot be loaded"),
