@@ -11,6 +11,7 @@ from graphrag_dagster.kernel.documents.files.formats import extensions
 _CACHED = (
     *(
         plugins.all_points,
+        registry.system_plugins,
         registry.systems,
         registry.built_in,
         registry.tasks,

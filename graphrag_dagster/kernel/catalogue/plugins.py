@@ -58,7 +58,10 @@ def plugins(
         unknown: says of a declaration which name in it is none of those there are; None where all are known.
     """
     names, found = {*map(str.casefold, taken)}, []
-    for point in sorted(all_points()[GROUPS[kind]], key=lambda one: (one.name, _package(one))):
+    # What this package declares itself is the first of its name, whatever others are called.
+    for point in sorted(
+        all_points()[GROUPS[kind]], key=lambda one: (one.name, not is_ours(_package(one)), _package(one))
+    ):
         declares, problem = None, None
         if point.name.casefold() in names:
             problem = f"there is already {_article(kind)} {point.name}; choose another name"
@@ -85,6 +88,11 @@ def all_points() -> Mapping[str, Sequence[EntryPoint]]:
     """Return the entry points of all packages by group of ours; files are read once for all groups."""
     points = entry_points()
     return {group: tuple(points.select(group=group)) for group in GROUPS.values()}
+
+
+def is_ours(package: str) -> bool:
+    """Whether a distribution, with its version, is this package."""
+    return package.startswith("graphrag-dagster ")
 
 
 def _told(error: BaseException) -> str:

@@ -19,15 +19,13 @@ from graphrag_dagster.kernel.catalogue.engines import (
 )
 from graphrag_dagster.kernel.catalogue.formats import FORMATS, Format
 from graphrag_dagster.kernel.catalogue.methods import SearchMethod
-from graphrag_dagster.kernel.catalogue.plugins import Plugin, plugins
+from graphrag_dagster.kernel.catalogue.plugins import Plugin, is_ours, plugins
 from graphrag_dagster.kernel.catalogue.stages import EVERY_INDEX_STAGE, KERNEL_STAGES, KINDS, Stage
-from graphrag_dagster.kernel.catalogue.system import SnapshotPart, System
+from graphrag_dagster.kernel.catalogue.system import DeclaredPart, System
 from graphrag_dagster.kernel.catalogue.tasks import ROLES, Role, Task
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.tables import Table
-
-_PACKAGE = "graphrag-dagster"
 
 
 class _Named(Protocol):
@@ -74,13 +72,19 @@ def rerankers() -> Mapping[str, RerankerKind]:
 
 
 @cache
+def system_plugins() -> tuple[Plugin, ...]:
+    """Return the systems of all packages, ours included; of what is of no use it is warned once."""
+    return plugins("system", System, frozenset())
+
+
+@cache
 def systems() -> Mapping[str, System]:
     """Return the systems by name, each after those that it builds upon.
 
     Raises:
         CatalogueError: there is none, so that the package is not installed.
     """
-    found = {one.name: one.declares for one in plugins("system", System, frozenset()) if one.declares}
+    found = {one.name: one.declares for one in system_plugins() if one.declares}
     if not found:
         raise CatalogueError(
             "no system is declared by an entry point; install the package (pip install .) instead of "
@@ -109,7 +113,7 @@ def declared_methods() -> Sequence[SearchMethod]:
 
 
 @cache
-def parts() -> Mapping[str, SnapshotPart]:
+def parts() -> Mapping[str, DeclaredPart]:
     """Return what systems read of a snapshot beside the graph, by the names under which it has that."""
     return {name: part for system in systems().values() for name, part in system.parts.items()}
 
@@ -401,8 +405,8 @@ def installed() -> tuple[Plugin, ...]:
 def added(kind: str) -> tuple[Plugin, ...]:
     """Return what other packages add of a kind of plug-ins, what is unusable included."""
     if kind == "system":
-        every = plugins(kind, System, frozenset())
-        return tuple(one for one in every if not one.package.startswith(f"{_PACKAGE} "))
+        every = system_plugins()
+        return tuple(one for one in every if not is_ours(one.package))
     return plugins(kind, _KINDS[kind], frozenset(one.name for one in built_in(kind)), _unknown)
 
 

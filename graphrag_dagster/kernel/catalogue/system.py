@@ -10,7 +10,7 @@ from graphrag_dagster.kernel.catalogue.stages import Stage
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotPart:
+class DeclaredPart:
     """Part of a snapshot that the search methods of one system read, beside the graph.
 
     Attributes:
@@ -84,7 +84,7 @@ class System:
     tasks: str = ""
     engines: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     methods: tuple[SearchMethod, ...] = ()
-    parts: Mapping[str, SnapshotPart] = field(default_factory=lambda: MappingProxyType({}))
+    parts: Mapping[str, DeclaredPart] = field(default_factory=lambda: MappingProxyType({}))
     tables: tuple[str, ...] = ()
     stages: tuple[Stage, ...] = ()
     pipeline: str = ""

@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 from graphrag_dagster.kernel.catalogue.methods import TEXT_UNIT_TABLES, UNIT_VECTOR_TABLES, SearchMethod
 from graphrag_dagster.kernel.catalogue.stages import Stage
-from graphrag_dagster.kernel.catalogue.system import SnapshotPart, System
+from graphrag_dagster.kernel.catalogue.system import DeclaredPart, System
 from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, LLM
 
 COTERAG = "coterag"
@@ -107,7 +107,7 @@ SYSTEM = System(
     methods=METHODS,
     parts=MappingProxyType(
         {
-            "coterag": SnapshotPart(
+            "coterag": DeclaredPart(
                 "coterag.thresholds", "graphrag_dagster.systems.coterag.search.stored:CoteragTables"
             )
         }

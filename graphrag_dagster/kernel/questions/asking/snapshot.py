@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from graphrag_dagster.kernel.catalogue.system import SnapshotPart as DeclaredPart
+    from graphrag_dagster.kernel.catalogue.system import DeclaredPart
     from graphrag_dagster.kernel.questions.context.index import SnapshotPart
     from graphrag_dagster.kernel.retrieval.index_cache import Shelf
     from graphrag_dagster.kernel.storage.warehouse import Warehouse
