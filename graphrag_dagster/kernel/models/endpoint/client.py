@@ -207,4 +207,5 @@ async def _bounded(response: httpx2.Response) -> None:
                 )
             yield piece
 
+    # Of this one response: what it gives is counted as it comes.
     response.aiter_bytes = counted  # type: ignore[method-assign]

@@ -223,6 +223,7 @@ def _values(text: str) -> Iterator[tuple[int, object]]:
     """Number of the line and value of each thing that stands there; None for what is no value."""
     place, line, looked_at = 0, 1, 0
     while True:
+        # It matches anywhere, since it may be empty.
         start = _BETWEEN.match(text, place).end()  # type: ignore[union-attr]
         line += text.count("\n", place, start)
         if start >= len(text):
