@@ -103,7 +103,7 @@ def page_router() -> APIRouter:
     return router
 
 
-_IMPORT = re.compile(r"^import \{[^}]*\} from \"\./([\w-]+)\.js\";\n", re.MULTILINE)
+_IMPORT = re.compile(r"^import \{[^}]*\} from \"\.\.?/(?:[\w-]+/)*([\w-]+)\.js\";\n", re.MULTILINE)
 _UNKNOWN_IMPORT = re.compile(r"^(?:import\b|export (?:default|\{|\*)).*", re.MULTILINE)
 _EXPORTED = re.compile(r"^export (?=(?:async )?(?:function|const|class)\b)", re.MULTILINE)
 _DECLARED = re.compile(r"^(?:async )?(?:function\*?|const|let|class) (\w+)", re.MULTILINE)
@@ -117,8 +117,8 @@ class BundleError(GraphragError):
 def bundle(modules: Mapping[str, str], entry: str) -> str:
     """Join modules into one classic script, each after those that it imports.
 
-    Modules may import by name from beside them (``import { a, b } from "./x.js";``) and export what they
-    declare, in place. Names at the top of any two differ, since they share a scope afterwards.
+    Modules may import by name (``import { a, b } from "../base/x.js";``) and export what they declare, in
+    place. Names at the top of any two differ, since they share a scope afterwards.
 
     Args:
         modules: texts by name without ``.js``.
@@ -142,8 +142,13 @@ def bundle(modules: Mapping[str, str], entry: str) -> str:
 
 
 def modules_of(folder: Path) -> dict[str, str]:
-    """Return the texts of the modules of a folder by name."""
-    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.js"))}
+    """Return the texts of the modules of a folder and those below it by name, which none shares."""
+    files: dict[str, Path] = {}
+    for file in sorted(folder.rglob("*.js")):
+        if file.stem in files:
+            raise BundleError(f"{file} has the name of {files[file.stem]}: rename one")
+        files[file.stem] = file
+    return {name: file.read_text(encoding="utf-8") for name, file in files.items()}
 
 
 def _in_order(modules: Mapping[str, str], name: str, above: tuple[str, ...]) -> Iterator[str]:

@@ -1,22 +1,23 @@
 // @ts-check
-import { addressOf, placeOf } from "./addresses.js";
-import { showAsk } from "./ask_page.js";
-import { showChanges } from "./changes_page.js";
-import { showCommunity } from "./community_page.js";
-import { showDocument } from "./document_page.js";
-import { element, fill, link, name } from "./dom.js";
-import { fileSource } from "./embedded.js";
-import { showEntity } from "./entity_page.js";
-import { showFound } from "./find_page.js";
-import { watchPublications } from "./living.js";
-import { showLogin } from "./login.js";
-import { showMap } from "./map_page.js";
-import { failure, loading, message } from "./messages.js";
-import { drawShell, useTheme } from "./shell.js";
-import { corpusPath, SourceError, serverSource } from "./source.js";
-import { showTables } from "./tables_page.js";
 
-/** @type {Record<string, (view: import("./view.js").View) => Promise<void>>} */
+import { showAsk } from "./ask/ask_page.js";
+import { addressOf, placeOf } from "./base/addresses.js";
+import { element, fill, link, name } from "./base/dom.js";
+import { failure, loading, message } from "./base/messages.js";
+import { corpusPath, SourceError, serverSource } from "./base/source.js";
+import { showCommunity } from "./browse/community_page.js";
+import { showEntity } from "./browse/entity_page.js";
+import { showFound } from "./browse/find_page.js";
+import { showChanges } from "./documents/changes_page.js";
+import { showDocument } from "./documents/document_page.js";
+import { fileSource } from "./embedded/embedded.js";
+import { showMap } from "./map/map_page.js";
+import { watchPublications } from "./shell/living.js";
+import { showLogin } from "./shell/login.js";
+import { drawShell, useTheme } from "./shell/shell.js";
+import { showTables } from "./tables/tables_page.js";
+
+/** @type {Record<string, (view: import("./base/view.js").View) => Promise<void>>} */
 const PAGES = {
   map: showMap,
   ask: showAsk,
@@ -31,7 +32,7 @@ const PAGES = {
 const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const source = fileSource() ?? serverSource();
 
-/** @type {import("./shell.js").CorpusEntry[]} */
+/** @type {import("./shell/shell.js").CorpusEntry[]} */
 let corpora = [];
 /** @type {import("./api.d.ts").Overview | null} */
 let overview = null;

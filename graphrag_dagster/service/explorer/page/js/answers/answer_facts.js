@@ -1,0 +1,65 @@
+// @ts-check
+import { counted, number } from "../base/wording.js";
+
+/** @typedef {import("../api.d.ts").AnswerBody} AnswerBody */
+
+/**
+ * What an answer took, and what was left out on the way, a few words each.
+ * @param {AnswerBody} answer
+ * @returns {string[]}
+ */
+export function answerFacts(answer) {
+  const { calls, input_tokens, output_tokens, repaired } = answer.usage;
+  const chunks = answer.scores.length > 1 ? ` in ${counted(answer.scores.length, "chunk")}` : "";
+  return [
+    answer.seconds === null ? "" : `${number(answer.seconds)} s`,
+    answer.engine === "extractive" && !calls ? "no model used" : counted(calls, "model call"),
+    calls ? `${counted(input_tokens, "token")} in, ${number(output_tokens)} out` : "",
+    answer.context.length ? `${counted(answer.context.length, "row")} read${chunks}` : "",
+    repaired ? `${counted(repaired, "reply", "replies")} repaired` : "",
+    answer.dropped ? `${counted(answer.dropped, "partial answer")} unusable` : "",
+    answer.removed_citations
+      ? `${counted(answer.removed_citations, "citation")} of rows that were not read, taken out`
+      : "",
+  ].filter(Boolean);
+}
+
+/**
+ * How the statements of an answer stand to the words that they cite.
+ * @param {AnswerBody} answer
+ * @returns {{all: number, supported: number, partly: number, not: number, general: number}}
+ */
+export function supportCounts(answer) {
+  const count = (/** @type {string} */ verdict) =>
+    answer.statements.filter((one) => one.verdict === verdict).length;
+  return {
+    all: answer.statements.length,
+    supported: count("supported"),
+    partly: answer.partly_supported,
+    not: answer.unsupported,
+    general: answer.general,
+  };
+}
+
+/**
+ * The same in a sentence.
+ * @param {AnswerBody} answer
+ * @returns {string} empty where there are no statements
+ */
+export function supportSentence(answer) {
+  const counts = supportCounts(answer);
+  if (!counts.all) return "";
+  const parts = [
+    counts.not ? `${number(counts.not)} not supported` : "",
+    counts.partly ? `${number(counts.partly)} partly supported` : "",
+  ].filter(Boolean);
+  const general = counts.general
+    ? ` ${counted(counts.general, "statement is", "statements are")} a model's general knowledge.`
+    : "";
+  const judged = counts.all - counts.general;
+  if (!judged) return general.trim();
+  const doubtful = `Of ${counted(judged, "statement")}, ${parts.join(" and ")} by the words cited.`;
+  return (
+    (parts.length ? doubtful : `All ${counted(judged, "statement")} supported by the words cited.`) + general
+  );
+}

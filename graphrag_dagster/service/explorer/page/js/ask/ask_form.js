@@ -1,0 +1,148 @@
+// @ts-check
+import { button, element, fill } from "../base/dom.js";
+import { counted, number } from "../base/wording.js";
+
+/** @typedef {import("../shell/history.js").AskedBefore} AskedBefore */
+/** @typedef {Omit<AskedBefore, "asked">} Asking */
+/** @typedef {import("../api.d.ts").WayOfAsking} WayOfAsking */
+
+const USUAL_QUESTION = 4000;
+const LONGEST_QUESTION = 50_000;
+
+/**
+ * The form of a question: its words, the way, the level, and a way to compare with.
+ * @param {import("../base/view.js").View} view
+ * @param {Asking} asking what it begins with
+ * @param {(asking: Asking) => void} send
+ * @returns {HTMLElement}
+ */
+export function askForm(view, asking, send) {
+  const { ways, levels, default_level } = view.overview;
+  const question = /** @type {HTMLTextAreaElement} */ (
+    element("textarea", { id: "question", rows: 2, "aria-describedby": "question-told" })
+  );
+  question.value = asking.question;
+  const way = wayChooser("way", ways, asking.way);
+  const compare = wayChooser("compare", ways, asking.compare, "none");
+  const level = chooser(
+    "level",
+    levels.map((one) => ({
+      value: String(one.level),
+      label: `C${one.level}: ${counted(one.communities, "community", "communities")}`,
+    })),
+    String(asking.level ?? default_level ?? ""),
+  );
+  const told = element("p", { id: "question-told", class: "told", role: "status" });
+  const ofWay = element("p", { class: "of-way muted" });
+  const levelField = labelled("level", "Level", level);
+  const follow = () => {
+    const chosen = ways.find((one) => one.name === way.value);
+    const levelled = ways.some((one) => one.levelled && [way.value, compare.value].includes(one.name));
+    levelField.hidden = !levelled;
+    level.disabled = !levelled;
+    fill(ofWay, chosen ? `${chosen.name}: ${chosen.text}` : "");
+  };
+  const submit = () => {
+    const problem = problemOf(question.value);
+    fill(told, problem);
+    question.setAttribute("aria-invalid", String(problem !== ""));
+    if (problem) return question.focus();
+    send({
+      question: question.value.trim(),
+      way: way.value,
+      level: level.disabled ? null : Number(level.value),
+      compare: compare.value === way.value ? "" : compare.value,
+    });
+  };
+  for (const one of [way, compare]) one.addEventListener("change", follow);
+  question.addEventListener("input", () => fill(told, remarkOn(question.value)));
+  question.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    submit();
+  });
+  const form = element(
+    "form",
+    { class: "ask-form", "aria-label": "What to ask, and how" },
+    element(
+      "label",
+      { for: "question" },
+      "Question ",
+      element("span", { class: "muted" }, "Enter sends, Shift+Enter begins a new line"),
+    ),
+    question,
+    element(
+      "div",
+      { class: "choices" },
+      labelled("way", "Search method", way),
+      levelField,
+      labelled("compare", "Compare with", compare),
+      button("Ask", submit, { class: "primary", type: "submit" }),
+    ),
+    ofWay,
+    told,
+  );
+  form.addEventListener("submit", (event) => event.preventDefault());
+  follow();
+  return form;
+}
+
+/**
+ * @param {string} question
+ * @returns {string} empty where there is none
+ */
+function problemOf(question) {
+  if (!question.trim()) return "Enter a question.";
+  if (question.length <= LONGEST_QUESTION) return "";
+  return `This is too long for a question: ${number(question.length)} characters. The server takes ${number(USUAL_QUESTION)} unless it is set otherwise.`;
+}
+
+/** @param {string} question */
+function remarkOn(question) {
+  const length = [...question.slice(0, LONGEST_QUESTION)].length;
+  if (length <= USUAL_QUESTION) return "";
+  return `${number(length)} characters; the server takes ${number(USUAL_QUESTION)} unless it is set otherwise.`;
+}
+
+/**
+ * @param {string} id
+ * @param {string} label
+ * @param {HTMLElement} field
+ */
+function labelled(id, label, field) {
+  return element("div", { class: `field field-${id}` }, element("label", { for: id }, label), field);
+}
+
+/**
+ * @param {string} id
+ * @param {WayOfAsking[]} ways
+ * @param {string} chosen
+ * @param {string} [nothing] label of no way
+ */
+function wayChooser(id, ways, chosen, nothing) {
+  const option = (/** @type {WayOfAsking} */ one) => ({
+    value: one.name,
+    label: `${one.name} – ${one.text}`,
+  });
+  const usual = ways.filter((one) => one.suits_chat).map(option);
+  const others = ways.filter((one) => !one.suits_chat).map(option);
+  const unknown =
+    chosen && !ways.some((one) => one.name === chosen) ? [{ value: chosen, label: chosen }] : [];
+  const first = nothing === undefined ? [] : [{ value: "", label: nothing }];
+  return chooser(id, [...first, ...unknown, ...usual], chosen, others);
+}
+
+/**
+ * @param {string} id
+ * @param {{value: string, label: string}[]} options
+ * @param {string} chosen
+ * @param {{value: string, label: string}[]} [others] in a group of their own
+ * @returns {HTMLSelectElement}
+ */
+function chooser(id, options, chosen, others = []) {
+  const option = (/** @type {{value: string, label: string}} */ one) =>
+    element("option", { value: one.value, selected: one.value === chosen }, one.label);
+  const group = element("optgroup", { label: "Conditions for comparisons" }, ...others.map(option));
+  const made = element("select", { id }, ...options.map(option), others.length > 0 && group);
+  return /** @type {HTMLSelectElement} */ (made);
+}
