@@ -58,8 +58,8 @@ def make(home: Path, entities: int) -> None:
     from random_graph import random_graph
 
     from graphrag_dagster.kernel import tables
-    from graphrag_dagster.kernel.documents.dating import periods_of
-    from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+    from graphrag_dagster.kernel.documents.document_metadata import periods_of
+    from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
     from graphrag_dagster.kernel.storage.published import publish
     from graphrag_dagster.kernel.storage.warehouse import Warehouse
 

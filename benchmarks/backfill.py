@@ -18,8 +18,8 @@ from pathlib import Path
 from dagster import DagsterInstance
 from homes import BIN, command, environment, published
 
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.pipeline.orchestration.executors import EXECUTOR
-from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
 
 SMALL = (
     "Orrin Vask founded Tallow Marine {n}. Tallow Marine acquired Brinefield Shipping. Selma Dray opposed "

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from rapidfuzz.distance import LCSseq
 
-from graphrag_dagster.apps.evaluation.measures.extractive_claims import ExtractiveClaimDecomposer
+from graphrag_dagster.apps.evaluation.extractive import ExtractiveClaimDecomposer
 from graphrag_dagster.apps.evaluation.tasks import AnswerText, ClaimDecomposer, SentenceClaims
-from graphrag_dagster.kernel.questions.support.answer_sentences import answer_sentences
+from graphrag_dagster.kernel.questions.statement_reading import answer_sentences
 
 DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "claims_factcheckgpt"
 FILE = "factcheck-GPT-benchmark.jsonl"

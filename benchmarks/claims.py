@@ -12,8 +12,13 @@ from itertools import combinations
 import numpy as np
 from rouge_score.rouge_scorer import RougeScorer
 
-from graphrag_dagster.apps.evaluation.measures.claim_rows import THRESHOLDS, ClaimClusters, cluster
-from graphrag_dagster.apps.evaluation.measures.rouge import distances, tokens
+from graphrag_dagster.apps.evaluation.measures.answer_claims import (
+    THRESHOLDS,
+    ClaimClusters,
+    cluster,
+    distances,
+    tokens,
+)
 
 ANSWERS, CLAIMS, PAIRS = 1_500, 47_075, 10_000
 TARGET = 10.0

@@ -22,12 +22,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from graphrag_dagster.systems.context_leiden.index.adjacency import Adjacency
 from graphrag_dagster.systems.context_leiden.index.betweenness import betweenness
-from graphrag_dagster.systems.context_leiden.index.distances import distances
-from graphrag_dagster.systems.context_leiden.index.partition import Candidates, select
-from graphrag_dagster.systems.context_leiden.index.similarity import alignment
-from graphrag_dagster.systems.context_leiden.index.units import Units, blocks
+from graphrag_dagster.systems.context_leiden.index.community_distances import distances
+from graphrag_dagster.systems.context_leiden.index.context_node_selection import ContextCandidates, select
+from graphrag_dagster.systems.context_leiden.index.cosine_similarity import UnitVectors, alignment, blocks
+from graphrag_dagster.systems.context_leiden.index.graph_neighbours import NeighbourLists
 from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -54,7 +53,7 @@ class Steps:
         return found
 
 
-def planted(nodes: int) -> tuple[Adjacency, np.ndarray, np.ndarray]:
+def planted(nodes: int) -> tuple[NeighbourLists, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     community = np.arange(nodes) // MEMBERS
     source = rng.integers(0, nodes, nodes * DEGREE)
@@ -72,7 +71,7 @@ def planted(nodes: int) -> tuple[Adjacency, np.ndarray, np.ndarray]:
     vectors += 0.6 * centres[community]
     drawn = np.flatnonzero(rng.random(nodes) < 0.3)
     vectors[drawn] += centres[rng.integers(0, len(centres), len(drawn))]
-    return Adjacency(starts.astype(np.int64), (pairs % nodes).astype(np.int32)), community, vectors
+    return NeighbourLists(starts.astype(np.int64), (pairs % nodes).astype(np.int32)), community, vectors
 
 
 def bare_products(vectors: np.ndarray, communities: int) -> None:
@@ -84,7 +83,7 @@ def bare_products(vectors: np.ndarray, communities: int) -> None:
             np.matmul(vectors[rows], means[:, columns], out=tile)
 
 
-def by_igraph(graph: Adjacency, sources: np.ndarray) -> list[float]:
+def by_igraph(graph: NeighbourLists, sources: np.ndarray) -> list[float]:
     import igraph
 
     source = np.repeat(np.arange(graph.nodes), graph.degrees)
@@ -99,7 +98,7 @@ def measure(nodes: int) -> None:
     steps = Steps(nodes, len(graph.neighbours) // 2)
     steps("input", lambda: None)
     steps("bare products, before", lambda: bare_products(vectors, communities))
-    units = steps("lengths of vectors", lambda: Units(vectors))
+    units = steps("lengths of vectors", lambda: UnitVectors(vectors))
     everyone = np.arange(nodes)
     aligned = steps("similarity", lambda: alignment(units, everyone, community, include_self=True))
     steps("bare products, after", lambda: bare_products(vectors, communities))
@@ -107,7 +106,7 @@ def measure(nodes: int) -> None:
     target = aligned.target[moved]
     hops = steps("distances", lambda: distances(graph, community, moved, target, 6))
     between = steps("betweenness", lambda: betweenness(graph, PIVOTS))
-    found = Candidates(moved, target, aligned.similarity[moved], hops, between[moved] / between.max())
+    found = ContextCandidates(moved, target, aligned.similarity[moved], hops, between[moved] / between.max())
     chosen = steps("selection", lambda: select(found, ContextSettings()))
     if importlib.util.find_spec("igraph"):
         sources = np.sort(np.random.default_rng(0).choice(nodes, PIVOTS, replace=False))

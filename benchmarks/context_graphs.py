@@ -10,10 +10,9 @@ import polars as pl
 from episodes import episodes
 from measuring import DATA, Corpus
 
-from graphrag_dagster.kernel.graph.leiden import hierarchical_communities
-from graphrag_dagster.kernel.graph.levels import levels
-from graphrag_dagster.kernel.graph.network import Network, network
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.graph.hierarchical_leiden import hierarchical_communities, levels
+from graphrag_dagster.kernel.graph.undirected_graph import Network, network
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows
 
 OPENIE = "openie_musique_train_results_ner_gpt-3.5-turbo-1106_1890.json"

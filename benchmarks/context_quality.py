@@ -32,11 +32,10 @@ import polars as pl
 from context_graphs import GRAPHS, Graph, load
 from measuring import table
 
-from graphrag_dagster.systems.context_leiden.index.build import build_context
-from graphrag_dagster.systems.context_leiden.index.metrics.measuring import measure_context
-from graphrag_dagster.systems.context_leiden.index.vectors.making import node_vectors
-from graphrag_dagster.systems.context_leiden.index.vectors.node_vectors import NodeVectors
+from graphrag_dagster.systems.context_leiden.index.context_node_selection import build_context
+from graphrag_dagster.systems.context_leiden.index.node_embeddings import NodeVectors, node_vectors
 from graphrag_dagster.systems.context_leiden.settings import ContextSettings
+from graphrag_dagster.systems.context_leiden.studies.context_metrics import measure_context
 
 HEADER = (
     "graph",

@@ -48,11 +48,11 @@ from measuring import (
 )
 
 from graphrag_dagster.kernel.catalogue.registry import methods as known_methods
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.text.evidence import Words
-from graphrag_dagster.systems.coterag.options import Profile, paper_thresholds
-from graphrag_dagster.systems.coterag.search.answering import CoteragAnswer, CoteragEngines, answered
-from graphrag_dagster.systems.coterag.search.method import opened
+from graphrag_dagster.systems.coterag.coterag_options import Profile, paper_thresholds
+from graphrag_dagster.systems.coterag.search.answer_loop import CoteragAnswer, CoteragEngines, answered
+from graphrag_dagster.systems.coterag.search.coterag_method import opened
 from graphrag_dagster.systems.coterag.settings import CoteragSettings
 from graphrag_dagster.systems.coterag.tasks import ANSWER_VALIDATOR, EVIDENCE_ANSWERER, EVIDENCE_ROUTER
 

@@ -15,10 +15,9 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
-from graphrag_dagster.systems.coterag.index.communities import leiden_communities
-from graphrag_dagster.systems.coterag.index.descriptions import descriptions
-from graphrag_dagster.systems.coterag.index.triples import stores, triple_graph
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.coterag.index.entity_descriptions import descriptions
+from graphrag_dagster.systems.coterag.index.triple_communities import leiden_communities, stores, triple_graph
 
 SIZES = (100_000, 300_000, 1_000_000)
 T = TypeVar("T")

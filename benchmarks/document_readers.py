@@ -21,8 +21,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 _OURS = """
 import sys, time, resource, json
 begin = time.perf_counter()
-from graphrag_dagster.kernel.documents.files.formats import format_of, reader_of
-from graphrag_dagster.kernel.documents.files.records import Source
+from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
+from graphrag_dagster.kernel.documents.file_records import Source
 path = sys.argv[1]
 data = open(path, "rb").read()
 read = lambda: reader_of(format_of(path))(data, Source(path)).records[0].text

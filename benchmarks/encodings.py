@@ -25,9 +25,8 @@ import chardet
 import charset_normalizer
 import yaml
 
-from graphrag_dagster.kernel.documents.files.decoding import decode
-from graphrag_dagster.kernel.documents.files.legacy_encodings import detect
-from graphrag_dagster.kernel.documents.files.records import RefusedError
+from graphrag_dagster.kernel.documents.file_records import RefusedError
+from graphrag_dagster.kernel.documents.text_decoding import decode, detect
 
 WRITTEN = Path(__file__).parent / "encodings.yaml"
 CATALOGUES = Path("/usr/share/locale")

@@ -380,10 +380,10 @@ def plan() -> None:
 
 def calls(connections: int) -> None:
     """Of 1,920 calls and 480 that are streamed, each by connections that are open already."""
-    from graphrag_dagster.kernel.models.chat.loop import run_one
-    from graphrag_dagster.kernel.models.chat.port import ChatRequest, Message
-    from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-    from graphrag_dagster.kernel.settings.model import ModelSettings
+    from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
+    from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+    from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+    from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
     command = [sys.executable, "-c", ANSWERS]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

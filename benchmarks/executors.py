@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from dagster import DagsterInstance
 
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.pipeline.orchestration.executors import EXECUTOR
-from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus
 from support.tables_of import contents

@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.apps.explorer.rows.table_pages import Order
+from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.published_graphs import MadeGraph, community_id, document_id, entity_id, publish_graph
 

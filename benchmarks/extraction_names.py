@@ -49,11 +49,11 @@ from pathlib import Path
 import polars as pl
 
 from graphrag_dagster.engines.extractive.graph_extractor import extract_side_by_side
-from graphrag_dagster.engines.extractive.parsing.lexicon import LABELS, words_of
-from graphrag_dagster.engines.extractive.parsing.pipeline import load_pipeline
-from graphrag_dagster.kernel.documents.files.decoding import decode
+from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import load_pipeline
+from graphrag_dagster.engines.extractive.parsing.type_lexicon import LABELS, words_of
+from graphrag_dagster.kernel.documents.text_decoding import decode
 from graphrag_dagster.kernel.documents.text_units import cut
-from graphrag_dagster.kernel.tasks.ports import TextUnit
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit
 
 DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "redocred" / "dev_revised.json"
 #: Text units among whose names are drawn those to be read.

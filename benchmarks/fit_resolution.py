@@ -5,7 +5,7 @@
 A logistic regression, with a penalty on large weights, on the pairs of names that one half of Re-DocRED's
 documents has (by document, with a seed) and no veto decides; from what probability on names are merged is
 chosen by ``resolution.py --half fit``. The other half is measured by ``resolution.py``. --write writes
-``systems/graphrag/resolution/pairs/weights.py``.
+``systems/graphrag/resolution/feature_weights.py``.
 """
 
 import argparse
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from redocred import Document, documents, halves, mentions, sentences
 from sklearn.linear_model import LogisticRegression
 
-from graphrag_dagster.systems.graphrag.resolution.pairs import weights as shipped
-from graphrag_dagster.systems.graphrag.resolution.pairs.comparing import Comparing
-from graphrag_dagster.systems.graphrag.resolution.pairs.scoring import REASONS
-from graphrag_dagster.systems.graphrag.resolution.resolving import resolve
+from graphrag_dagster.systems.graphrag.resolution import feature_weights as shipped
+from graphrag_dagster.systems.graphrag.resolution.entity_resolution import resolve
+from graphrag_dagster.systems.graphrag.resolution.match_probability import REASONS
+from graphrag_dagster.systems.graphrag.resolution.name_pairs import Comparing
 
 Matrix = NDArray[np.float64]
 Truth = NDArray[np.bool_]

@@ -7,7 +7,7 @@ the weights as they are. At each step the units of the pool are a choice, in whi
 not yet taken are right: the weights are those that make the right ones likeliest (a conditional logit, with a
 penalty on large weights). New weights lead to other choices, so that this is done in rounds. Prints recall at
 5 and the share of complete questions on both halves before and after; --write writes
-``kernel/retrieval/multihop/weights.py``.
+``kernel/retrieval/multihop/hop_weights.py``.
 
 With --home the indexes are kept in the folder and used again.
 """
@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
-from graphrag_dagster.kernel.retrieval.multihop import weights as shipped
-from graphrag_dagster.kernel.retrieval.multihop.features import DIRECT, PATH
-from graphrag_dagster.kernel.retrieval.multihop.following import Following
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
+from graphrag_dagster.kernel.retrieval.multihop import hop_weights as shipped
+from graphrag_dagster.kernel.retrieval.multihop.multihop_retrieval import Following
+from graphrag_dagster.kernel.retrieval.multihop.question_parsing import DIRECT, PATH
 from retrieval import SECTIONS, Measured, Question, halves, index, questions
 
 STEPS, PENALTY, FIRST = 6, 3e-4, 5

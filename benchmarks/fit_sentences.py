@@ -9,7 +9,7 @@ leaves out), the sentences of the text units that are found first by words, by w
 are those that make the right ones likeliest (a conditional logit, with a penalty on large weights); a
 question about the podcasts counts as three. Prints, for both halves of each set, the share of questions of
 which a right sentence is among the first 1, 3, 5 and 12; --write writes
-``kernel/retrieval/reranking/answer_weights.py``.
+``kernel/retrieval/sentence_weights.py``.
 """
 
 import argparse
@@ -26,16 +26,20 @@ from meetings import CORPORA, meetings
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from graphrag_dagster.engines.extractive.answering.focused import answers_by_itself, sentences_of
-from graphrag_dagster.engines.extractive.answering.wanted import wanted
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.engines.extractive.answer_types import wanted
+from graphrag_dagster.engines.extractive.sentence_selection import answers_by_itself, sentences_of
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.context_units import SourceUnits
 from graphrag_dagster.kernel.questions.question import retriever_of
-from graphrag_dagster.kernel.retrieval.reranking import answer_weights
-from graphrag_dagster.kernel.retrieval.reranking.answer_features import FEATURES, asked_words
-from graphrag_dagster.kernel.retrieval.reranking.reordering import unit_features
-from graphrag_dagster.kernel.text.lines import turns
-from graphrag_dagster.kernel.text.relevance import ANSWER_FEATURES, sentence_features
+from graphrag_dagster.kernel.retrieval import sentence_weights as answer_weights
+from graphrag_dagster.kernel.retrieval.rerankers import unit_features
+from graphrag_dagster.kernel.retrieval.sentence_relevance import (
+    ANSWER_FEATURES,
+    FEATURES,
+    asked_words,
+    sentence_features,
+)
+from graphrag_dagster.kernel.text.quotable_sentences import turns
 
 FIRST, TUNED, PENALTY, OF_PODCAST = 60, 400, 2e-3, 3
 SHOWN = (1, 3, 5, 12)

@@ -9,15 +9,23 @@ from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster.kernel.graph.leiden import Hierarchy, hierarchical_communities
-from graphrag_dagster.kernel.graph.levels import check_partition, coverage, levels
+from graphrag_dagster.kernel.graph.hierarchical_leiden import (
+    Hierarchy,
+    check_partition,
+    coverage,
+    hierarchical_communities,
+    levels,
+)
 from graphrag_dagster.kernel.tables import CLAIMS
-from graphrag_dagster.kernel.tasks.ports import MergedDescription
-from graphrag_dagster.kernel.text.tokens import TokenCounter, get_tokenizer
-from graphrag_dagster.systems.graphrag.index.merging import merge_entities, merge_relationships
-from graphrag_dagster.systems.graphrag.reports.context import ChildReport, PackedContext
-from graphrag_dagster.systems.graphrag.reports.elements import index_elements
-from graphrag_dagster.systems.graphrag.reports.packing import Packer
+from graphrag_dagster.kernel.tasks.task_ports import MergedDescription
+from graphrag_dagster.kernel.text.tokenization import TokenCounter, get_tokenizer
+from graphrag_dagster.systems.graphrag.index.merged_graph import merge_entities, merge_relationships
+from graphrag_dagster.systems.graphrag.reports.context_packing import Packer
+from graphrag_dagster.systems.graphrag.reports.report_context import (
+    ChildReport,
+    PackedContext,
+    index_elements,
+)
 
 FOLDER = Path(__file__).parents[1] / "../shared/data/msft_graphrag/verbs_data"
 BUDGETS = (8000, 2000, 500)

@@ -19,11 +19,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from graph_readers import make
 
-from graphrag_dagster.apps.interchange.importing.taking_in import take_in
-from graphrag_dagster.apps.interchange.readers.files import graph_files
-from graphrag_dagster.apps.interchange.readers.reading import read_file
-from graphrag_dagster.kernel.documents.files.discovery import discover
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.apps.interchange.graph_import import take_in
+from graphrag_dagster.apps.interchange.readers.graph_files import graph_files
+from graphrag_dagster.apps.interchange.readers.graph_reader import read_file
+from graphrag_dagster.kernel.documents.file_discovery import discover
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import IMPORT_ACCOUNT
 

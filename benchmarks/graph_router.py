@@ -32,18 +32,17 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from graphrag_dagster import Index
-from graphrag_dagster.apps.cypher.graph_search.answering import by_rule, chosen_for
+from graphrag_dagster.apps.cypher.search.graph_search import by_rule, chosen_for
 from graphrag_dagster.apps.cypher.tasks import GRAPH_ROUTER
 from graphrag_dagster.kernel.catalogue.tasks import Task
-from graphrag_dagster.kernel.models.cache.replies import User
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory, User
 from graphrag_dagster.kernel.questions.question import Question, Search
 from graphrag_dagster.kernel.questions.searcher import way_of
 from graphrag_dagster.kernel.retrieval.finding import linked
-from graphrag_dagster.kernel.settings.corpus import parse_settings
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
-from graphrag_dagster.kernel.tasks.answering import Router
-from graphrag_dagster.kernel.tasks.resource import Language
-from graphrag_dagster.systems.graphrag.search.graph_facts.facts import entities_of
+from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
+from graphrag_dagster.kernel.tasks.answering_ports import Router
+from graphrag_dagster.kernel.tasks.language_resource import Language
+from graphrag_dagster.systems.graphrag.search.graph_facts import entities_of
 from support.conversations import section
 from support.endpoint import ScriptedEndpoint, name_pattern_script
 

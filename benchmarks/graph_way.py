@@ -39,16 +39,16 @@ from measuring import session_of
 from routing import WRITTEN, indexed
 
 from graphrag_dagster import Index
-from graphrag_dagster.apps.cypher.graph_search.answering import graph
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.apps.cypher.search.graph_search import graph
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel.catalogue.tasks import Task
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Question, Search
 from graphrag_dagster.kernel.questions.searcher import way_of
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.tasks.ports import ContextUnit, FinalAnswer
-from graphrag_dagster.kernel.tasks.session import Session
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer
+from graphrag_dagster.kernel.tasks.task_provider import Session
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER
 from retrieval import SECTIONS, SEED, Measured, index, line, questions, ranks_of
 from support.endpoint import ScriptedEndpoint, name_pattern_script

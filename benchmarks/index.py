@@ -41,7 +41,7 @@ INDEX = """
 import sys, time
 if __name__ == "__main__":
     from dagster import DagsterEventType
-    from graphrag_dagster.cli.output.running import run_job
+    from graphrag_dagster.cli.job_runner import run_job
     begin = time.monotonic()
     result = run_job("measured")
     print(f"total {time.monotonic() - begin:.2f}")
@@ -53,7 +53,7 @@ if __name__ == "__main__":
 
 FORGET = """
 if __name__ == "__main__":
-    from graphrag_dagster.systems.graphrag.index.earlier_extraction import begin_replacing
+    from graphrag_dagster.systems.graphrag.index.incremental_extraction import begin_replacing
     from graphrag_dagster.kernel.storage.warehouse import Warehouse
     begin_replacing(Warehouse(), "measured")
 """

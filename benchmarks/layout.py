@@ -28,10 +28,10 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.systems.graphrag.communities.clustering import cluster
-from graphrag_dagster.systems.graphrag.layout.arranging import arrange
-from graphrag_dagster.systems.graphrag.layout.bodies import bodies_of, moved_apart
-from graphrag_dagster.systems.graphrag.layout.cold import from_nothing
+from graphrag_dagster.systems.graphrag.index.community_detection import cluster
+from graphrag_dagster.systems.graphrag.index.force_layout import from_nothing
+from graphrag_dagster.systems.graphrag.index.graph_layout import arrange
+from graphrag_dagster.systems.graphrag.index.layout_bodies import bodies_of, moved_apart
 
 DEGREE = 6
 #: Percent of the diameter.

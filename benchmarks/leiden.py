@@ -11,7 +11,7 @@ import time
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.kernel.graph.leiden import hierarchical_communities
+from graphrag_dagster.kernel.graph.hierarchical_leiden import hierarchical_communities
 
 
 def planted(edges: int, seed: int = 0) -> pl.DataFrame:

@@ -15,25 +15,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphrag_dagster import Index
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.catalogue.engines import LEXICAL
 from graphrag_dagster.kernel.catalogue.registry import rerankers
 from graphrag_dagster.kernel.catalogue.tasks import Task
-from graphrag_dagster.kernel.common.bootstrap import mean_interval
-from graphrag_dagster.kernel.models.cache.replies import User
+from graphrag_dagster.kernel.common.bootstrap_intervals import mean_interval
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory, User
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.questions.context.chunks import row
-from graphrag_dagster.kernel.questions.filters import ALL, Filters
+from graphrag_dagster.kernel.questions.context.context_chunks import row
+from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.searcher import Searcher
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.settings.search import SearchSettings
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
-from graphrag_dagster.kernel.tasks.ports import ContextUnit
-from graphrag_dagster.kernel.tasks.resource import Language
-from graphrag_dagster.kernel.tasks.session import Session
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.search_settings import SearchSettings
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.tasks.language_resource import Language
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.tasks.task_provider import Session
 from graphrag_dagster.kernel.text.evidence import Words
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER, EXPLORER
 

@@ -39,7 +39,7 @@ from measuring import (
 )
 
 from graphrag_dagster import Filters
-from graphrag_dagster.kernel.questions.filters import ALL
+from graphrag_dagster.kernel.questions.document_filters import ALL
 
 BUDGETS = (4_000, 12_000)
 WAYS = (Way("local", "local", {}), *BASIC, Way("drift", "drift", {}), Way("auto", "auto", {}))

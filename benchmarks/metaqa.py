@@ -29,9 +29,9 @@ from measuring import table
 from metaqa_runs import Variant, asked, run, scored
 from metaqa_tables import HITS, by_window, difference, means, ranking, told
 
-from graphrag_dagster.kernel.common.bootstrap import MeanInterval
-from graphrag_dagster.systems.lego.instances.declared import INSTANCES
-from graphrag_dagster.systems.lego.studies.metrics.naming import measure_label
+from graphrag_dagster.kernel.common.bootstrap_intervals import MeanInterval
+from graphrag_dagster.systems.lego.search.instance_definitions import INSTANCES
+from graphrag_dagster.systems.lego.studies.answer_metrics import measure_label
 from graphrag_dagster.systems.lego.studies.question_files import GoldQuestion
 
 WITHOUT_A_MODEL = [one.name for one in INSTANCES if not one.asks_model]

@@ -13,16 +13,20 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.kernel.graph.arrays import PathStore, store_of
-from graphrag_dagster.systems.lego.extractive.selector import ExtractivePathAnswerer, ExtractivePathSelector
-from graphrag_dagster.systems.lego.instances.composing import Workshop
-from graphrag_dagster.systems.lego.instances.declared import LEX, Recipe, instance
-from graphrag_dagster.systems.lego.instances.found import PathQuery
-from graphrag_dagster.systems.lego.instances.options import PathOptions, Switches
-from graphrag_dagster.systems.lego.instances.running import run_batch
-from graphrag_dagster.systems.lego.studies.metrics.answers import NormalisedLabels
-from graphrag_dagster.systems.lego.studies.metrics.scoring import question_scores
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, store_of
+from graphrag_dagster.systems.lego.extractive import ExtractivePathAnswerer, ExtractivePathSelector
+from graphrag_dagster.systems.lego.search.instance_definitions import (
+    LEX,
+    PathOptions,
+    Recipe,
+    Switches,
+    instance,
+)
+from graphrag_dagster.systems.lego.search.instance_runner import Workshop, run_batch
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery
+from graphrag_dagster.systems.lego.studies.answer_metrics import NormalisedLabels
 from graphrag_dagster.systems.lego.studies.question_files import GoldQuestion, questions_in
+from graphrag_dagster.systems.lego.studies.question_scores import question_scores
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "metaqa"
 #: Questions that one task of a process answers, at most.

@@ -8,10 +8,10 @@ import polars as pl
 from measuring import table
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.bootstrap import MeanInterval, mean_interval
-from graphrag_dagster.systems.lego.instances.declared import LEX
-from graphrag_dagster.systems.lego.studies.metrics.naming import measure_label
-from graphrag_dagster.systems.lego.studies.metrics.summary import ALL_HOPS, summarised
+from graphrag_dagster.kernel.common.bootstrap_intervals import MeanInterval, mean_interval
+from graphrag_dagster.systems.lego.search.instance_definitions import LEX
+from graphrag_dagster.systems.lego.studies.answer_metrics import measure_label
+from graphrag_dagster.systems.lego.studies.score_summary import ALL_HOPS, summarised
 
 HITS = "hits_at_1_lex"
 MEASURES = (

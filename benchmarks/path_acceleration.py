@@ -29,21 +29,23 @@ from metaqa_runs import asked, made_store
 from path_graphs import made_power_law
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.graph.arrays import PathStore
-from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
-from graphrag_dagster.systems.lego.instances.found import PathQuery
-from graphrag_dagster.systems.lego.instances.options import PathOptions
-from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
-from graphrag_dagster.systems.lego.scoring.making import scorer_of
-from graphrag_dagster.systems.lego.studies.metrics.answers import Answers, NormalisedLabels, harmonic
-from graphrag_dagster.systems.lego.studies.metrics.subgraphs import subgraph_scores
-from graphrag_dagster.systems.lego.subgraphs.adjacency import adjacency_of
-from graphrag_dagster.systems.lego.subgraphs.making import extractor_of
-from graphrag_dagster.systems.lego.subgraphs.nearest import label_vectors, triple_vectors
-from graphrag_dagster.systems.lego.subgraphs.partition import CommunityTexts, partition_of
-from graphrag_dagster.systems.lego.subgraphs.ppr import PageRanks
-from graphrag_dagster.systems.lego.subgraphs.ranked import largest
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
+from graphrag_dagster.systems.lego.retrieval.scorer_registry import scorer_of
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery, Subgraph
+from graphrag_dagster.systems.lego.studies.answer_metrics import (
+    Answers,
+    NormalisedLabels,
+    harmonic,
+    subgraph_scores,
+)
+from graphrag_dagster.systems.lego.subgraphs.community_partition import CommunityTexts, partition_of
+from graphrag_dagster.systems.lego.subgraphs.personalized_pagerank import PageRanks
+from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import label_vectors, largest, triple_vectors
+from graphrag_dagster.systems.lego.subgraphs.subgraph_extraction import extractor_of
+from graphrag_dagster.systems.lego.subgraphs.transition_matrix import adjacency_of
 
 BASE = PathOptions(direction="both", max_ent=2000)
 #: Nodes of the highest degree whose labels stand for the report of a community.

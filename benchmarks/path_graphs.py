@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from graphrag_dagster.kernel.graph.arrays import PathStore, arranged
-from graphrag_dagster.kernel.graph.texts import Texts
+from graphrag_dagster.kernel.common.packed_arrays import Texts
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, arranged
 
 RELATIONS = 50
 _SYLLABLES = [a + b for a in "bcdfghjklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "ol")]

@@ -25,15 +25,14 @@ from measuring import session_of
 import retrieval
 from graphrag_dagster import Index
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Question, Search
 from graphrag_dagster.kernel.questions.searcher import way_of
 from graphrag_dagster.kernel.retrieval.finding import linked, with_history
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.text.similarity import normalise
-from graphrag_dagster.systems.graphrag.search.graph_facts.facts import entities_of
-from graphrag_dagster.systems.lego.search.answering import Orders, joined, ordered, units_stating
-from graphrag_dagster.systems.lego.search.walking import walked
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.search.graph_facts import entities_of
+from graphrag_dagster.systems.lego.search.lego_method import Orders, joined, ordered, units_stating, walked
 
 OPENIE = "openie_musique_train_results_ner_gpt-3.5-turbo-1106_1890.json"
 MUSIQUE = retrieval.SECTIONS["musique"]

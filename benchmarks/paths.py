@@ -21,16 +21,14 @@ from typing import Any
 import numpy as np
 from path_graphs import made_power_law
 
-from graphrag_dagster.kernel.graph.arrays import PathStore
-from graphrag_dagster.systems.lego.instances.declared import instance
-from graphrag_dagster.systems.lego.instances.found import PathQuery
-from graphrag_dagster.systems.lego.instances.options import PathOptions
-from graphrag_dagster.systems.lego.retrieval.making import retriever_of
-from graphrag_dagster.systems.lego.scoring.making import scorer_of
-from graphrag_dagster.systems.lego.subgraphs.adjacency import adjacency_of
-from graphrag_dagster.systems.lego.subgraphs.making import extractor_of
-from graphrag_dagster.systems.lego.subgraphs.ppr import PageRanks
-from graphrag_dagster.systems.lego.subgraphs.walk_products import WalkProducts
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
+from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of
+from graphrag_dagster.systems.lego.retrieval.scorer_registry import scorer_of
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, instance
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery
+from graphrag_dagster.systems.lego.subgraphs.personalized_pagerank import PageRanks
+from graphrag_dagster.systems.lego.subgraphs.subgraph_extraction import extractor_of
+from graphrag_dagster.systems.lego.subgraphs.transition_matrix import WalkProducts, adjacency_of
 
 #: Seeds of one vector each, drawn once; the second time a system is asked is what counts.
 SEEDS = 3

@@ -20,12 +20,12 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from graphrag_dagster.apps.cypher.asking import asked_of
-from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
+from graphrag_dagster.apps.cypher.embedded_graph import graph_of
+from graphrag_dagster.apps.cypher.property_graph import CorpusGraph
 from graphrag_dagster.apps.cypher.settings import CypherSettings
-from graphrag_dagster.apps.cypher.storage import graph_of
-from graphrag_dagster.kernel.questions.asking.snapshot import open_snapshot
-from graphrag_dagster.kernel.questions.context.queries import QueryError
+from graphrag_dagster.apps.cypher.text_to_cypher import query_in_words
+from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.triple_graphs import publish_triples
 
@@ -73,7 +73,7 @@ def measured(name: str, triples: Iterator[tuple[str, str, str]], first: str, sec
             "by label": "How many relations of each kind?",
             "top": "top 10 entities by degree",
         }
-        asked_of(questions["top"], index, graph)
+        query_in_words(questions["top"], index, graph)
         for what, question in questions.items():
             told[what] = _seconds(question, index, graph)
         return told
@@ -84,7 +84,7 @@ def _seconds(question: str, index: Any, graph: CorpusGraph) -> float | str:
     for _ in range(_TIMES):
         begun = time.perf_counter()
         try:
-            asked_of(question, index, graph)
+            query_in_words(question, index, graph)
         except QueryError as error:
             return str(error).split(";")[0]
         taken.append(time.perf_counter() - begun)

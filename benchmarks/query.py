@@ -26,8 +26,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.settings.search import LocalShares
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.search_settings import LocalShares
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -35,20 +35,20 @@ sys.path.insert(0, str(ROOT / "tests"))
 from random_graph import random_graph
 
 from graphrag_dagster import Index
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import at_level, declared_methods
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.answer import Source
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Basis
 from graphrag_dagster.kernel.retrieval.retriever import Retriever
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.evidence import Words
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.search.global_search import chunks_of
-from graphrag_dagster.systems.graphrag.search.local import ENTITIES, Ranked, local_context
+from graphrag_dagster.systems.graphrag.search.local_search import ENTITIES, Ranked, local_context
 from support.serve import ServedEndpoint
 
 PODCAST = ROOT.parent / "shared" / "data" / "podcast"

@@ -21,10 +21,10 @@ from pathlib import Path
 from measuring import DATA, table
 from meetings import meetings
 
-from graphrag_dagster.kernel.documents.files.decoding import decode
-from graphrag_dagster.kernel.text.marks import code_blocks
-from graphrag_dagster.kernel.text.quotable import readability, tidy
-from graphrag_dagster.kernel.text.sentences import sentence_spans
+from graphrag_dagster.kernel.documents.text_decoding import decode
+from graphrag_dagster.kernel.text.markup_spans import code_blocks
+from graphrag_dagster.kernel.text.quotable_sentences import readability, tidy
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 
 JUDGED = Path(__file__).with_name("quotable.csv")
 #: Share of a sentence that has to be held, how often as long what holds it may be, and characters of marks.

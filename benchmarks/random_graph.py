@@ -4,7 +4,7 @@ import random
 from itertools import accumulate
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 
 
 def random_graph(entities: int, seed: int = 7) -> IndexSnapshot:

@@ -16,14 +16,13 @@ from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster.engines.extractive.text_places import TextPlaces
-from graphrag_dagster.kernel.models.accounting.reply_sizes import names_and_pairs
-from graphrag_dagster.kernel.models.chat.replies import NotUsable, read_typed, visible
-from graphrag_dagster.kernel.tasks.ports import Quarantined
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
-from graphrag_dagster.systems.graphrag.llm.extraction.raw_records import read_tuple_records
-from graphrag_dagster.systems.graphrag.llm.extraction.tuples import parse_tuples
-from graphrag_dagster.systems.graphrag.llm.report_writer import ReportReply
+from graphrag_dagster.engines.extractive.text_spans import TextPlaces
+from graphrag_dagster.kernel.models.call_estimates import names_and_pairs
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, visible
+from graphrag_dagster.kernel.tasks.task_ports import Quarantined
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.graphrag.llm.record_parsing import parse_tuples, read_tuple_records
+from graphrag_dagster.systems.graphrag.llm.summarization import ReportReply
 
 FILES = ("mock_cache.json", "llm_cache_shua-chen.json")
 DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "nano_graphrag_carol"

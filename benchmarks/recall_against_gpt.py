@@ -15,8 +15,8 @@ from pathlib import Path
 import polars as pl
 
 from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphExtractor
-from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
-from graphrag_dagster.kernel.text.similarity import normalise
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
+from graphrag_dagster.kernel.text.text_similarity import normalise
 
 DEFAULT = Path(__file__).parents[1] / "../shared/data/msft_graphrag/verbs_data"
 _TITLE = re.compile(r"^(?:THE|A|AN|MR\.?|MRS\.?|MISS|DR\.?) ")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from graphrag_dagster.kernel.graph.network import connected_components
-from graphrag_dagster.systems.graphrag.resolution.scopes import Mention
+from graphrag_dagster.kernel.graph.undirected_graph import connected_components
+from graphrag_dagster.systems.graphrag.resolution.name_scopes import NameMention
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "redocred" / "dev_revised.json"
 SEED = 20
@@ -22,7 +22,7 @@ class Document:
 
     title: str
     sentences: tuple[str, ...]
-    mentions: tuple[tuple[Mention, int], ...]
+    mentions: tuple[tuple[NameMention, int], ...]
 
     def headline(self) -> frozenset[int]:
         """The entities that the document is about: those that bear its title, what is in brackets aside."""
@@ -35,7 +35,7 @@ def documents(path: Path = DATA) -> list[Document]:
     found = []
     for row in json.loads(path.read_text()):
         mentions = tuple(
-            (Mention(row["title"], one["sent_id"], one["name"], one["type"]), entity)
+            (NameMention(row["title"], one["sent_id"], one["name"], one["type"]), entity)
             for entity, named in enumerate(row["vertexSet"])
             for one in named
         )
@@ -55,7 +55,7 @@ def sentences(chosen: Iterable[Document]) -> dict[tuple[str, int], str]:
     return {(one.title, number): text for one in chosen for number, text in enumerate(one.sentences)}
 
 
-def mentions(chosen: Iterable[Document]) -> list[Mention]:
+def mentions(chosen: Iterable[Document]) -> list[NameMention]:
     """Return the mentions without what they mean."""
     return [mention for one in chosen for mention, _ in one.mentions]
 

@@ -22,10 +22,10 @@ from rapidfuzz import process
 from rapidfuzz.fuzz import WRatio
 from redocred import Document, across, documents, halves, mentions, sentences, within
 
-from graphrag_dagster.kernel.graph.network import connected_components
-from graphrag_dagster.kernel.text.similarity import normalise
-from graphrag_dagster.systems.graphrag.resolution.pairs.comparing import Comparing
-from graphrag_dagster.systems.graphrag.resolution.resolving import Spelling, resolve
+from graphrag_dagster.kernel.graph.undirected_graph import connected_components
+from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.entity_resolution import Spelling, resolve
+from graphrag_dagster.systems.graphrag.resolution.name_pairs import Comparing
 
 Clusters = dict[Spelling, object]
 ALIKE = 80

@@ -16,10 +16,10 @@ import time
 
 import polars as pl
 
-from graphrag_dagster.kernel.text.similarity import normalise
-from graphrag_dagster.systems.graphrag.resolution.frames import ResolutionFrames, resolve_corpus
-from graphrag_dagster.systems.graphrag.resolution.pairs.comparing import Earlier
-from graphrag_dagster.systems.graphrag.resolution.people import Decisions
+from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions
+from graphrag_dagster.systems.graphrag.resolution.name_pairs import Earlier
+from graphrag_dagster.systems.graphrag.resolution.resolution_tables import ResolutionFrames, resolve_corpus
 
 SIZES = (10_000, 100_000, 1_000_000)
 PER_DOCUMENT, TIMES = 20, 2

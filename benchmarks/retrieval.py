@@ -129,7 +129,7 @@ def index(name: str, home: Path, *, titled: bool, resolved: bool) -> None:
         f"text_units: {{strategy: none}}\nextraction: {{processes: {os.cpu_count() or 1}}}\n"
         f"resolution: {{enabled: {str(resolved).lower()}}}\n"
     )
-    from graphrag_dagster.cli.output.running import run_job
+    from graphrag_dagster.cli.job_runner import run_job
 
     begin = time.monotonic()
     run_job("measured")
@@ -190,8 +190,8 @@ def reranked_ways(
     ways: dict[str, Retrieve], asked: list[Question], retriever: Any, search: dict[str, Any]
 ) -> dict[str, Retrieve]:
     """The ways by a reranker; what it may look at is retrieved first."""
-    from graphrag_dagster.kernel.retrieval.reranking.reordering import Sought, reordered
-    from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+    from graphrag_dagster.kernel.retrieval.rerankers import Sought, reordered
+    from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 
     reranker = session_of("measured", with_search(CorpusSettings(), search)).reranker()
     first = search["rerank_first"]
@@ -205,7 +205,7 @@ def reranked_ways(
 
 
 def measure(name: str, home: Path, search: dict[str, Any], *, titled: bool, resolved: bool) -> None:
-    from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+    from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 
     index(name, home, titled=titled, resolved=resolved)
     asked, measured = questions(name), Measured(name, titled=titled)

@@ -18,8 +18,8 @@ from pathlib import Path
 import spacy
 import yaml
 
-from graphrag_dagster.kernel.documents.files.decoding import decode
-from graphrag_dagster.kernel.text.sentences import sentence_spans
+from graphrag_dagster.kernel.documents.text_decoding import decode
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 
 PASSAGES = Path(__file__).parent / "sentences.yaml"
 JOINED = {"without spaces": "", "lines": "\n"}

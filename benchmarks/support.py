@@ -40,12 +40,16 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from graphrag_dagster.kernel.catalogue.engines import VERDICTS
-from graphrag_dagster.kernel.common.stable_scores import cosines
-from graphrag_dagster.kernel.models.local.embedders import shared_static
-from graphrag_dagster.kernel.questions.support.by_words import JudgeByWords, differences
-from graphrag_dagster.kernel.questions.support.comparing import MEASURES, Comparison
-from graphrag_dagster.kernel.tasks.answering import Cited, SupportOf
-from graphrag_dagster.kernel.text.similarity import rouge_l, stems, words
+from graphrag_dagster.kernel.common.stable_values import cosines
+from graphrag_dagster.kernel.models.local_embedders import shared_static
+from graphrag_dagster.kernel.questions.support_by_words import (
+    MEASURES,
+    JudgeByWords,
+    StatementComparison,
+    differences,
+)
+from graphrag_dagster.kernel.tasks.answering_ports import Cited, SupportOf
+from graphrag_dagster.kernel.text.text_similarity import rouge_l, stems, words
 from tests.support.altered import altered, sentences_of, told_otherwise
 
 ROOT = Path(__file__).parent.parent
@@ -207,7 +211,7 @@ def fit(folder: Path) -> None:
     pairs = labelled(folder)
     tuning = for_tuning(pairs)
     pairs = [pair for pair in pairs if pair.answer in tuning]
-    beside = [Comparison(pair.claim, pair.passage, shared_static()) for pair in pairs]
+    beside = [StatementComparison(pair.claim, pair.passage, shared_static()) for pair in pairs]
     measures = np.array([one.measures.values() for one in beside])
     positive, negative = TASKS["wholly"]
     kept = np.array([pair.stance in positive | negative for pair in pairs])

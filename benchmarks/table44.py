@@ -21,7 +21,7 @@ from articles import articles
 from homes import BIN, environment
 from measuring import interval, table
 
-from graphrag_dagster.apps.evaluation.tables.evaluation import QUALITY_SCORES
+from graphrag_dagster.apps.evaluation.tables import QUALITY_SCORES
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.serve import ServedEndpoint

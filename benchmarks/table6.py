@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from graphrag_dagster.apps.evaluation.inference.significance import holm
+from graphrag_dagster.apps.evaluation.inference.paired_tests import holm
 
 PAPER = Path(__file__).parents[1] / "../shared/papers/001_f60418696dad2659.txt"
 DATA_SETS = ("Podcast", "News")

@@ -20,9 +20,9 @@ from typing import get_args
 import polars as pl
 from leiden import planted
 
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.kernel.graph.hierarchy import matched
-from graphrag_dagster.systems.graphrag.communities.clustering import Clustering, Start, cluster
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.graph.hierarchical_leiden import matched
+from graphrag_dagster.systems.graphrag.index.community_detection import CommunityClustering, Start, cluster
 
 TRIPLES = (
     Path(__file__).parents[1]
@@ -72,7 +72,7 @@ def triples(file: Path) -> tuple[int, Callable[[float, float], pl.DataFrame]]:
     return len(passages), of
 
 
-def stayed(before: Clustering, after: Clustering) -> tuple[float, float, float]:
+def stayed(before: CommunityClustering, after: CommunityClustering) -> tuple[float, float, float]:
     """Shares of communities of the same id, of the same members, and of (node, level) that stayed."""
     old, new = before.hierarchy.members, after.hierarchy.members
     goes_on = matched(new, old)

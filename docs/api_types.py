@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.app import make_app
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.settings import ServiceSettings
 
 _HEAD = """\
 /**

@@ -11,14 +11,12 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from graphrag_dagster.apps.cypher.tables import GRAPH_TABLES, GraphTable
-from graphrag_dagster.dbt_like_sql.loader import MANIFEST, load_models
-from graphrag_dagster.dbt_like_sql.manifest import Manifest
+from graphrag_dagster.dbt_like_sql.sql_models import MANIFEST, Manifest, load_models
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.common.changes import flattened
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.settings.documents import TableColumns
-from graphrag_dagster.kernel.settings.profiles import NEED_A_MODEL, profiles
-from graphrag_dagster.kernel.settings.section import Choice
+from graphrag_dagster.kernel.common.state_comparison import flattened
+from graphrag_dagster.kernel.settings.corpus_settings import NEED_A_MODEL, CorpusSettings, profiles
+from graphrag_dagster.kernel.settings.indexing_settings import TableColumns
+from graphrag_dagster.kernel.settings.section import NamedChoice
 from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.service.explorer import PAGE
 
@@ -140,12 +138,12 @@ def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
             continue
         default = field.get_default(call_default_factory=True, validated_data={})
         shown = "" if default in (PydanticUndefined, None) else f"`{default}`"
-        choices = [one for one in field.metadata if isinstance(one, Choice)]
+        choices = [one for one in field.metadata if isinstance(one, NamedChoice)]
         told = _names(choices[0]) if choices else _type(annotation)
         yield f"| `{prefix}{name}` | {told} | {shown} | {field.description} |"
 
 
-def _names(choice: Choice) -> str:
+def _names(choice: NamedChoice) -> str:
     return ", ".join(f"`{name}`" for name in choice.names())
 
 
@@ -157,7 +155,7 @@ def _type(annotation: object) -> str:
     if get_origin(annotation) in (list, tuple):
         return f"list of {_type(get_args(annotation)[0])}"
     if get_origin(annotation) is Annotated:
-        choices = [one for one in get_args(annotation)[1:] if isinstance(one, Choice)]
+        choices = [one for one in get_args(annotation)[1:] if isinstance(one, NamedChoice)]
         return _names(choices[0]) if choices else _type(get_args(annotation)[0])
     if get_origin(annotation) is dict:
         return "mapping"

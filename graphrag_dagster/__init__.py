@@ -13,15 +13,15 @@ def __getattr__(name: str) -> Any:
 
         return Index
     if name == "export":
-        from graphrag_dagster.apps.interchange.exporting.exporting import export
+        from graphrag_dagster.apps.interchange.exporting.graph_export import export
 
         return export
     if name == "write_back":
-        from graphrag_dagster.apps.interchange.writing_back.writing import write_back
+        from graphrag_dagster.apps.interchange.write_back import write_back
 
         return write_back
     if name == "Filters":
-        from graphrag_dagster.kernel.questions.filters import Filters
+        from graphrag_dagster.kernel.questions.document_filters import Filters
 
         return Filters
     if name == "GraphRagComponent":

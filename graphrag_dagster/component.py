@@ -25,7 +25,7 @@ from dagster import (
 from pydantic import BaseModel, Field
 
 from graphrag_dagster.kernel.pipeline.orchestration.executors import DEFAULT, ExecutorName, executor_named
-from graphrag_dagster.kernel.storage.home import Places
+from graphrag_dagster.kernel.storage.home import HomeFolders
 
 
 class ScaffoldParams(BaseModel):
@@ -129,9 +129,9 @@ class GraphRagComponent(Component, Model, Resolvable):
             group_prefix=self.group_prefix,
         )
 
-    def _places(self, project: Path) -> Places:
-        below = Places() if self.home is None else Places.below(project / self.home)
-        return Places(
+    def _places(self, project: Path) -> HomeFolders:
+        below = HomeFolders() if self.home is None else HomeFolders.below(project / self.home)
+        return HomeFolders(
             corpora=str(project / self.corpora) if self.corpora else below.corpora,
             warehouse=str(project / self.warehouse) if self.warehouse else below.warehouse,
             memory=str(project / self.cache) if self.cache else below.memory,

@@ -14,23 +14,22 @@ from dagster import (
     InitResourceContext,
 )
 
-from graphrag_dagster.assets import ASSETS
-from graphrag_dagster.assets.jobs import jobs
+from graphrag_dagster.assets import ASSETS, jobs
 from graphrag_dagster.automation import SCHEDULES, SENSORS
 from graphrag_dagster.kernel.catalogue.registry import loaded, systems
 from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.common.resource import Resource
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import IO_MANAGER, resource_key
 from graphrag_dagster.kernel.pipeline.orchestration.io_manager import WarehouseIOManager
-from graphrag_dagster.kernel.pipeline.orchestration.resource_keys import IO_MANAGER, resource_key
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
-from graphrag_dagster.kernel.storage.home import Places
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.home import HomeFolders
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tasks.resource import Language
+from graphrag_dagster.kernel.tasks.language_resource import Language
 
 
 def compose(
-    places: Places | None = None,
+    places: HomeFolders | None = None,
     *,
     max_tokens: int | None = None,
     max_usd: float | None = None,
@@ -48,7 +47,7 @@ def compose(
         owners: of every asset, as Dagster writes them.
         group_prefix: before the name of every asset group.
     """
-    where = places or Places()
+    where = places or HomeFolders()
     corpora, warehouse = CorpusStoreResource(root=where.corpora), WarehouseResource(path=where.warehouse)
     memory = ReplyMemoryResource(file=where.memory)
     resources = {

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.kernel.questions.asking.index import Index as _Index
+from graphrag_dagster.kernel.questions.corpus_index import Index as _Index
 from graphrag_dagster.kernel.questions.question import checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graphrag_dagster.apps.cypher.asking import GraphAnswer
-    from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
-    from graphrag_dagster.apps.cypher.port import Ran
+    from graphrag_dagster.apps.cypher.property_graph import CorpusGraph, GraphQueryRun
+    from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer
     from graphrag_dagster.apps.explorer.explorer import Explorer
-    from graphrag_dagster.apps.explorer.snapshots.open_snapshots import KeptSnapshots
-    from graphrag_dagster.systems.lego.studies.asking import PathsFound
+    from graphrag_dagster.apps.explorer.open_snapshots import KeptSnapshots
+    from graphrag_dagster.systems.lego.search.path_index import PathsFound
 
 
 class Index(_Index):
@@ -46,7 +45,7 @@ class Index(_Index):
 
         return Explorer(name, kept=kept)
 
-    def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> Ran:
+    def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> GraphQueryRun:
         """Run a query in Cypher over the graph; see ``docs/cypher.md`` for what is allowed.
 
         Args:
@@ -77,13 +76,13 @@ class Index(_Index):
             WarehouseError: nothing has been published.
             GraphragError: there is no such instance, or it cannot be made here.
         """
-        from graphrag_dagster.systems.lego.instances.declared import DEFAULT
-        from graphrag_dagster.systems.lego.studies.asking import PathIndex
+        from graphrag_dagster.systems.lego.search.instance_definitions import DEFAULT
+        from graphrag_dagster.systems.lego.search.path_index import PathIndex
 
         index = PathIndex(self._warehouse, self.name, self._session("path_asked"))
         return index.ask(question, [instance or DEFAULT.name], entities)[0]
 
-    def ask_graph(self, question: str) -> GraphAnswer:
+    def ask_graph(self, question: str) -> CypherAnswer:
         """Answer a question by a query over the graph, which comes with its rows.
 
         Raises:
@@ -91,19 +90,19 @@ class Index(_Index):
             EngineError: the extra of the graph's database is not installed.
             EndpointError: the model endpoint, or the server of the graph, cannot be used.
         """
-        from graphrag_dagster.apps.cypher.asking import asked_of
         from graphrag_dagster.apps.cypher.settings import CypherSettings
         from graphrag_dagster.apps.cypher.tasks import CYPHER_WRITER
+        from graphrag_dagster.apps.cypher.text_to_cypher import query_in_words
 
         writer = (
             self._session().task(CYPHER_WRITER)
             if self._settings.section(CypherSettings).queries == "model"
             else None
         )
-        return asked_of(checked(question), self.searcher.index, self._corpus_graph(), writer)
+        return query_in_words(checked(question), self.searcher.index, self._corpus_graph(), writer)
 
     def _corpus_graph(self) -> CorpusGraph:
-        from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
+        from graphrag_dagster.apps.cypher.property_graph import CorpusGraph
         from graphrag_dagster.apps.cypher.settings import CypherSettings
 
         return CorpusGraph(self._warehouse, self.name, self._settings.section(CypherSettings))

@@ -136,7 +136,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def indexed_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home whose corpus ``coast`` is indexed without a model; not to be changed."""
-    from graphrag_dagster.cli.output.running import run_job
+    from graphrag_dagster.cli.job_runner import run_job
 
     def fill(folder: Path) -> None:
         write_corpus(folder / "corpora")
@@ -148,7 +148,7 @@ def indexed_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def coterag_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As ``indexed_home``, with what CoTeRAG-S answers from."""
-    from graphrag_dagster.cli.output.running import run_job
+    from graphrag_dagster.cli.job_runner import run_job
 
     def fill(folder: Path) -> None:
         write_corpus(folder / "corpora", settings="coterag: {profile: calibrated}\n")
@@ -167,8 +167,8 @@ def coast(indexed_home: Path, home: Path) -> Path:
 @pytest.fixture(scope="session")
 def modelled_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home whose corpus ``coast`` was indexed by a model; not to be changed."""
-    from graphrag_dagster.cli.output.running import run_job
-    from graphrag_dagster.kernel.models.cache.database import database_at
+    from graphrag_dagster.cli.job_runner import run_job
+    from graphrag_dagster.kernel.models.cache.cache_database import database_at
 
     def fill(folder: Path) -> None:
         with ScriptedEndpoint() as endpoint:
@@ -189,7 +189,7 @@ def modelled(modelled_home: Path, home: Path, endpoint: ScriptedEndpoint) -> Pat
 @pytest.fixture(scope="session")
 def harbour_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with the sample corpus indexed without a model; not to be changed."""
-    from graphrag_dagster.cli.output.running import run_job
+    from graphrag_dagster.cli.job_runner import run_job
 
     def fill(folder: Path) -> None:
         shutil.copytree(REPOSITORY / "examples" / "harbour", folder / "corpora" / "harbour")
@@ -201,7 +201,7 @@ def harbour_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def context_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home whose corpus ``coast`` has been indexed with context nodes; not to be changed."""
-    from graphrag_dagster.cli.output.running import run_job
+    from graphrag_dagster.cli.job_runner import run_job
 
     def fill(folder: Path) -> None:
         write_corpus(folder / "corpora", settings="context: {alpha: 2}\n")
@@ -213,7 +213,7 @@ def context_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def films_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with the films, an imported graph, indexed and its paths measured; not to be changed."""
-    from graphrag_dagster.cli.output.running import run_job
+    from graphrag_dagster.cli.job_runner import run_job
 
     def fill(folder: Path) -> None:
         write_films(folder)
@@ -226,8 +226,8 @@ def films_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Homes whose corpus ``coast`` holds a secret document, indexed, answered and evaluated; not to be changed."""
-    from graphrag_dagster.cli.output.running import run_job
-    from graphrag_dagster.kernel.models.cache.database import database_at
+    from graphrag_dagster.cli.job_runner import run_job
+    from graphrag_dagster.kernel.models.cache.cache_database import database_at
     from support.gone import write_evaluated
 
     def home_of(engine: str) -> Path:

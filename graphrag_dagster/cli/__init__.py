@@ -7,8 +7,8 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from graphrag_dagster.cli.stopping import STOPPED, Stop
-from graphrag_dagster.kernel.pipeline.orchestration.leftovers import begin_late, share
+from graphrag_dagster.cli.signals import STOPPED, Stop
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import begin_late, share
 
 if TYPE_CHECKING:
     import typer
@@ -54,9 +54,9 @@ def _told(error: BaseException) -> int:
     """Print an error the user can fix and return its exit code; re-raise any other."""
     import typer
 
-    from graphrag_dagster.cli.output.console import print_error
+    from graphrag_dagster.cli.console import print_error
     from graphrag_dagster.errors import GraphragError
-    from graphrag_dagster.kernel.common.system_errors import told_of
+    from graphrag_dagster.kernel.common.printable import told_of
 
     match error:
         case GraphragError():
@@ -76,7 +76,7 @@ def _told(error: BaseException) -> int:
 
 
 def _tell_misuse(error: "typer.TyperException") -> None:
-    from graphrag_dagster.cli.output.console import print_error
+    from graphrag_dagster.cli.console import print_error
 
     # Where only help was asked for, it has been printed and there is no more to tell.
     if told := error.format_message().rstrip("."):

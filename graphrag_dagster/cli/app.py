@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from graphrag_dagster.cli.late_help import Asking, Commands
+from graphrag_dagster.cli.command_help import Commands, MethodCommand
 
 app = typer.Typer(
     name="graphrag-dagster",
@@ -112,7 +112,7 @@ def init(
     name: Annotated[str, typer.Argument(help="Name of the new corpus.", show_default=False)],
 ) -> None:
     """Make a corpus folder with a commented corpus.yaml; put your documents into it."""
-    from graphrag_dagster.cli.commands.initialising import init_corpus
+    from graphrag_dagster.cli.commands.corpus.create_commands import init_corpus
 
     init_corpus(name)
 
@@ -124,7 +124,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Make a corpus of a graph: triples, RDF, GraphML, or of Microsoft GraphRAG, LightRAG or Neo4j."""
-    from graphrag_dagster.cli.commands.importing import import_graph
+    from graphrag_dagster.cli.commands.corpus.create_commands import import_graph
 
     import_graph(path, name, as_json=as_json)
 
@@ -160,10 +160,10 @@ def index(
 
     # Its start takes as long as what is loaded here.
     begin_reader_process()
-    from graphrag_dagster.cli.commands.indexing import Wanted, index_corpus
-    from graphrag_dagster.cli.output.ran import Budget
+    from graphrag_dagster.cli.commands.index_commands import IndexOptions, index_corpus
+    from graphrag_dagster.cli.run_budget import RunBudget
 
-    wanted = Wanted(Budget(max_tokens, max_usd), name, cold, again, accept_removals)
+    wanted = IndexOptions(RunBudget(max_tokens, max_usd), name, cold, again, accept_removals)
     if code := index_corpus(target, wanted, as_json=as_json):
         raise typer.Exit(code)
 
@@ -188,7 +188,7 @@ def doctor(
     Only calls endpoints that the corpus uses or the variable names. Exit codes: 0 the endpoint is usable or
     not needed; 1 it is not usable.
     """
-    from graphrag_dagster.cli.commands.doctoring import doctor as probe
+    from graphrag_dagster.cli.commands.doctor_commands import doctor as probe
 
     if code := probe(target, fix=fix, as_json=as_json):
         raise typer.Exit(code)
@@ -197,12 +197,12 @@ def doctor(
 @app.command()
 def plan(target: Target, as_json: Json = False) -> None:
     """Estimate the calls, tokens and cost of the next index from the actual text units. Sends nothing."""
-    from graphrag_dagster.cli.commands.planning import show_plan
+    from graphrag_dagster.cli.commands.plan_commands import show_plan
 
     show_plan(target, as_json=as_json)
 
 
-@app.command(cls=Asking)
+@app.command(cls=MethodCommand)
 def ask(
     name: Name,
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
@@ -229,7 +229,7 @@ def ask(
     as_json: Json = False,
 ) -> None:
     """Answer a question, citing file, character range and quoted words."""
-    from graphrag_dagster.cli.commands.asking import ask_corpus, filters_of
+    from graphrag_dagster.cli.commands.ask_commands import ask_corpus, filters_of
     from graphrag_dagster.kernel.questions.question import Question
 
     filters = filters_of(document, folder, date_from, date_to, date, where, soft)
@@ -237,7 +237,7 @@ def ask(
     ask_corpus(name, asked, as_json=as_json)
 
 
-@app.command(cls=Asking)
+@app.command(cls=MethodCommand)
 def trace(
     name: Name,
     question: Annotated[str, typer.Argument(help="The question.", show_default=False)],
@@ -252,7 +252,7 @@ def trace(
     soft: Soft = None,
 ) -> None:
     """Answer a question and show the provenance of each sentence as a tree."""
-    from graphrag_dagster.cli.commands.asking import ask_corpus, filters_of
+    from graphrag_dagster.cli.commands.ask_commands import ask_corpus, filters_of
     from graphrag_dagster.kernel.questions.question import Question
 
     filters = filters_of(document, folder, date_from, date_to, date, where, soft)
@@ -278,12 +278,12 @@ def answer(
     Exit codes: 0 done; 1 an error; 3 done, but some model results are missing; 4 stopped at a token
     or spending limit. Losslessly repaired replies are counted and do not change the exit code.
     """
-    from graphrag_dagster.cli.commands.answering import answer_corpus
-    from graphrag_dagster.cli.commands.asking import filters_of
-    from graphrag_dagster.cli.output.ran import Budget
+    from graphrag_dagster.cli.commands.ask_commands import filters_of
+    from graphrag_dagster.cli.commands.studies.answer_commands import answer_corpus
+    from graphrag_dagster.cli.run_budget import RunBudget
 
     filters = filters_of(document, folder, date_from, date_to, date, where, soft)
-    if code := answer_corpus(name, filters, Budget(max_tokens, max_usd), as_json=as_json):
+    if code := answer_corpus(name, filters, RunBudget(max_tokens, max_usd), as_json=as_json):
         raise typer.Exit(code)
 
 
@@ -305,11 +305,11 @@ def evaluate(
     Reuses earlier results. Exit codes: 0 done; 1 an error; 3 done, but some model results are
     missing; 4 stopped at a token or spending limit; 5 waiting for a batch.
     """
-    from graphrag_dagster.cli.commands.evaluating import evaluate_corpus
-    from graphrag_dagster.cli.output.ran import Budget
+    from graphrag_dagster.cli.commands.studies.evaluation_commands import evaluate_corpus
+    from graphrag_dagster.cli.run_budget import RunBudget
 
     code = evaluate_corpus(
-        name, sample=sample, budget=Budget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json
+        name, sample=sample, budget=RunBudget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json
     )
     if code:
         raise typer.Exit(code)
@@ -323,7 +323,7 @@ def report(
     ] = None,
 ) -> None:
     """Write the report of the last evaluation as one HTML page, and its figures as PNG."""
-    from graphrag_dagster.cli.commands.evaluating import write_report
+    from graphrag_dagster.cli.commands.studies.evaluation_commands import write_report
 
     write_report(name, out)
 
@@ -352,10 +352,10 @@ def study(
     as_json: Json = False,
 ) -> None:
     """Study what a setting does, on a sample of the corpus."""
-    from graphrag_dagster.cli.commands.evaluating import run_study
-    from graphrag_dagster.cli.output.ran import Budget
+    from graphrag_dagster.cli.commands.studies.evaluation_commands import run_study
+    from graphrag_dagster.cli.run_budget import RunBudget
 
-    run_study(name, kind.value, Budget(max_tokens, max_usd), as_json=as_json)
+    run_study(name, kind.value, RunBudget(max_tokens, max_usd), as_json=as_json)
 
 
 @app.command()
@@ -369,7 +369,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show an index: counts, quarantined records, largest communities and their reports."""
-    from graphrag_dagster.cli.commands.showing import show_corpus
+    from graphrag_dagster.cli.commands.corpus.show_commands import show_corpus
 
     show_corpus(name, reports, level, files=files, as_json=as_json)
 
@@ -377,7 +377,7 @@ def show(
 @app.command()
 def corpora(as_json: Json = False) -> None:
     """List the corpora and what each index contains."""
-    from graphrag_dagster.cli.commands.showing import list_corpora
+    from graphrag_dagster.cli.commands.corpus.show_commands import list_corpora
 
     list_corpora(as_json=as_json)
 
@@ -398,8 +398,8 @@ def sql(
     memory_mb: Annotated[int, typer.Option(min=50, max=1_000_000, help="Memory limit of the query.")] = 1000,
 ) -> None:
     """Query a corpus's tables, read-only, without access to files, extensions or the network."""
-    from graphrag_dagster.cli.commands.querying import run_sql
-    from graphrag_dagster.kernel.storage.queries.guarded_process import QueryLimits
+    from graphrag_dagster.cli.commands.sql_commands import run_sql
+    from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits
 
     limits = QueryLimits(seconds, memory_mb)
     run_sql(name, query, csv=csv, formula_safe=formula_safe, as_json=as_json, limits=limits)
@@ -432,9 +432,9 @@ def cypher(
     ] = False,
 ) -> None:
     """Query a corpus's graph in Cypher (read-only), or ask in natural language."""
-    from graphrag_dagster.cli.commands.graph_querying import Given, run_cypher
+    from graphrag_dagster.cli.commands.cypher_commands import CypherOptions, run_cypher
 
-    given = Given(query, ask, tuple(param or ()))
+    given = CypherOptions(query, ask, tuple(param or ()))
     run_cypher(name, given, csv=csv, formula_safe=formula_safe, as_json=as_json)
 
 
@@ -475,16 +475,16 @@ def paths(
     or spending limit.
     """
     if question is not None:
-        from graphrag_dagster.cli.commands.path_asking import ask_paths
+        from graphrag_dagster.cli.commands.studies.lego_commands import ask_paths
 
         if plan_only:
             raise typer.BadParameter("--plan covers the question files; drop the question")
         ask_paths(name, question, [instance], entity or (), as_json=as_json)
         return
-    from graphrag_dagster.cli.commands.path_measuring import run_paths
-    from graphrag_dagster.cli.output.ran import Budget
+    from graphrag_dagster.cli.commands.studies.lego_study_commands import run_paths
+    from graphrag_dagster.cli.run_budget import RunBudget
 
-    if code := run_paths(name, Budget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json):
+    if code := run_paths(name, RunBudget(max_tokens, max_usd), plan_only=plan_only, as_json=as_json):
         raise typer.Exit(code)
 
 
@@ -500,7 +500,7 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare the paths and answers of several instances."""
-    from graphrag_dagster.cli.commands.path_asking import compare_paths
+    from graphrag_dagster.cli.commands.studies.lego_commands import compare_paths
 
     compare_paths(name, question, instances, entity or (), paths=shown, as_json=as_json)
 
@@ -526,7 +526,7 @@ def train_paths(
     as_json: Json = False,
 ) -> None:
     """Learn from the question files which paths answer: fine-tune the scorer, or write a selector's file."""
-    from graphrag_dagster.cli.commands.path_training import tune_scorer, write_selector_file
+    from graphrag_dagster.cli.commands.studies.lego_commands import tune_scorer, write_selector_file
 
     if (folder is None) == (selector_file is None):
         raise typer.BadParameter("give one of --folder and --selector-file")
@@ -545,7 +545,7 @@ def batches(
     as_json: Json = False,
 ) -> None:
     """Show the status of provider batches and collect finished ones."""
-    from graphrag_dagster.cli.commands.batching import cancel_batch, list_batches
+    from graphrag_dagster.cli.commands.cache_commands import cancel_batch, list_batches
 
     if cancel:
         cancel_batch(cancel)
@@ -559,7 +559,7 @@ app.add_typer(cache, name="cache")
 @cache.command()
 def stats(as_json: Json = False) -> None:
     """Show the size of the LLM cache and what uses it."""
-    from graphrag_dagster.cli.commands.caching import show_stats
+    from graphrag_dagster.cli.commands.cache_commands import show_stats
 
     show_stats(as_json=as_json)
 
@@ -573,7 +573,7 @@ def prune(
     as_json: Json = False,
 ) -> None:
     """Delete cached replies that a corpus no longer uses, including text of deleted documents."""
-    from graphrag_dagster.cli.commands.caching import prune as prune_corpus
+    from graphrag_dagster.cli.commands.cache_commands import prune as prune_corpus
 
     prune_corpus(corpus, everything=everything, as_json=as_json)
 
@@ -584,7 +584,7 @@ def export(
     corpus: Annotated[str | None, typer.Option(help="Only what this corpus uses.")] = None,
 ) -> None:
     """Export every cached reply and its uses to a file."""
-    from graphrag_dagster.cli.commands.caching import export as export_replies
+    from graphrag_dagster.cli.commands.cache_commands import export as export_replies
 
     export_replies(file, corpus)
 
@@ -610,7 +610,7 @@ def why(
     as_json: Json = False,
 ) -> None:
     """Show the provenance of a row, down to the words of the documents."""
-    from graphrag_dagster.cli.commands.lineage import show_why
+    from graphrag_dagster.cli.commands.lineage_commands import show_why
 
     show_why(name, kind, row, everything=everything, as_json=as_json)
 
@@ -629,7 +629,7 @@ def entities(
     as_json: Json = False,
 ) -> None:
     """List entities and their names, or show one with the decisions on its names."""
-    from graphrag_dagster.cli.commands.naming import list_entities, show_entity, show_questions
+    from graphrag_dagster.cli.commands.entity_commands import list_entities, show_entity, show_questions
 
     if ask and entity:
         raise typer.BadParameter("--ask lists all entities; drop the name")
@@ -659,7 +659,7 @@ def merge(
     name: Name, names: Said, document: OfDocument = None, who: Who = None, as_json: Json = False
 ) -> None:
     """Record that names are one entity, overriding the rules. The next index applies it."""
-    from graphrag_dagster.cli.commands.deciding import decide
+    from graphrag_dagster.cli.commands.entity_commands import decide
 
     decide("same", name, names, document, who, as_json=as_json)
 
@@ -669,7 +669,7 @@ def split(
     name: Name, names: Said, document: OfDocument = None, who: Who = None, as_json: Json = False
 ) -> None:
     """Record that names are different entities. The next index applies it."""
-    from graphrag_dagster.cli.commands.deciding import decide
+    from graphrag_dagster.cli.commands.entity_commands import decide
 
     decide("different", name, names, document, who, as_json=as_json)
 
@@ -687,7 +687,7 @@ def undo(
     as_json: Json = False,
 ) -> None:
     """Undo a decision on names. The next index runs as if it had never been made."""
-    from graphrag_dagster.cli.commands.deciding import list_decisions, take_back
+    from graphrag_dagster.cli.commands.entity_commands import list_decisions, take_back
 
     if listed:
         list_decisions(name, as_json=as_json)
@@ -703,7 +703,7 @@ def impact(
     as_json: Json = False,
 ) -> None:
     """Show what removing a document would delete and change."""
-    from graphrag_dagster.cli.commands.lineage import show_impact
+    from graphrag_dagster.cli.commands.lineage_commands import show_impact
 
     show_impact(name, document, everything=everything, as_json=as_json)
 
@@ -711,7 +711,7 @@ def impact(
 @app.command()
 def snapshots(name: Name, as_json: Json = False) -> None:
     """List the published snapshots of a corpus. Readers use the current one."""
-    from graphrag_dagster.cli.commands.snapshotting import show_snapshots
+    from graphrag_dagster.cli.commands.corpus.snapshot_commands import show_snapshots
 
     show_snapshots(name, as_json=as_json)
 
@@ -726,7 +726,7 @@ def rollback(
     as_json: Json = False,
 ) -> None:
     """Roll readers back to an older snapshot until the next index publishes a new one."""
-    from graphrag_dagster.cli.commands.snapshotting import roll_back
+    from graphrag_dagster.cli.commands.corpus.snapshot_commands import roll_back
 
     roll_back(name, version, as_json=as_json)
 
@@ -766,7 +766,7 @@ def export_index(
     as_json: Json = False,
 ) -> None:
     """Export the published snapshot of a corpus for other tools. Replaces files of an earlier export."""
-    from graphrag_dagster.cli.commands.exporting import export_corpus
+    from graphrag_dagster.cli.commands.export_commands import export_corpus
 
     export_corpus(name, to.value, out, formula_safe=formula_safe, as_json=as_json)
 
@@ -790,7 +790,7 @@ def write_back_to_server(
     as_json: Json = False,
 ) -> None:
     """Write communities and summaries onto the nodes of the Neo4j server of a graph."""
-    from graphrag_dagster.cli.commands.writing_back import remove_written, write_back_corpus
+    from graphrag_dagster.cli.commands.export_commands import remove_written, write_back_corpus
 
     if remove:
         remove_written(name, dry_run=dry_run, as_json=as_json)
@@ -805,7 +805,7 @@ def delete(
     as_json: Json = False,
 ) -> None:
     """Delete everything made from a corpus: tables, snapshots, report, replies, runs. Keeps its folder."""
-    from graphrag_dagster.cli.commands.removing import delete_corpus
+    from graphrag_dagster.cli.commands.corpus.delete_commands import delete_corpus
 
     delete_corpus(name, yes=yes, as_json=as_json)
 
@@ -821,7 +821,7 @@ def purge(
     as_json: Json = False,
 ) -> None:
     """Delete a corpus's runs from Dagster: records, events and logs, including sample rows."""
-    from graphrag_dagster.cli.commands.removing import purge_corpus
+    from graphrag_dagster.cli.commands.corpus.delete_commands import purge_corpus
 
     purge_corpus(name, keep_last=keep_last, yes=yes, as_json=as_json)
 
@@ -832,7 +832,7 @@ def status(target: Target, as_json: Json = False) -> None:
 
     Exit codes: 0 up to date; 1 an error; 6 out of date.
     """
-    from graphrag_dagster.cli.commands.status import show_status
+    from graphrag_dagster.cli.commands.corpus.status_commands import show_status
 
     if code := show_status(target, as_json=as_json):
         raise typer.Exit(code)
@@ -844,7 +844,7 @@ def plugins(as_json: Json = False) -> None:
 
     Exit codes: 0 all usable; 1 at least one is not.
     """
-    from graphrag_dagster.cli.commands.plugins import list_plugins
+    from graphrag_dagster.cli.commands.plugin_commands import list_plugins
 
     if code := list_plugins(as_json=as_json):
         raise typer.Exit(code)
@@ -859,8 +859,8 @@ def serve(
     concurrency: Annotated[int, typer.Option(min=1, help="Maximum concurrent questions.")] = 16,
 ) -> None:
     """Serve the corpora over HTTP, for OpenAI clients too; $GRAPHRAG_DAGSTER_TOKEN guards them."""
-    from graphrag_dagster.service.guarding.settings import ServiceSettings, token_from_environment
-    from graphrag_dagster.service.http.running import run
+    from graphrag_dagster.service.http_server import run
+    from graphrag_dagster.service.settings import ServiceSettings, token_from_environment
 
     settings = ServiceSettings(host=host, port=port, token=token_from_environment(), max_asks=concurrency)
     if number := run(settings, typer.echo):
@@ -884,7 +884,7 @@ def explore(
     browser: Annotated[bool, typer.Option(help="Open it in a browser, where there is one.")] = True,
 ) -> None:
     """Open the explorer in a browser: map, questions, and the text that answers cite."""
-    from graphrag_dagster.cli.commands.exploring import explore_corpus, export_explorer
+    from graphrag_dagster.cli.commands.explore_commands import explore_corpus, export_explorer
 
     if export:
         export_explorer(name, export, max_mb)
@@ -895,6 +895,6 @@ def explore(
 @app.command()
 def mcp() -> None:
     """Serve the corpora as tools of the Model Context Protocol, on standard input and output."""
-    from graphrag_dagster.service.tools.mcp_server import run_stdio
+    from graphrag_dagster.service.mcp_server import run_stdio
 
     run_stdio()

@@ -9,14 +9,13 @@ from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.apps.explorer.snapshots.open_snapshots import KeptSnapshots
+from graphrag_dagster.apps.explorer.open_snapshots import KeptSnapshots
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.kernel.questions.question import Question
-from graphrag_dagster.service.asking import AskDesk, Asking
-from graphrag_dagster.service.guarding.errors import Refusal
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.library import IndexCache, Library, OpenIndex, real_library
-from graphrag_dagster.service.models import (
+from graphrag_dagster.service.error_responses import Refusal
+from graphrag_dagster.service.open_indexes import IndexCache, Library, OpenIndex, real_library
+from graphrag_dagster.service.question_stream import QuestionRunner, RunningQuestion
+from graphrag_dagster.service.request_models import (
     CorpusEntry,
     CorpusList,
     EntityEntry,
@@ -26,6 +25,7 @@ from graphrag_dagster.service.models import (
     ReportBody,
     SourceBody,
 )
+from graphrag_dagster.service.settings import ServiceSettings
 
 _T = TypeVar("_T")
 #: Reads of published tables at a time; each uses all processors.
@@ -46,7 +46,7 @@ class Backend:
         self._cache: IndexCache | None = None
         self._lookers: CapacityLimiter | None = None
         self._kept = KeptSnapshots(settings.max_open)
-        self.desk = AskDesk(settings)
+        self.desk = QuestionRunner(settings)
 
     async def names(self) -> list[str]:
         """Return the names of the corpora that can be asked."""
@@ -76,7 +76,7 @@ class Backend:
         _, cache = await self._library()
         return await cache.get(corpus)
 
-    async def ask(self, corpus: str, question: Question) -> Asking:
+    async def ask(self, corpus: str, question: Question) -> RunningQuestion:
         """Begin to answer a question.
 
         Raises:

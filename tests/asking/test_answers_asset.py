@@ -6,15 +6,15 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Filters
-from graphrag_dagster.apps.evaluation.questions.answer_list import ListFilters
 from graphrag_dagster.apps.evaluation.questions.question_list import questions_of
 from graphrag_dagster.apps.evaluation.settings import QuestionSettings
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.apps.evaluation.stages.answer_stage import ListFilters
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
-from graphrag_dagster.kernel.storage.integrity import violations
+from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 

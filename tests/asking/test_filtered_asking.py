@@ -10,7 +10,7 @@ from graphrag_dagster import Filters, Index
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.systems.coterag.search.stored import stored_in
+from graphrag_dagster.systems.coterag.search.coterag_snapshot import stored_in
 from support.commands import Run
 from support.corpora import DOCUMENTS
 

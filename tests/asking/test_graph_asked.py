@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster import Filters, Index
-from graphrag_dagster.apps.cypher import graph_queries
+from graphrag_dagster.apps.cypher import property_graph as graph_queries
 from support.commands import Run
 from support.homes import copy_home
 from support.traces import column, fact, section_told

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
 from support.endpoint import ScriptedEndpoint, name_pattern_script
 from support.homes import copy_home
 from support.modelled import write_modelled

@@ -6,7 +6,7 @@ from graphrag_dagster import Filters, Index
 from graphrag_dagster.errors import CorpusError, QuestionError, WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.retrieval.linking.linking import SURE
+from graphrag_dagster.kernel.retrieval.entity_linking import SURE
 
 QUESTION = "Who led the Dockers Union?"
 FACT = "Hanna Quill led the Dockers Union."

@@ -14,11 +14,12 @@ import pytest
 from graphrag_dagster import Filters, Index
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.questions.asking.preparing import prepare
+from graphrag_dagster.kernel.questions.snapshot_opening import prepare
 from graphrag_dagster.kernel.retrieval import index_cache as kept_files
-from graphrag_dagster.kernel.retrieval.lexical import WordRarity
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.storage.published import Origin, folder_of, manifest, publish
+from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.storage.published import Origin, folder_of, publish
+from graphrag_dagster.kernel.storage.published import snapshot_manifest as manifest
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 QUESTION = "Who led the Dockers Union?"
@@ -35,7 +36,7 @@ UNNEEDED = (
     "sklearn",
     "pandas",
     "graphrag_dagster.apps.explorer.explorer",
-    "graphrag_dagster.kernel.models.chat.schemas",
+    "graphrag_dagster.kernel.models.chat.reply_schemas",
 )
 
 

@@ -9,14 +9,14 @@ import pytest
 from fastapi.testclient import TestClient
 
 from graphrag_dagster import Filters, Index
-from graphrag_dagster.cli.commands.asking import answer_tree, print_answer
-from graphrag_dagster.cli.output.console import OUT
+from graphrag_dagster.cli.commands.ask_commands import answer_tree, print_answer
+from graphrag_dagster.cli.console import OUT
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.answer import OWN_CONTEXT, OWN_KNOWLEDGE, Answer
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.app import make_app
-from graphrag_dagster.service.openai.chat_text import headed, listed_sources, without_sources
-from graphrag_dagster.service.tools.mcp_server import CitedAnswer
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.mcp_server import CitedAnswer
+from graphrag_dagster.service.openai.chat_messages import headed, listed_sources, without_sources
+from graphrag_dagster.service.settings import ServiceSettings
 from support.conversations import asked_of, section
 from support.endpoint import ScriptedEndpoint, name_pattern_script
 from support.homes import copy_home, enter_home

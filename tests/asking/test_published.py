@@ -5,7 +5,7 @@ import duckdb
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import QuestionError, WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish, published

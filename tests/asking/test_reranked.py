@@ -10,16 +10,15 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from graphrag_dagster import Index
-from graphrag_dagster.apps.evaluation.stages.answers import options_hash
-from graphrag_dagster.cli.commands.asking import answer_tree
-from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.kernel.common.stable_scores import Scores
+from graphrag_dagster.apps.evaluation.stages.answer_stage import options_hash
+from graphrag_dagster.cli.commands.ask_commands import answer_tree
+from graphrag_dagster.cli.job_runner import run_job
+from graphrag_dagster.kernel.common.stable_values import Scores
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
 from graphrag_dagster.kernel.questions.question import Question
-from graphrag_dagster.kernel.retrieval.reranking.cross_encoder import shared_cross_encoder
-from graphrag_dagster.kernel.retrieval.reranking.reordering import Sought
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
-from graphrag_dagster.kernel.tasks.session import Session
+from graphrag_dagster.kernel.retrieval.rerankers import Sought, shared_cross_encoder
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.tasks.task_provider import Session
 from support.commands import Run
 from support.traces import column, section_told
 

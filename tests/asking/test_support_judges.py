@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from graphrag_dagster import Index
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
 
 QUESTION = "Who led the Dockers Union?"

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.kernel.catalogue.methods import FEATURES, SearchMethod
 from graphrag_dagster.kernel.catalogue.registry import all_tables, at_level, declared_methods, searched_tables
+from graphrag_dagster.kernel.catalogue.search_methods import FEATURES, SearchMethod
 from graphrag_dagster.kernel.catalogue.tasks import Port, Task
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Engines, Question
 from graphrag_dagster.kernel.questions.searcher import Searcher, known_way
-from graphrag_dagster.kernel.retrieval.reranking.reordering import LexicalReranker
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.settings.search import SearchSettings
+from graphrag_dagster.kernel.retrieval.rerankers import LexicalReranker
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 from graphrag_dagster.kernel.storage.published import SEARCHED
-from graphrag_dagster.systems.coterag.search.stored import CoteragTables, stored_in
+from graphrag_dagster.systems.coterag.search.coterag_snapshot import CoteragTables, stored_in
 
 #: One of each kind that ``auto`` tells apart, and one that a query answers.
 QUESTIONS = ("Who led the Dockers Union?", "What are the main themes?", "How many people are there?")

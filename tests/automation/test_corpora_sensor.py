@@ -6,12 +6,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from graphrag_dagster.automation import corpora_sensor
-from graphrag_dagster.automation.folders import GONE_TICKS, Memory
+from graphrag_dagster.automation import GONE_TICKS, FolderCursor, corpora_sensor
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.pipeline.orchestration.hooks import PARTITION_TAG
-from graphrag_dagster.kernel.pipeline.updates.watching import cheap_fingerprint, content_fingerprint
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.pipeline.corpus_changes import cheap_fingerprint, content_fingerprint
+from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import PARTITION_TAG
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus
 
@@ -149,10 +148,10 @@ def test_a_lost_cursor_requests_only_what_is_not_published(coast: Path, watch: W
 
 def test_what_is_no_cursor_is_as_good_as_none() -> None:
     for cursor in (None, "", "no JSON", "[]", '{"coast": 3}', '{"coast": [1, 2, 3, 4, 5, 6, 7]}'):
-        assert Memory.read(cursor) == Memory()
-    memory = Memory()
+        assert FolderCursor.read(cursor) == FolderCursor()
+    memory = FolderCursor()
     memory.observe({"coast": "a"})
-    assert Memory.read(memory.written()) == memory
+    assert FolderCursor.read(memory.written()) == memory
 
 
 def test_fingerprints_tell_names_from_contents(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
 
+from graphrag_dagster.kernel.pipeline.index_status import half_way
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
-from graphrag_dagster.kernel.pipeline.orchestration.last_index import half_way
 from graphrag_dagster.kernel.storage.home import dagster_home
 
 UNNEEDED = (

@@ -6,7 +6,7 @@ import pytest
 
 from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.automation import SENSORS
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS
 from support.corpora import write_corpus

@@ -6,13 +6,14 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import EndpointDown, EndpointError
-from graphrag_dagster.kernel.models.probing.checkup import WAYS
-from graphrag_dagster.kernel.pipeline.orchestration import hooks, retrying
+from graphrag_dagster.kernel.models.probing.endpoint_check import WAYS
+from graphrag_dagster.kernel.pipeline.orchestration import step_hooks as hooks
+from graphrag_dagster.kernel.pipeline.orchestration import step_hooks as retrying
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance as make_instance
-from graphrag_dagster.kernel.pipeline.orchestration.hooks import (
+from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import (
     CALLS_TAG,
     CORPUS_TAG,
     TOKENS_TAG,

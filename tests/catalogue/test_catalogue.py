@@ -23,10 +23,10 @@ from graphrag_dagster.kernel.catalogue.registry import (
     tasks,
     users_of,
 )
-from graphrag_dagster.kernel.catalogue.stages import KINDS, Stage
+from graphrag_dagster.kernel.catalogue.system import KINDS, Stage
 from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
-from graphrag_dagster.kernel.common.changes import flattened
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.common.state_comparison import flattened
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.tasks import prompts
 
 

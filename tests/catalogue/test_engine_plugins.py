@@ -10,7 +10,7 @@ from graphrag_dagster import Index
 from graphrag_dagster.errors import EngineError, SettingsError
 from graphrag_dagster.kernel.catalogue.registry import embedders, engines, formats
 from graphrag_dagster.kernel.documents.reader_process import reader_process
-from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from support.commands import Run
 from support.plugins import plugged_in
 from support.reading import read_corpus
@@ -20,10 +20,10 @@ ENGINE = '''
 """An engine that answers with what it is shown."""
 
 from graphrag_dagster.kernel.catalogue.engines import EmbedderKind, Engine, RerankerKind
-from graphrag_dagster.kernel.catalogue.formats import Format
-from graphrag_dagster.kernel.documents.files.records import Reading, Record
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
-from graphrag_dagster.kernel.tasks.ports import FinalAnswer, PartialAnswer
+from graphrag_dagster.kernel.catalogue.file_formats import Format
+from graphrag_dagster.kernel.documents.file_records import Reading, Record
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
+from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, PartialAnswer
 from support.traces import column
 
 

@@ -9,17 +9,17 @@ from starlette.testclient import TestClient
 from graphrag_dagster import Index
 from graphrag_dagster.errors import CatalogueError, PluginError, QuestionError
 from graphrag_dagster.kernel.catalogue.registry import guarded, in_plugin, loaded
-from graphrag_dagster.kernel.documents.files.records import Source
-from graphrag_dagster.kernel.documents.reading import Declined, FileContents, read_file
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.app import make_app
+from graphrag_dagster.kernel.documents.file_reading import Declined, FileContents, read_file
+from graphrag_dagster.kernel.documents.file_records import Source
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.settings import ServiceSettings
 from support.commands import Run
 from support.plugins import plugged_in
 
 SOURCE = """
 from graphrag_dagster.kernel.catalogue.engines import EmbedderKind, Engine, RerankerKind
-from graphrag_dagster.kernel.catalogue.formats import Format
-from graphrag_dagster.kernel.catalogue.methods import SearchMethod
+from graphrag_dagster.kernel.catalogue.file_formats import Format
+from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
 from graphrag_dagster.errors import QuestionError
 
 
@@ -58,7 +58,7 @@ def answerer(session):
 
 
 def way(name, answer):
-    return SearchMethod(name=name, text=name, answer=answer, size="graphrag_dagster.systems.graphrag.search.sizes:one_call",
+    return SearchMethod(name=name, text=name, answer=answer, size="graphrag_dagster.systems.graphrag.search.search_estimates:one_call",
                tables=("corpus.documents",), options=("engine",), uses_graph=False)
 
 

@@ -40,10 +40,10 @@ from graphrag_dagster.cli import main
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.service.backend import Backend
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.app import make_app
-from graphrag_dagster.service.tools.mcp_server import make_server
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.service.settings import ServiceSettings
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.mcp_server import make_server
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.tables import ANSWERS
 
 folder, settings, planned, question = Path(sys.argv[1]), *sys.argv[2:5]

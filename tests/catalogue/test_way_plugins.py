@@ -7,29 +7,29 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.apps.evaluation.settings import QuestionSettings
-from graphrag_dagster.cli.commands.plugins import list_plugins
+from graphrag_dagster.cli.commands.plugin_commands import list_plugins
 from graphrag_dagster.errors import CatalogueError, EngineError, PluginError, QuestionError
 from graphrag_dagster.kernel.catalogue import registry
-from graphrag_dagster.kernel.catalogue.methods import SearchMethod
 from graphrag_dagster.kernel.catalogue.plugins import GROUPS
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.searcher import Searcher
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.settings.search import SearchSettings
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 from search.index_frames import index_of
 from search.questions import Given
 from support.plugins import plugged_in
 
 MADE = """
-from graphrag_dagster.kernel.catalogue.methods import SearchMethod
+from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
 
 def answer(search):
     raise NotImplementedError
 
 def way(name, **more):
-    return SearchMethod(name, "nothing", answer, "graphrag_dagster.systems.graphrag.search.sizes:one_call", **more)
+    return SearchMethod(name, "nothing", answer, "graphrag_dagster.systems.graphrag.search.search_estimates:one_call", **more)
 
 """
 #: Module and entry point, and what is said of it.
@@ -44,7 +44,7 @@ BROKEN = {
     "ends": ("raise SystemExit(3)", "it cannot be loaded (SystemExit: 3)"),
     "wrong": (
         "BAD = 'wrong'",
-        "it is a str, not a graphrag_dagster.kernel.catalogue.methods.SearchMethod",
+        "it is a str, not a graphrag_dagster.kernel.catalogue.search_methods.SearchMethod",
     ),
     "other": (
         f"{MADE}BAD = way('another')",
@@ -87,9 +87,9 @@ def level(search):
     from graphrag_dagster.kernel.questions.context.answer import Answer
     return Answer(search.question.text, search.way.name, search.level, "a text", "extractive")
 
-LEVEL = SearchMethod("level", "a level", level, "graphrag_dagster.systems.graphrag.search.sizes:whole", levelled=True)
-EVERY = SearchMethod("every", "a text", level, "graphrag_dagster.systems.graphrag.search.sizes:one_call", condition=True)
-TEXT = SearchMethod("text", "a text", lambda search: "a text", "graphrag_dagster.systems.graphrag.search.sizes:one_call")
+LEVEL = SearchMethod("level", "a level", level, "graphrag_dagster.systems.graphrag.search.search_estimates:whole", levelled=True)
+EVERY = SearchMethod("every", "a text", level, "graphrag_dagster.systems.graphrag.search.search_estimates:one_call", condition=True)
+TEXT = SearchMethod("text", "a text", lambda search: "a text", "graphrag_dagster.systems.graphrag.search.search_estimates:one_call")
 LOST = SearchMethod("lost", "nothing", "levelled:no_such", "levelled:no_such")
 """
 
@@ -159,7 +159,7 @@ def test_what_answers_is_a_function_or_names_one(target: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["no_such_module:answer", "graphrag_dagster.kernel.questions.sizes:no_such"]
+    "target", ["no_such_module:answer", "graphrag_dagster.kernel.models.call_estimates:no_such"]
 )
 def test_a_function_that_is_not_there_is_named(target: str) -> None:
     with pytest.raises(CatalogueError, match=f"{target} cannot be loaded"):

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from graphrag_dagster.cli.commands.asking import answer_tree, print_answer
-from graphrag_dagster.cli.output.console import OUT
+from graphrag_dagster.cli.commands.ask_commands import answer_tree, print_answer
+from graphrag_dagster.cli.console import OUT
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source, Statement, entity, facts, section
-from graphrag_dagster.kernel.questions.context.queries import Query
+from graphrag_dagster.kernel.questions.context.index_snapshot import Query
 from graphrag_dagster.kernel.text.evidence import Row, Triple, Words
 
 WORDS = Words(

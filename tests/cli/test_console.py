@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from graphrag_dagster.cli.output.console import SafeConsole, markdown, print_error, print_json
+from graphrag_dagster.cli.console import SafeConsole, markdown, print_error, print_json
 from graphrag_dagster.kernel.common.printable import json_text, printable
 from support.commands import Run
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from graphrag_dagster.kernel.models.batches import batching
+from graphrag_dagster.kernel.models import batch_queue as batching
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.corpora import write_corpus

@@ -8,14 +8,14 @@ from fastapi.testclient import TestClient
 
 from graphrag_dagster.errors import DamagedError
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.models.cache.database import Database, MemoryFileError
-from graphrag_dagster.kernel.pipeline.updates.watching import changed_since_published
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.models.cache.cache_database import Database, MemoryFileError
+from graphrag_dagster.kernel.pipeline.corpus_changes import changed_since_published
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import publish, published
 from graphrag_dagster.kernel.storage.published.shrink_guard import shrinkage
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.app import make_app
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.settings import ServiceSettings
 from support.commands import Run
 from support.corpora import write_corpus
 from support.damage import Spoil, blotted, cut, holed, holed_memory, without_log

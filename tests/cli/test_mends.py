@@ -11,8 +11,8 @@ import yaml
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings, parse_settings
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from support.commands import Run
 
 
@@ -66,8 +66,8 @@ def test_what_nobody_agreed_to_is_done_with_yes(
 ) -> None:
     (home / "corpora" / "mine").mkdir()
     with instance() as records:
-        from graphrag_dagster.kernel.pipeline.orchestration.hooks import PARTITION_TAG
-        from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+        from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
+        from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import PARTITION_TAG
 
         records.add_dynamic_partitions(str(CORPUS.name), ["mine"])
         records.create_run_for_job(_job(), tags={PARTITION_TAG: "mine"})

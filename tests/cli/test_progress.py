@@ -6,13 +6,17 @@ import time
 import pytest
 from rich.console import Console
 
-from graphrag_dagster.apps.planning.outlook import Indexing, Outlook, extractive_seconds, model_seconds
-from graphrag_dagster.cli.output import progress as shown_progress
-from graphrag_dagster.cli.output.outlook import show_outlook
-from graphrag_dagster.cli.output.progress import ProgressBars, ProgressLines, progress_on, span
-from graphrag_dagster.kernel.common.progress import listening, say, stage
-from graphrag_dagster.kernel.common.waiting import Call, under_way
-from graphrag_dagster.kernel.models.accounting.planning import Estimate, Range, exactly
+from graphrag_dagster.apps.planning.indexing_forecast import (
+    Indexing,
+    Outlook,
+    extractive_seconds,
+    model_seconds,
+)
+from graphrag_dagster.cli import progress_bars as shown_progress
+from graphrag_dagster.cli.job_runner import show_outlook
+from graphrag_dagster.cli.progress_bars import ProgressBars, ProgressLines, progress_on, span
+from graphrag_dagster.kernel.common.progress import PendingCall, listening, say, stage, under_way
+from graphrag_dagster.kernel.models.call_estimates import Estimate, Range, exactly
 
 
 @pytest.fixture
@@ -27,7 +31,7 @@ def printed(lines: ProgressLines) -> list[str]:
     return lines.console.file.getvalue().splitlines()
 
 
-def long_ago(call: Call) -> None:
+def long_ago(call: PendingCall) -> None:
     call.sent, call.begun = True, time.monotonic() - 40.0
 
 

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 from dagster import AssetMaterialization
 
-from graphrag_dagster.cli.commands.indexing import published_as_it_is
+from graphrag_dagster.cli.commands.index_commands import published_as_it_is
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.pipeline.erasure import note_file
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
-from graphrag_dagster.kernel.pipeline.updates.erasure import note_file
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import Origin, publish, published, rollback
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
@@ -255,7 +255,7 @@ def test_a_manifest_that_tells_less_is_believed_as_far_as_it_goes(run: Run, home
 @pytest.mark.long
 def test_a_file_that_no_reader_took_is_no_change(run: Run, home: Path, coast: Path) -> None:
     (coast / "broken.docx").write_bytes(b"PK\x03\x04 no archive")
-    from graphrag_dagster.cli.output.running import run_job
+    from graphrag_dagster.cli.job_runner import run_job
 
     run_job("coast")
     assert status(run, 0)["files"]["now"] == 5

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from graphrag_dagster.kernel.common.system_errors import told_of
+from graphrag_dagster.kernel.common.printable import told_of
 from support.commands import Run
 from support.corpora import write_corpus
 from support.damage import without_log

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.apps.explorer.rows.table_pages import Order
-from graphrag_dagster.cli.output.unread import name_unread, print_files, unread_rows
+from graphrag_dagster.apps.explorer.table_pages import Order
+from graphrag_dagster.cli.commands.corpus.show_commands import name_unread, print_files, unread_rows
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.documents.unread import files_told
+from graphrag_dagster.kernel.documents.documents import files_told
 from support.commands import Run
 from support.corpora import write_corpus
 

@@ -11,8 +11,8 @@ import pytest
 
 from graphrag_dagster.composition import compose
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
-from graphrag_dagster.kernel.storage.home import Places
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
+from graphrag_dagster.kernel.storage.home import HomeFolders
 
 PAGE = Path(__file__).parents[2] / "docs" / "dagster_project.md"
 
@@ -26,7 +26,7 @@ def printed() -> Mapping[str, Any]:
 
 
 def run(indexed: Path, asset: dg.AssetsDefinition, **options: Any) -> dg.ExecuteInProcessResult:
-    defs = dg.Definitions.merge(compose(Places.below(indexed)), dg.Definitions(assets=[asset]))
+    defs = dg.Definitions.merge(compose(HomeFolders.below(indexed)), dg.Definitions(assets=[asset]))
     job = defs.resolve_implicit_global_asset_job_def().get_subset(asset_selection={asset.key})
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions(str(CORPUS.name), ["coast"])
@@ -61,7 +61,7 @@ def test_several_corpora_are_not_read_as_one_frame(indexed_home: Path, home: Pat
     def counted(entities: pl.DataFrame) -> int:
         return entities.height
 
-    defs = dg.Definitions.merge(compose(Places.below(indexed_home)), dg.Definitions(assets=[counted]))
+    defs = dg.Definitions.merge(compose(HomeFolders.below(indexed_home)), dg.Definitions(assets=[counted]))
     job = defs.resolve_implicit_global_asset_job_def().get_subset(asset_selection={counted.key})
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions(str(CORPUS.name), ["coast", "shore"])

@@ -6,13 +6,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.lineage.reading import why
-from graphrag_dagster.kernel.pipeline.updates.changes import status_of
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.lineage.lineage_reader import why
+from graphrag_dagster.kernel.pipeline.index_status import status_of
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import (
     CONTEXT_ACCOUNT,

@@ -8,14 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.cli.output.running import run_job
-from graphrag_dagster.kernel.graph.leiden import hierarchical_communities
-from graphrag_dagster.kernel.graph.levels import levels
-from graphrag_dagster.kernel.settings.studies import ContextStudySettings
+from graphrag_dagster.cli.job_runner import run_job
+from graphrag_dagster.kernel.graph.hierarchical_leiden import hierarchical_communities, levels
+from graphrag_dagster.kernel.settings.study_settings import ContextStudySettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.context_leiden.index.metrics.summary import SHOWN, in_the_papers_form, verdict
-from graphrag_dagster.systems.context_leiden.index.study import AS_SET, Indexed, study, thinned, variants
 from graphrag_dagster.systems.context_leiden.settings import ContextSettings
+from graphrag_dagster.systems.context_leiden.studies.context_study import (
+    AS_SET,
+    Indexed,
+    study,
+    thinned,
+    variants,
+)
+from graphrag_dagster.systems.context_leiden.studies.metric_tables import SHOWN, in_the_papers_form, verdict
 from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
 from support.corpora import write_corpus
 

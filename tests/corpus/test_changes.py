@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.catalogue.registry import stages as declared_stages
 from graphrag_dagster.kernel.catalogue.registry import stages_made
-from graphrag_dagster.kernel.common.changes import (
+from graphrag_dagster.kernel.common.state_comparison import (
     Change,
     DocumentChanges,
     compare_documents,
@@ -17,10 +17,10 @@ from graphrag_dagster.kernel.common.changes import (
     compare_values,
     flattened,
 )
-from graphrag_dagster.kernel.documents.files.discovery import discover, hash_files
-from graphrag_dagster.kernel.documents.files.records import FileLimits
-from graphrag_dagster.kernel.pipeline.updates.changes import following, stages_of_prompts, stages_of_settings
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.documents.file_discovery import discover, hash_files
+from graphrag_dagster.kernel.documents.file_records import FileLimits
+from graphrag_dagster.kernel.pipeline.index_status import following, stages_of_prompts, stages_of_settings
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.tasks.prompts import all_prompts
 from support.reading import read_corpus
 

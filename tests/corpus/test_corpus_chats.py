@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.documents.dating import periods_of
-from graphrag_dagster.kernel.documents.files.formats import format_of, reader_of
-from graphrag_dagster.kernel.documents.files.records import Reading, Source
-from graphrag_dagster.kernel.text.lines import Line, turns
-from graphrag_dagster.kernel.text.sentences import sentence_spans
+from graphrag_dagster.kernel.documents.document_metadata import periods_of
+from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
+from graphrag_dagster.kernel.documents.file_records import Reading, Source
+from graphrag_dagster.kernel.text.quotable_sentences import SentenceLine, turns
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from support.reading import read_corpus
 
 
@@ -116,7 +116,7 @@ def test_speakers_and_questions_are_those_of_turns() -> None:
         .text
     )
     spans = [text[span.start : span.end] for span in sentence_spans(text)]
-    found = turns([Line(one, place, len(spans), 1) for place, one in enumerate(spans)])
+    found = turns([SentenceLine(one, place, len(spans), 1) for place, one in enumerate(spans)])
     assert [(turn.speaker, turn.asks) for turn in found[1:]] == [("marta_l", True), ("+44 7700", False)]
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.documents.files.decoding import decode
-from graphrag_dagster.kernel.documents.files.records import RefusedError
+from graphrag_dagster.kernel.documents.file_records import RefusedError
+from graphrag_dagster.kernel.documents.text_decoding import decode
 
 WESTERN = "He said “no” — that’s it… The naïve café cost £5."
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.documents.files.columns import ColumnNames
-from graphrag_dagster.kernel.documents.files.formats import format_of, reader_of
-from graphrag_dagster.kernel.documents.files.records import Reading, Source, UnreadableError
-from graphrag_dagster.kernel.documents.readers.data.dates import holds_dates, iso_date
+from graphrag_dagster.kernel.documents.column_roles import ColumnNames
+from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
+from graphrag_dagster.kernel.documents.file_records import Reading, Source, UnreadableError
+from graphrag_dagster.kernel.documents.readers.data.stored_dates import holds_dates, iso_date
 
 
 def read(data: bytes | str, path: str, columns: ColumnNames | None = None) -> Reading:

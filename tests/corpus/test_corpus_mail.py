@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.documents.files.formats import format_of, reader_of
-from graphrag_dagster.kernel.documents.files.records import Reading, Record, Source, UnreadableError
+from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
+from graphrag_dagster.kernel.documents.file_records import Reading, Record, Source, UnreadableError
 
 
 def read(data: bytes | str, path: str) -> Reading:

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.catalogue.registry import formats
-from graphrag_dagster.kernel.documents.files.columns import ColumnNames
-from graphrag_dagster.kernel.documents.files.formats import format_of, reader_of
-from graphrag_dagster.kernel.documents.files.records import (
+from graphrag_dagster.kernel.documents.column_roles import ColumnNames
+from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
+from graphrag_dagster.kernel.documents.file_records import (
     Reading,
     Record,
     RefusedError,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.text.sentences import sentence_spans
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 
 
 def sentences(text: str) -> list[str]:

@@ -4,10 +4,10 @@ import json
 import polars as pl
 import pytest
 
-from graphrag_dagster.kernel.documents.files.columns import ColumnError, ColumnNames, choose
-from graphrag_dagster.kernel.documents.files.formats import format_of, reader_of
-from graphrag_dagster.kernel.documents.files.records import Reading, Source, UnreadableError, metadata_json
-from graphrag_dagster.kernel.documents.readers.data.delimited import sniff_delimiter
+from graphrag_dagster.kernel.documents.column_roles import ColumnError, ColumnNames, choose
+from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
+from graphrag_dagster.kernel.documents.file_records import Reading, Source, UnreadableError, metadata_json
+from graphrag_dagster.kernel.documents.readers.data.delimited_tables import sniff_delimiter
 
 
 def read(data: bytes | str, path: str, columns: ColumnNames | None = None) -> Reading:

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.documents.text_units import check_units, cut
-from graphrag_dagster.kernel.text.sentences import sentence_spans
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from support.reading import read_corpus
 
 PROSE = " ".join(f"Sentence {number} tells of the harbour and of the barge." for number in range(60))

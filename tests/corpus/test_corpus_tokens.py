@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.text.tokens import get_tokenizer, window_count
-from graphrag_dagster.kernel.text.vocabularies import vocabulary_at_hand
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer, vocabulary_at_hand, window_count
 
 MIXED = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("a b.\n港😀é👨‍👩‍👧")), max_size=60)
 
@@ -132,7 +131,7 @@ def load(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         "import os, socket\n"
         "def closed(*a, **k): raise OSError('no network')\n"
         "socket.create_connection = socket.getaddrinfo = closed\n"
-        "from graphrag_dagster.kernel.text.tokens import get_tokenizer\n"
+        "from graphrag_dagster.kernel.text.tokenization import get_tokenizer\n"
         "before = dict(os.environ)\n"
         "print(get_tokenizer('cl100k_base').count('tiktoken is great!'))\n"
         "assert dict(os.environ) == before\n"

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.common.values import value_of
-from graphrag_dagster.kernel.documents.dating import periods_of
-from graphrag_dagster.kernel.documents.metadata import LONGEST_VALUE, metadata_of
+from graphrag_dagster.kernel.documents.document_metadata import (
+    LONGEST_VALUE,
+    metadata_of,
+    periods_of,
+    value_of,
+)
 from graphrag_dagster.kernel.tables import DOCUMENT_METADATA, DOCUMENT_PERIODS, DOCUMENTS
 from support.reading import read_corpus
 

@@ -3,7 +3,7 @@ import zipfile
 
 import pytest
 
-from graphrag_dagster.kernel.documents.files.records import Reading, Source, UnreadableError
+from graphrag_dagster.kernel.documents.file_records import Reading, Source, UnreadableError
 from graphrag_dagster.kernel.documents.readers.office.docx import read_docx
 from support.files import docx
 

@@ -2,8 +2,8 @@ import time
 
 import pytest
 
-from graphrag_dagster.kernel.documents.files.records import Reading, Source
-from graphrag_dagster.kernel.documents.readers.markup.html import read_html
+from graphrag_dagster.kernel.documents.file_records import Reading, Source
+from graphrag_dagster.kernel.documents.readers.html import read_html
 
 
 def read(body: str) -> Reading:

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from graphrag_dagster.kernel.documents.files.formats import format_of, reader_of
-from graphrag_dagster.kernel.documents.files.records import Reading, Source
+from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
+from graphrag_dagster.kernel.documents.file_records import Reading, Source
 
 
 def read(text: str, path: str) -> Reading:

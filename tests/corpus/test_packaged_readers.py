@@ -3,8 +3,8 @@
 import pytest
 
 from corpus.test_docx_elements import CHART
-from graphrag_dagster.kernel.documents.files.formats import format_of, reader_of
-from graphrag_dagster.kernel.documents.files.records import FileLimits, Reading, Source, UnreadableError
+from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
+from graphrag_dagster.kernel.documents.file_records import FileLimits, Reading, Source, UnreadableError
 from support.files import epub, odt, pptx, shape, zipped
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from graphrag_dagster.kernel.documents.files.records import Reading, Source
+from graphrag_dagster.kernel.documents.file_records import Reading, Source
 from graphrag_dagster.kernel.documents.readers.office.pdf import read_pdf
 
 WORDS = b"BT /F2 12 Tf 72 650 Td (Words are here.) Tj ET"

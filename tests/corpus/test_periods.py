@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.tables.index import FORMS
-from graphrag_dagster.kernel.text.period_reading import PATTERNS, month_first_in, only_period, periods_in
+from graphrag_dagster.kernel.tables.core_tables import FORMS
+from graphrag_dagster.kernel.text.periods import PATTERNS, month_first_in, only_period, periods_in
 
 DAYS = st.dates(datetime.date(1000, 1, 1), datetime.date(2999, 12, 31))
 WAYS_TO_WRITE = (

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.documents.files.records import FileLimits, Source
+from graphrag_dagster.kernel.documents.file_reading import Declined, FileContents
+from graphrag_dagster.kernel.documents.file_records import FileLimits, Source
 from graphrag_dagster.kernel.documents.reader_process import ReaderProcess, _crashed, reader_process
-from graphrag_dagster.kernel.documents.reading import Declined, FileContents
 from support.files import docx
 from support.reading import read_corpus
 

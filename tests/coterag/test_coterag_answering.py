@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.measures.quality_items import (
+from graphrag_dagster.apps.evaluation.measures.quality_verdicts import (
     contextual_precision,
     contextual_recall,
     faithfulness,
 )
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
-from graphrag_dagster.kernel.tasks.ports import ContextUnit, Quote
-from graphrag_dagster.kernel.text.spans import Span
-from graphrag_dagster.systems.coterag.extractive.answering import (
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.systems.coterag.extractive import (
     ExtractiveAnswerValidator,
     ExtractiveEvidenceAnswerer,
     ExtractiveEvidenceRouter,
 )
-from graphrag_dagster.systems.coterag.search.answering import (
+from graphrag_dagster.systems.coterag.search.answer_loop import (
     CoteragAnswer,
     CoteragEngines,
     Supported,

@@ -7,9 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import GraphragError, SettingsError
-from graphrag_dagster.systems.coterag.index.calibration import background, calibrated, pseudo_questions
-from graphrag_dagster.systems.coterag.options import MEASURED, PAPER, disorder
-from graphrag_dagster.systems.coterag.search.vectors import Vectors, by_rank
+from graphrag_dagster.systems.coterag.coterag_options import MEASURED, PAPER, disorder
+from graphrag_dagster.systems.coterag.index.threshold_calibration import (
+    background,
+    calibrated,
+    pseudo_questions,
+)
+from graphrag_dagster.systems.coterag.search.vector_matching import Vectors, by_rank
 from graphrag_dagster.systems.coterag.settings import CoteragSettings
 from support.coterag_graphs import vectors_of
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import ContextUnit
-from graphrag_dagster.systems.coterag.extractive.summarising import ExtractiveCommunitySummariser
-from graphrag_dagster.systems.coterag.llm.answering import (
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
+from graphrag_dagster.systems.coterag.llm.community_summaries import LlmCommunitySummariser
+from graphrag_dagster.systems.coterag.llm.evidence_answering import (
     LlmAnswerValidator,
     LlmEvidenceAnswerer,
     LlmEvidenceRouter,
 )
-from graphrag_dagster.systems.coterag.llm.summarising import LlmCommunitySummariser
 from graphrag_dagster.systems.coterag.tasks import (
     EvidenceAnswer,
     RouteCues,

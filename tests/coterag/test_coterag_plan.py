@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.apps.planning.indexing_plan import largest_data
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.coterag.tables import COTERAG_COMMUNITIES, COTERAG_SUMMARIES
 from support.conversations import asked_of

@@ -5,11 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.pipeline.updates.changes import status_of
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.pipeline.index_status import status_of
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import DOCUMENTS, write_corpus
 from support.homes import copy_home

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.systems.coterag.options import PAPER, paper_thresholds
-from graphrag_dagster.systems.coterag.search.traversal import Edge, Traversal, traversed
-from graphrag_dagster.systems.coterag.search.vectors import CommunityMatch, matched
+from graphrag_dagster.systems.coterag.coterag_options import PAPER, paper_thresholds
+from graphrag_dagster.systems.coterag.search.path_traversal import Edge, Traversal, traversed
+from graphrag_dagster.systems.coterag.search.vector_matching import CommunityMatch, matched
 from support.coterag_graphs import chain
 
 RANKED = [(0.90, 0.2), (0.80, 0.9), (0.78, 0.6), (0.76, 0.52), (0.75, 1.0), (0.60, 1.0)]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 
 
 def parsed(**section: Any) -> CorpusSettings:

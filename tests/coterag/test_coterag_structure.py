@@ -9,12 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
-from graphrag_dagster.systems.coterag.index.communities import communities_at, leiden_communities
-from graphrag_dagster.systems.coterag.index.descriptions import descriptions
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.coterag.index.entity_descriptions import descriptions
 from graphrag_dagster.systems.coterag.index.summary_requests import summary_requests
-from graphrag_dagster.systems.coterag.index.triples import entity_chunks, stores, triple_graph
-from graphrag_dagster.systems.coterag.search.community_terms import community_terms
+from graphrag_dagster.systems.coterag.index.triple_communities import (
+    communities_at,
+    entity_chunks,
+    leiden_communities,
+    stores,
+    triple_graph,
+)
+from graphrag_dagster.systems.coterag.search.term_coverage import community_terms
 from support.coterag_graphs import chain, entity_rows, graph_of, triple_rows
 
 TOKENS = get_tokenizer("cl100k_base")

@@ -4,13 +4,17 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.tasks.ports import Quote
-from graphrag_dagster.kernel.text.spans import Span
-from graphrag_dagster.systems.coterag.extractive.summarising import ExtractiveCommunitySummariser
-from graphrag_dagster.systems.coterag.index.communities import leiden_communities
+from graphrag_dagster.kernel.tasks.task_ports import Quote
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
 from graphrag_dagster.systems.coterag.index.summary_requests import summary_requests
-from graphrag_dagster.systems.coterag.index.triples import TripleGraph, stores, triple_graph
-from graphrag_dagster.systems.coterag.search.community_terms import community_terms
+from graphrag_dagster.systems.coterag.index.triple_communities import (
+    TripleGraph,
+    leiden_communities,
+    stores,
+    triple_graph,
+)
+from graphrag_dagster.systems.coterag.search.term_coverage import community_terms
 from graphrag_dagster.systems.coterag.tasks import (
     SourceSentence,
     SummaryEntity,

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.systems.coterag.search.community_terms import coverages
-from graphrag_dagster.systems.coterag.terms import coverage, question_terms, terms
+from graphrag_dagster.systems.coterag.search.term_coverage import coverage, coverages, question_terms, terms
 
 LISTED = "remdesivir, respiratory symptoms, COVID-19"
 A = "In patients with COVID-19, remdesivir shortened the time to recovery from symptoms of the respiratory tract."

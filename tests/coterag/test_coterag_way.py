@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Filters, Index
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.coterag.search.method import INSUFFICIENT
+from graphrag_dagster.systems.coterag.search.coterag_method import INSUFFICIENT
 from graphrag_dagster.systems.coterag.tables import COTERAG_MEMBERS
 from support.commands import Run
 from support.conversations import asked_of

@@ -3,25 +3,33 @@
 import polars as pl
 import pytest
 
-from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
-from graphrag_dagster.kernel.models.local.embedders import shared_static
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
+from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
-from graphrag_dagster.systems.coterag.extractive.answering import (
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.coterag.extractive import (
     ExtractiveAnswerValidator,
+    ExtractiveCommunitySummariser,
     ExtractiveEvidenceAnswerer,
     ExtractiveEvidenceRouter,
 )
-from graphrag_dagster.systems.coterag.extractive.summarising import ExtractiveCommunitySummariser
-from graphrag_dagster.systems.coterag.index.calibration import background, calibrated, pseudo_questions
-from graphrag_dagster.systems.coterag.index.communities import leiden_communities
-from graphrag_dagster.systems.coterag.index.descriptions import descriptions
+from graphrag_dagster.systems.coterag.index.entity_descriptions import descriptions
 from graphrag_dagster.systems.coterag.index.summary_requests import summary_requests
-from graphrag_dagster.systems.coterag.index.triples import entity_chunks, stores, triple_graph
-from graphrag_dagster.systems.coterag.search.answering import CoteragEngines, answered
-from graphrag_dagster.systems.coterag.search.community_terms import community_terms
-from graphrag_dagster.systems.coterag.search.snapshot import CoteragSnapshot
-from graphrag_dagster.systems.coterag.search.vectors import Vectors
+from graphrag_dagster.systems.coterag.index.threshold_calibration import (
+    background,
+    calibrated,
+    pseudo_questions,
+)
+from graphrag_dagster.systems.coterag.index.triple_communities import (
+    entity_chunks,
+    leiden_communities,
+    stores,
+    triple_graph,
+)
+from graphrag_dagster.systems.coterag.search.answer_loop import CoteragEngines, answered
+from graphrag_dagster.systems.coterag.search.coterag_snapshot import CoteragSnapshot
+from graphrag_dagster.systems.coterag.search.term_coverage import community_terms
+from graphrag_dagster.systems.coterag.search.vector_matching import Vectors
 from graphrag_dagster.systems.coterag.settings import CoteragSettings
 from support.coterag_graphs import entity_rows
 

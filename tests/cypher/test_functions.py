@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.cypher.language.expressions import _constant
-from graphrag_dagster.apps.cypher.language.functions import FUNCTIONS
+from graphrag_dagster.apps.cypher.embedded_graph import graph_of
+from graphrag_dagster.apps.cypher.language.cypher_expressions import _constant
+from graphrag_dagster.apps.cypher.language.cypher_functions import FUNCTIONS
 from graphrag_dagster.apps.cypher.language.guard import guarded
-from graphrag_dagster.apps.cypher.storage import graph_of
-from graphrag_dagster.apps.cypher.storage.cypher_sandbox import run_embedded
+from graphrag_dagster.apps.cypher.property_graph import run_embedded
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.questions.context.queries import QueryError
-from graphrag_dagster.kernel.storage.queries.guarded_process import QueryLimits
+from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.triple_graphs import publish_triples
 
 #: As the program runs one query, it runs many here.
 _MANY = """
 import json, sys
-from graphrag_dagster.apps.cypher.storage import cypher_process as program
+from graphrag_dagster.apps.cypher import cypher_process as program
 import ladybug
 request = json.load(sys.stdin)
 connection = ladybug.Connection(ladybug.Database(request["file"], read_only=True, max_db_size=1 << 30))

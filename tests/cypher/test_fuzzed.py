@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from graphrag_dagster.apps.cypher import cypher_process
+from graphrag_dagster.apps.cypher.embedded_graph import graph_of
 from graphrag_dagster.apps.cypher.language.guard import guarded
-from graphrag_dagster.apps.cypher.storage import cypher_process, graph_of
-from graphrag_dagster.kernel.questions.context.queries import QueryError
+from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.cypher_queries import REFUSED
 from support.fuzzed_cypher import fuzzed
@@ -18,7 +19,7 @@ from support.fuzzed_cypher import fuzzed
 #: As the program runs one query, it runs many here: a process each would take an hour.
 _MANY = """
 import json, sys, time
-from graphrag_dagster.apps.cypher.storage import cypher_process as program
+from graphrag_dagster.apps.cypher import cypher_process as program
 import ladybug
 request = json.load(sys.stdin)
 database = ladybug.Database(request["file"], read_only=True, buffer_pool_size=1 << 28, max_db_size=1 << 30)

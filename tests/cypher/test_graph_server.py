@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
+from graphrag_dagster.apps.cypher.property_graph import CorpusGraph
 from graphrag_dagster.apps.cypher.settings import CypherSettings
 from graphrag_dagster.errors import EndpointDown, EndpointError, EngineError, SettingsError
-from graphrag_dagster.kernel.questions.context.queries import QueryError
-from graphrag_dagster.kernel.settings.corpus import parse_settings
-from graphrag_dagster.kernel.storage import bolt
-from graphrag_dagster.kernel.storage.bolt import BoltGraph
-from graphrag_dagster.kernel.storage.bolt import BoltServer as Address
+from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
+from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
+from graphrag_dagster.kernel.storage import bolt_client as bolt
+from graphrag_dagster.kernel.storage.bolt_client import BoltGraph
+from graphrag_dagster.kernel.storage.bolt_client import BoltServer as Address
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.bolt_server import BoltScript, BoltServer, node, relation
 from support.commands import Run

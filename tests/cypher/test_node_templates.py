@@ -7,28 +7,27 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
-from graphrag_dagster.apps.cypher.port import Graph
+from graphrag_dagster.apps.cypher.property_graph import CorpusGraph, QueryableGraph
 from graphrag_dagster.apps.cypher.settings import CypherSettings
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.kernel.questions.asking.snapshot import open_snapshot
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.graphrag.search.graph_facts.tables import rows_of
-from graphrag_dagster.systems.graphrag.search.graph_facts.templates import (
+from graphrag_dagster.systems.graphrag.search.graph_query_templates import (
     NodeQuestion,
     around,
     attributes,
     inside,
     members,
     path,
+    rows_of,
 )
 from support.homes import enter_home
 from support.triple_graphs import publish_triples
 
 
 @pytest.fixture(scope="module")
-def dense(tmp_path_factory: pytest.TempPathFactory) -> tuple[IndexSnapshot, Graph]:
+def dense(tmp_path_factory: pytest.TempPathFactory) -> tuple[IndexSnapshot, QueryableGraph]:
     """A random graph with edges of several labels between the same two, either way, and a hub."""
     made = random.Random(7)
     names = [f"n{number}" for number in range(30)]
@@ -40,7 +39,7 @@ def dense(tmp_path_factory: pytest.TempPathFactory) -> tuple[IndexSnapshot, Grap
     return open_snapshot(warehouse, "dense"), CorpusGraph(warehouse, "dense", CypherSettings())
 
 
-def same(index: IndexSnapshot, graph: Graph, question: NodeQuestion) -> list[dict[str, Any]]:
+def same(index: IndexSnapshot, graph: QueryableGraph, question: NodeQuestion) -> list[dict[str, Any]]:
     found = [dict(row) for row in graph.run(question.text, question.parameters).found.objects()]
     assert found == rows_of(question, index), question.reading
     return found
@@ -54,7 +53,7 @@ def ends(*names: str) -> list[tuple[str, str]]:
     return [(stable_id(name), name) for name in names]
 
 
-def test_edges_around_entities(dense: tuple[IndexSnapshot, Graph]) -> None:
+def test_edges_around_entities(dense: tuple[IndexSnapshot, QueryableGraph]) -> None:
     assert same(*dense, around(named("n1", "n2")))
     assert len(same(*dense, around(named("hub")))) == 100
     of_label = same(*dense, around(named("n1", "n3", "hub"), ["r", "to"]))
@@ -66,7 +65,7 @@ def test_edges_around_entities(dense: tuple[IndexSnapshot, Graph]) -> None:
     assert not same(*dense, around(named("nobody")))
 
 
-def test_edges_inside_of_a_part(dense: tuple[IndexSnapshot, Graph]) -> None:
+def test_edges_inside_of_a_part(dense: tuple[IndexSnapshot, QueryableGraph]) -> None:
     assert len(same(*dense, inside(named(*(f"n{number}" for number in range(30)))))) > 30
     assert not same(*dense, inside(named("far")))
 
@@ -81,7 +80,9 @@ def test_edges_inside_of_a_part(dense: tuple[IndexSnapshot, Graph]) -> None:
         ("hub", "away", set()),
     ],
 )
-def test_shortest_paths(dense: tuple[IndexSnapshot, Graph], first: str, second: str, steps: set[int]) -> None:
+def test_shortest_paths(
+    dense: tuple[IndexSnapshot, QueryableGraph], first: str, second: str, steps: set[int]
+) -> None:
     found = same(*dense, path(*ends(first, second)))
     assert len({row["steps"] for row in found}) <= 1
     assert {row["steps"] for row in found} <= steps

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
+from graphrag_dagster.apps.cypher import embedded_graph as making
+from graphrag_dagster.apps.cypher.embedded_graph import GRAPHS, graph_of
+from graphrag_dagster.apps.cypher.property_graph import CorpusGraph
 from graphrag_dagster.apps.cypher.settings import CypherSettings
-from graphrag_dagster.apps.cypher.storage import graph_of, making
-from graphrag_dagster.apps.cypher.storage.making import GRAPHS
 from graphrag_dagster.apps.cypher.tables import GRAPH_TABLES
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import EngineError, WarehouseError
-from graphrag_dagster.kernel.pipeline.updates.deletion import delete_made
+from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_made
 from graphrag_dagster.kernel.storage.published import published, rollback
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.triple_graphs import publish_triples

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.apps.cypher.asking import asked_of
-from graphrag_dagster.apps.cypher.graph_queries import CorpusGraph
+from graphrag_dagster.apps.cypher.property_graph import CorpusGraph
 from graphrag_dagster.apps.cypher.settings import CypherSettings
-from graphrag_dagster.kernel.questions.asking.snapshot import open_snapshot
+from graphrag_dagster.apps.cypher.text_to_cypher import query_in_words
+from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.shared import DATA
 from support.triple_graphs import publish_triples
@@ -75,11 +75,11 @@ def test_the_counts_are_those_of_the_file(graph: CorpusGraph) -> None:
 
 def test_templates_answer_over_it(graph: CorpusGraph, tmp_path: Path) -> None:
     index = open_snapshot(graph.warehouse, "movies")
-    near = asked_of("What is connected to Ginger Rogers?", index, graph).ran.found
+    near = query_in_words("What is connected to Ginger Rogers?", index, graph).ran.found
     assert {"Top Hat", "Kitty Foyle"} <= {row[0] for row in near.rows}
-    hops = asked_of("How is Ginger Rogers connected to Fred Astaire?", index, graph).ran.found
+    hops = query_in_words("How is Ginger Rogers connected to Fred Astaire?", index, graph).ran.found
     assert hops.rows
     assert {row[2] for row in hops.rows} == {2}
-    top = asked_of("top 3 entities by degree", index, graph).ran.found
+    top = query_in_words("top 3 entities by degree", index, graph).ran.found
     assert len(top.rows) == 3
     assert top.rows[0][2] > 1_000

@@ -14,16 +14,14 @@ import polars as pl
 import pytest
 from filelock import FileLock
 
-from graphrag_dagster.apps.decisions.decisions import merge, split, undo
-from graphrag_dagster.apps.decisions.entities import entities, entity, questions
-from graphrag_dagster.apps.decisions.said import decisions
+from graphrag_dagster.apps.decisions.entity_names import entities, entity, questions
+from graphrag_dagster.apps.decisions.name_decisions import decisions, merge, split, undo
 from graphrag_dagster.errors import CorpusError, QuestionError, SettingsError
-from graphrag_dagster.kernel.documents.files.discovery import DECISIONS_FILE, DECISIONS_LOCK, discover
-from graphrag_dagster.kernel.settings.corpus import load_settings
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.documents.file_discovery import DECISIONS_FILE, DECISIONS_LOCK, discover
+from graphrag_dagster.kernel.settings.corpus_settings import load_settings
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.graphrag.resolution.decision_file import changing_decisions
-from graphrag_dagster.systems.graphrag.resolution.settings import Decision
+from graphrag_dagster.systems.graphrag.resolution.settings import Decision, changing_decisions
 from support.commands import Run
 from support.named import Texts, write_tables
 
@@ -269,7 +267,7 @@ def test_a_folder_that_cannot_be_written_is_told(guarded: Path) -> None:
 @pytest.mark.long
 def test_two_writers_at_once_lose_nothing(town: Path, tmp_path: Path) -> None:
     code = (
-        "import sys\nfrom graphrag_dagster.apps.decisions.decisions import merge\n"
+        "import sys\nfrom graphrag_dagster.apps.decisions.name_decisions import merge\n"
         "for place in range(5):\n    merge('town', ['Ann Lee', 'Bo Kay'], who=sys.argv[1], document=None)\n"
         "    merge('town', sys.argv[2:4], document=sys.argv[4 + place % 2])\n"
     )

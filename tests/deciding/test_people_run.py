@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.lineage.reading import why
+from graphrag_dagster.kernel.lineage.lineage_reader import why
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.tables_of import EVALUATING, contents

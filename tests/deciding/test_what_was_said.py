@@ -9,15 +9,25 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.text.similarity import normalise
-from graphrag_dagster.systems.graphrag.resolution.applying import check_entities, check_names, check_people
-from graphrag_dagster.systems.graphrag.resolution.frames import ResolutionFrames, resolve_corpus, unresolved
-from graphrag_dagster.systems.graphrag.resolution.people import Decisions, Word
-from graphrag_dagster.systems.graphrag.resolution.telling import decisions_on, entities_of, open_questions
+from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
+from graphrag_dagster.systems.graphrag.resolution.resolution_tables import (
+    ResolutionFrames,
+    resolve_corpus,
+    unresolved,
+)
+from graphrag_dagster.systems.graphrag.resolution.resolved_names import (
+    check_entities,
+    check_names,
+    check_people,
+    decisions_on,
+    entities_of,
+    open_questions,
+)
 from support.named import Texts, frames_of
 
 
-def made(texts: Texts, *words: Word) -> ResolutionFrames:
+def made(texts: Texts, *words: NameRuling) -> ResolutionFrames:
     return resolve_corpus(*frames_of(texts), Decisions(words))
 
 
@@ -36,12 +46,12 @@ def people(*names: str) -> list[tuple[str, str]]:
     return [(name, "PERSON") for name in names]
 
 
-def same(*names: str, document: str | None = None) -> Word:
-    return Word("same", names, document)
+def same(*names: str, document: str | None = None) -> NameRuling:
+    return NameRuling("same", names, document)
 
 
-def different(*names: str, document: str | None = None) -> Word:
-    return Word("different", names, document)
+def different(*names: str, document: str | None = None) -> NameRuling:
+    return NameRuling("different", names, document)
 
 
 TWO: Texts = {"a": people("Bethia Mouat", "Mouat"), "b": people("Agnes Smith")}
@@ -76,7 +86,7 @@ def test_a_short_form_may_be_spoken_of_and_the_decision_is_told_of_its_full_name
         ((same("Bethia Mouat", "Mouat", document="a"),), []),
     ],
 )  # fmt: skip
-def test_what_concerns_no_two_names_is_told_as_unused(words: tuple[Word, ...], told: list[str]) -> None:
+def test_what_concerns_no_two_names_is_told_as_unused(words: tuple[NameRuling, ...], told: list[str]) -> None:
     reasons = sorted(unused(made(TWO, *words)))
     assert len(reasons) == len(told)
     assert all(part in reason for part, reason in zip(sorted(told), reasons, strict=True))
@@ -173,7 +183,10 @@ texts_of = st.dictionaries(
 )
 words_of = st.lists(
     st.builds(
-        Word, st.sampled_from(["same", "different"]), some_names.map(tuple), st.sampled_from([None, "a", "b"])
+        NameRuling,
+        st.sampled_from(["same", "different"]),
+        some_names.map(tuple),
+        st.sampled_from([None, "a", "b"]),
     ),
     max_size=4,
 )
@@ -181,7 +194,7 @@ words_of = st.lists(
 
 @settings(max_examples=60)
 @given(texts_of, words_of)
-def test_what_must_hold_of_the_tables_holds(texts: Texts, words: list[Word]) -> None:
+def test_what_must_hold_of_the_tables_holds(texts: Texts, words: list[NameRuling]) -> None:
     words = [replace(word, identity=str(place)) for place, word in enumerate(words)]
     said = Decisions(words)
     try:
@@ -235,6 +248,6 @@ def test_who_said_of_a_document_that_names_differ_is_told_between_documents() ->
         "b": people("Bethia Mouat"),
         "c": people("Ann Lee"),
     }
-    word = Word("different", ("Bethia Mouat", "Ann Lee"), "a", "one", "Anna")
+    word = NameRuling("different", ("Bethia Mouat", "Ann Lee"), "a", "one", "Anna")
     rows = made(texts, word).decisions.select("document_id", "verdict", "who").rows()
     assert sorted(rows, key=str) == [("d-a", "apart", "Anna"), (None, "apart", "Anna")]

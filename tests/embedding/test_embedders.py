@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.models.embedder import Embedder
-from graphrag_dagster.kernel.models.local.embedders import (
+from graphrag_dagster.kernel.models.embedders import Embedder
+from graphrag_dagster.kernel.models.local_embedders import (
     SentenceTransformerEmbedder,
     StaticEmbedder,
     packaged_minilm,
@@ -60,7 +60,7 @@ def test_static_vectors_are_independent_of_their_neighbours() -> None:
 def test_loading_leaves_the_logging_of_the_program_alone() -> None:
     code = (
         "import logging; from concurrent.futures import ThreadPoolExecutor; "
-        "from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder; "
+        "from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder; "
         "list(ThreadPoolExecutor(4).map(StaticEmbedder().embed, [['a']] * 4)); print(logging.getLogger().handlers, logging.getLogger().level)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -8,13 +8,13 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.embedder import CorpusEmbedder, Prefixes
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder, Prefixes
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.coterag.tables import (
     COTERAG_DESCRIPTIONS,

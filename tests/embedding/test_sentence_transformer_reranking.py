@@ -7,8 +7,7 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.retrieval.reranking.cross_encoder import CrossEncoderReranker, windows
-from graphrag_dagster.kernel.retrieval.reranking.reordering import Sought
+from graphrag_dagster.kernel.retrieval.rerankers import CrossEncoderReranker, Sought, windows
 from support.commands import Run
 from support.cross_encoders import WORDS, saved_model
 from support.traces import column

@@ -12,30 +12,26 @@ from typing import Any
 import openai
 import pytest
 
-from graphrag_dagster.cli.commands.batching import cancel_batch, list_batches
+from graphrag_dagster.cli.commands.cache_commands import cancel_batch, list_batches
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.models.accounting.budget import Budget
-from graphrag_dagster.kernel.models.accounting.use import ModelUse
-from graphrag_dagster.kernel.models.batches import batch_queue as batch_desk
-from graphrag_dagster.kernel.models.batches.batch_queue import BatchPending
-from graphrag_dagster.kernel.models.batches.batch_refresh import finished
-from graphrag_dagster.kernel.models.batches.batch_store import BatchStore
-from graphrag_dagster.kernel.models.batches.batching import BatchSender
-from graphrag_dagster.kernel.models.cache.account import Account, Till, UsageLog
-from graphrag_dagster.kernel.models.cache.capability_store import AbilityStore
-from graphrag_dagster.kernel.models.cache.database import Database, database_at
-from graphrag_dagster.kernel.models.cache.models import RememberingChatModel, Sender
-from graphrag_dagster.kernel.models.cache.replies import Replies, User
-from graphrag_dagster.kernel.models.cache.upkeep import Upkeep
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.endpoint import bodies
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.probing.checkup import checkup
-from graphrag_dagster.kernel.settings.model import ModelSettings
-from graphrag_dagster.kernel.storage.corpora import models_of
+from graphrag_dagster.kernel.models import batch_queue as batch_desk
+from graphrag_dagster.kernel.models.batch_queue import BatchPending, BatchSender
+from graphrag_dagster.kernel.models.batch_store import BatchStore, finished
+from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
+from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
+from graphrag_dagster.kernel.models.cache.cached_models import RememberingChatModel, Sender
+from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore, Replies, User
+from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, UsageLog
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.model_costs import Budget, ModelUse
+from graphrag_dagster.kernel.models.probing.endpoint_check import checkup
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
+from graphrag_dagster.kernel.storage.corpus_store import models_of
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
-from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
+from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, gleaning_script, name_pattern_script
 from support.short_ways import client
 
@@ -71,7 +67,7 @@ class Place:
         # Left open: cancelled jobs settle after the run has ended.
         self.opened.append(database := Database(self.path))
         user = User(corpus, "units", f"r{number}")
-        account = Account(user, Replies(database), UsageLog(database), Budget())
+        account = UsageAccount(user, Replies(database), UsageLog(database), Budget())
         sender: Sender = (
             OpenAIChatModel(self.settings)
             if direct

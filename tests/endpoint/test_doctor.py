@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.cli.commands.doctoring import doctor
+from graphrag_dagster.cli.commands.doctor_commands import doctor
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.models.cache.capability_store import AbilityStore
-from graphrag_dagster.kernel.models.cache.database import Database
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.chat.port import CallFailed
-from graphrag_dagster.kernel.models.endpoint import bodies
-from graphrag_dagster.kernel.models.endpoint.bodies import Abilities, abilities_of
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.probing.checkup import checkup
-from graphrag_dagster.kernel.models.probing.loads import Speed, throughput_advice
-from graphrag_dagster.kernel.models.probing.probes import Finding
-from graphrag_dagster.kernel.models.probing.probing import examine, verdict
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings, parse_settings
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.cache.cache_database import Database
+from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities, abilities_of
+from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
+from graphrag_dagster.kernel.models.probing.doctor import examine, verdict
+from graphrag_dagster.kernel.models.probing.endpoint_check import checkup
+from graphrag_dagster.kernel.models.probing.load_probes import Speed, throughput_advice
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint, name_pattern_script
 from support.llama_server import LlamaServer, llama_server
 
@@ -59,7 +59,7 @@ def settings_at(endpoint: ScriptedEndpoint | str, **more: Any) -> CorpusSettings
     return parse_settings({"engine": "llm", "model": model, **more}, "the settings")
 
 
-def found(endpoint: ScriptedEndpoint | str, **more: Any) -> dict[str, Finding]:
+def found(endpoint: ScriptedEndpoint | str, **more: Any) -> dict[str, ProbeFinding]:
     findings = run_one(examine(settings_at(endpoint, **more)))
     assert all(one.endpoint for one in findings)
     return {one.probe: one for one in findings}
@@ -200,7 +200,7 @@ def test_abilities_are_kept_for_a_day_and_unknown_ones_are_forgotten(
     assert store.get("http://here/v1", "m") == kept
     assert store.get("http://here/v1", "n") is None
     assert store.get("http://there/v1", "m") is None
-    monkeypatch.setattr("graphrag_dagster.kernel.models.cache.capability_store._KEPT_SECONDS", -1.0)
+    monkeypatch.setattr("graphrag_dagster.kernel.models.cache.llm_cache._KEPT_SECONDS", -1.0)
     assert store.get("http://here/v1", "m") is None
 
 
@@ -434,7 +434,7 @@ def test_what_the_doctor_found_spares_the_checkup(home: Path, store: AbilityStor
     with ScriptedEndpoint(unsupported=["response_format.json_schema"], obey_limit=True) as endpoint:
         corpus(home, endpoint.url)
         assert doctor("letters", as_json=True) == 0
-        from graphrag_dagster.kernel.models.cache.database import database_at
+        from graphrag_dagster.kernel.models.cache.cache_database import database_at
         from graphrag_dagster.kernel.storage.home import memory_file
 
         before = len(endpoint.requests)

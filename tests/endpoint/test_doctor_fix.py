@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
-from graphrag_dagster.cli.commands.doctoring import doctor
+from graphrag_dagster.cli.commands.doctor_commands import doctor
 from graphrag_dagster.errors import CorpusError, SettingsError
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.endpoint import bodies
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.probing.probes import Unusable, first_contact
-from graphrag_dagster.kernel.settings.editing import lines_of, with_values, write_settings
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.probing.capability_probes import Unusable, first_contact
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
+from graphrag_dagster.kernel.settings.settings_editing import lines_of, with_values, write_settings
 from support.endpoint import Fault, ScriptedEndpoint
 
 

@@ -5,14 +5,13 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.models.batches.batch_refresh import api_of
-from graphrag_dagster.kernel.models.batches.batch_store import Batch
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatRequest, Message
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.batch_store import RequestBatch, api_of
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.settings.credentials import redacted, redacted_settings, shown_url
-from graphrag_dagster.kernel.settings.model import ModelSettings
-from graphrag_dagster.kernel.storage.corpora import models_of
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
+from graphrag_dagster.kernel.storage.corpus_store import models_of
 from support.commands import Run
 from support.endpoint import Fault, ScriptedEndpoint, name_pattern_script
 
@@ -104,7 +103,9 @@ def test_a_batch_finds_its_address_in_the_settings(home: Path, monkeypatch: pyte
         f'model: {{tasks: {{extract: {{base_url: "http://127.0.0.1:9/v1?k={VALUE}", name: m}}}}}}\n',
         encoding="utf-8",
     )
-    batch = Batch("b1", "http://127.0.0.1:9/v1?k=***", "K", "m", "names", "a", "r", "in_progress", 1, 0, 0.0)
+    batch = RequestBatch(
+        "b1", "http://127.0.0.1:9/v1?k=***", "K", "m", "names", "a", "r", "in_progress", 1, 0, 0.0
+    )
     assert api_of(batch, models_of).url.endswith(f"?k={VALUE}")
     (folder / "corpus.yaml").unlink()
     with pytest.raises(EndpointError, match="set OPENAI_BASE_URL to that address"):

@@ -3,18 +3,18 @@
 import json
 from pathlib import Path
 
-from graphrag_dagster.kernel.models.cache.capability_store import AbilityStore
-from graphrag_dagster.kernel.models.cache.database import Database
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.chat.port import ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.schemas import DescriptionShape
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.kernel.models.probing.checkup import checkup
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.cache.cache_database import Database
+from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore
+from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.chat.reply_schemas import DescriptionShape
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
+from graphrag_dagster.kernel.models.probing.endpoint_check import checkup
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import TextUnit
-from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.llama_server import LlamaServer, llama_server
 
 __all__ = ["llama_server"]

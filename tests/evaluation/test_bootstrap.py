@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.common.bootstrap import RESAMPLES, SEED, MeanInterval, mean_interval
+from graphrag_dagster.kernel.common.bootstrap_intervals import RESAMPLES, SEED, MeanInterval, mean_interval
 
 numbers = st.lists(st.integers(-100, 100), min_size=2, max_size=30).filter(lambda found: len(set(found)) > 1)
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.apps.evaluation.llm.decomposing import LlmClaimDecomposer
-from graphrag_dagster.apps.evaluation.measures.extractive_claims import ExtractiveClaimDecomposer
+from graphrag_dagster.apps.evaluation.extractive import ExtractiveClaimDecomposer
+from graphrag_dagster.apps.evaluation.llm.claim_decomposition import LlmClaimDecomposer
 from graphrag_dagster.apps.evaluation.tasks import AnswerText, SentenceClaims
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.questions.support.answer_sentences import answer_sentences
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.questions.statement_reading import answer_sentences
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
 from support.endpoint import ScriptedEndpoint
 from support.scripted_decomposing import decomposing_reply

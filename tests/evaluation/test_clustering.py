@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.measures.claim_rows import THRESHOLDS, ClaimClusters, cluster, repeated
-from graphrag_dagster.apps.evaluation.measures.rouge import distances, tokens
+from graphrag_dagster.apps.evaluation.measures.answer_claims import (
+    THRESHOLDS,
+    ClaimClusters,
+    cluster,
+    distances,
+    repeated,
+    tokens,
+)
 
 # spec_graphrag §13.5: distances .25, .5, .5, 1.
 EXAMPLE = ["a b c d", "a b c e", "a b f g", "h i j k"]

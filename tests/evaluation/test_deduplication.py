@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.measures.claim_rows import repeated
+from graphrag_dagster.apps.evaluation.measures.answer_claims import repeated
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster.apps.evaluation.tables.evaluation import (
+from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS
+from graphrag_dagster.apps.evaluation.tables import (
     ANSWER_CLAIMS,
     ANSWER_MEASURES,
     ANSWER_SENTENCES,
     COMPARISONS,
     CONDITION_COSTS,
     CONDITION_MEANS,
+    EXTRACTION_COUNTS,
     JUDGEMENTS,
     POSITION_BIAS,
     QUALITY_SCORES,
@@ -20,17 +22,13 @@ from graphrag_dagster.apps.evaluation.tables.evaluation import (
     THEMES,
     VERDICTS,
     WIN_RATES,
-)
-from graphrag_dagster.apps.evaluation.tables.questions import QUESTIONS
-from graphrag_dagster.apps.evaluation.tables.studies import (
-    EXTRACTION_COUNTS,
     WINDOW_ANSWERS,
     WINDOW_WIN_RATES,
 )
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
-from graphrag_dagster.kernel.storage.integrity import violations
+from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.endpoint import ScriptedEndpoint

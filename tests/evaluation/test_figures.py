@@ -9,14 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.figures.costs import cost_against_quality
-from graphrag_dagster.apps.evaluation.figures.figure import Figure, short
-from graphrag_dagster.apps.evaluation.figures.gleanings import gleaning_lines
-from graphrag_dagster.apps.evaluation.figures.graph import community_maps, parent_colours, shades
-from graphrag_dagster.apps.evaluation.figures.labels import _shared, place_labels, spread
-from graphrag_dagster.apps.evaluation.figures.measures import measure_bars
-from graphrag_dagster.apps.evaluation.figures.scatter import ticks
-from graphrag_dagster.apps.evaluation.figures.win_rates import win_rate_maps, window_bars
+from graphrag_dagster.apps.evaluation.figures.community_maps import community_maps, parent_colours, shades
+from graphrag_dagster.apps.evaluation.figures.figure_style import Figure, short
+from graphrag_dagster.apps.evaluation.figures.gleaning_figure import gleaning_lines
+from graphrag_dagster.apps.evaluation.figures.measure_bars import measure_bars
+from graphrag_dagster.apps.evaluation.figures.scatter_plots import (
+    _shared,
+    cost_against_quality,
+    place_labels,
+    spread,
+    ticks,
+)
+from graphrag_dagster.apps.evaluation.figures.win_rate_maps import win_rate_maps, window_bars
 from graphrag_dagster.apps.evaluation.inference.verdict import overall_winners
 
 CONDITIONS = ["C0", "C1", "TS", "SS"]

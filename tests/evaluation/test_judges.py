@@ -6,11 +6,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster.apps.evaluation.llm.judging import LlmAnswerJudge
-from graphrag_dagster.apps.evaluation.measures.judging import comparisons, judged, posed, position_bias
+from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmAnswerJudge
+from graphrag_dagster.apps.evaluation.measures.pairwise_judging import (
+    comparisons,
+    judged,
+    posed,
+    position_bias,
+)
 from graphrag_dagster.apps.evaluation.tasks import Criterion
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
 from support.endpoint import ScriptedEndpoint
 from support.scripted_judges import first_judge, longer_judge, random_judge

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from graphrag_dagster.apps.evaluation.measures.judging import (
+from graphrag_dagster.apps.evaluation.measures.pairwise_judging import (
     comparisons,
     judged,
     posed,
@@ -17,15 +17,15 @@ from graphrag_dagster.apps.evaluation.measures.judging import (
     sample,
     score_of,
 )
-from graphrag_dagster.apps.evaluation.tasks import CRITERIA, IDENTICAL, Comparison, Verdict, Winner
+from graphrag_dagster.apps.evaluation.tasks import CRITERIA, IDENTICAL, AnswerPair, Verdict, Winner
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.tasks.ports import Usage
+from graphrag_dagster.kernel.tasks.task_ports import Usage
 
 CONDITIONS = ("C0", "C1", "C2", "C3", "TS", "SS")
 QUESTIONS = [f"q{n}" for n in range(125)]
 CELL = ("question_id", "condition_a", "condition_b", "criterion")
 ONE_CALL = Usage(1, 900, 40)
-Judge = Callable[[Comparison], Winner]
+Judge = Callable[[AnswerPair], Winner]
 
 # Texts that differ in white space alone are the same answer.
 names = st.lists(
@@ -46,12 +46,12 @@ def run(judge: Judge, plan: pl.DataFrame, texts: dict[tuple[str, str], str] | No
     return judged(plan, verdicts, "scripted")
 
 
-def blind(comparison: Comparison) -> Winner:
+def blind(comparison: AnswerPair) -> Winner:
     """Prefers one of the two texts wherever it stands."""
     return 1 if comparison.answer_1 > comparison.answer_2 else 2
 
 
-def first(_: Comparison) -> Winner:
+def first(_: AnswerPair) -> Winner:
     return 1
 
 
@@ -239,7 +239,7 @@ def test_comparisons_show_the_answers_in_the_order_of_the_plan() -> None:
     [("a b", "a b", True), (" a\nb ", "a b", True), ("", " ", True), ("a b", "a B", False), ("", "a", False)],
 )
 def test_the_same_text_is_identical(one: str, other: str, same: bool) -> None:
-    assert Comparison("q", one, other, "diversity").identical == same
+    assert AnswerPair("q", one, other, "diversity").identical == same
 
 
 @settings(max_examples=60)

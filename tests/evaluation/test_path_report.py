@@ -4,14 +4,14 @@ from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster.apps.evaluation.figures.paths import path_figures
-from graphrag_dagster.apps.evaluation.report.content import ReportData
-from graphrag_dagster.apps.evaluation.report.page import render
-from graphrag_dagster.apps.evaluation.report.report import make_report
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.apps.evaluation.figures.lego_figures import path_figures
+from graphrag_dagster.apps.evaluation.report.report_files import make_report
+from graphrag_dagster.apps.evaluation.report.report_page import render
+from graphrag_dagster.apps.evaluation.report.table_views import ReportData
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.lego.studies.metrics.summary import summarised
-from graphrag_dagster.systems.lego.studies.tables import PATH_SUMMARY, RECALL_WINDOWS
+from graphrag_dagster.systems.lego.studies.score_summary import summarised
+from graphrag_dagster.systems.lego.tables import PATH_SUMMARY, RECALL_WINDOWS
 from support.corpora import write_corpus
 
 

@@ -8,27 +8,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.measures.metrics import (
+from graphrag_dagster.apps.evaluation.measures.quality_metrics import (
     METRICS,
     QualityItem,
     QualityRow,
     lexical_measures,
     measure,
 )
-from graphrag_dagster.apps.evaluation.measures.quality_items import (
+from graphrag_dagster.apps.evaluation.measures.quality_verdicts import (
     answer_relevancy,
     contextual_precision,
     contextual_recall,
     faithfulness,
     question_similarity,
 )
-from graphrag_dagster.apps.evaluation.measures.quality_tasks import (
+from graphrag_dagster.apps.evaluation.tasks import (
     GeneratedQuestions,
     StatementsOf,
     VerdictRequest,
     VerdictsOf,
 )
-from graphrag_dagster.kernel.tasks.ports import ItemVerdict, Usage, Verdict
+from graphrag_dagster.kernel.tasks.task_ports import ItemVerdict, Usage, Verdict
 
 FAMILIES = ("deepeval", "ragas")
 verdicts_ = st.lists(st.sampled_from(["yes", "no", "idk"]), max_size=12)

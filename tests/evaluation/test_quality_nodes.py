@@ -7,10 +7,10 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.apps.evaluation.measures.quality_rows import quality_items
-from graphrag_dagster.apps.evaluation.tables.questions import QUESTIONS
+from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS
 from graphrag_dagster.kernel.questions.answer_rows import AnswerRows
 from graphrag_dagster.kernel.tables import ANSWER_CONTEXTS, ANSWERS
-from graphrag_dagster.systems.coterag.search.stored import stored_in
+from graphrag_dagster.systems.coterag.search.coterag_snapshot import stored_in
 from support.homes import enter_home
 
 #: Near communities, paths and text units alike.

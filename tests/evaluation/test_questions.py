@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from graphrag_dagster.apps.evaluation.questions.personas import QuestionSet, write_questions
+from graphrag_dagster.apps.evaluation.questions.persona_questions import QuestionSet, write_questions
 from graphrag_dagster.apps.evaluation.tasks import (
     Described,
     Drafts,
@@ -18,8 +18,8 @@ from graphrag_dagster.apps.evaluation.tasks import (
     TaskRequest,
 )
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.kernel.tasks.ports import Engine, Usage
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
 
 ONE_CALL = Usage(1, 10, 5)
 

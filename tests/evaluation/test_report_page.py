@@ -12,21 +12,20 @@ from bs4 import BeautifulSoup, Tag
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.inference.significance import (
+from graphrag_dagster.apps.evaluation.inference.paired_tests import (
     PairTest,
     pairwise,
     pairwise_scores,
     shapiro_wilk,
 )
 from graphrag_dagster.apps.evaluation.inference.verdict import headline, verdicts
-from graphrag_dagster.apps.evaluation.measures.judging import comparisons as planned
-from graphrag_dagster.apps.evaluation.measures.judging import position_bias
-from graphrag_dagster.apps.evaluation.report.content import ReportData
-from graphrag_dagster.apps.evaluation.report.page import render
-from graphrag_dagster.apps.evaluation.report.tables import clean, image, rendered
+from graphrag_dagster.apps.evaluation.measures.pairwise_judging import comparisons as planned
+from graphrag_dagster.apps.evaluation.measures.pairwise_judging import position_bias
+from graphrag_dagster.apps.evaluation.report.report_page import render
+from graphrag_dagster.apps.evaluation.report.table_views import ReportData, clean, image, rendered
 from graphrag_dagster.apps.evaluation.tasks import CRITERIA
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.common.bootstrap import mean_interval
+from graphrag_dagster.kernel.common.bootstrap_intervals import mean_interval
 
 CONDITIONS = ("C0", "C2", "TS", "SS")
 SECTIONS = ("answer", "questions", "method", "results", "examples", "cost", "caveats", "reproduce")

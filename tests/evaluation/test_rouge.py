@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.measures.rouge import distance, distances, tokens
+from graphrag_dagster.apps.evaluation.measures.answer_claims import distance, distances, tokens
 
 token_lists = st.lists(st.sampled_from("abcdef"), max_size=90)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from graphrag_dagster.apps.evaluation.inference.significance import (
+from graphrag_dagster.apps.evaluation.inference.paired_tests import (
     EXACT,
     SignedRank,
     holm,

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.questions.question_rows import listed, references
-from graphrag_dagster.apps.evaluation.questions.testset import sampled, write_testset
-from graphrag_dagster.apps.evaluation.tables.questions import TESTSET_DOCUMENTS, TESTSET_QUESTIONS
+from graphrag_dagster.apps.evaluation.questions.persona_questions import listed, references
+from graphrag_dagster.apps.evaluation.questions.question_tables import TESTSET_DOCUMENTS, TESTSET_QUESTIONS
+from graphrag_dagster.apps.evaluation.questions.reference_questions import sampled, write_testset
 from graphrag_dagster.apps.evaluation.tasks import DocumentRequest, ReferenceDraft, ReferenceDrafts
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.tasks.ports import Engine, Usage
+from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
 
 TEXTS = {
     "a": "The bell of Tarn Beck rang at noon. Nobody knew why. The mayor had it silenced in May.",

@@ -9,12 +9,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster.apps.evaluation.report.tables import clean
-from graphrag_dagster.apps.evaluation.tables.evaluation import QUALITY_SCORES, QUALITY_VERDICTS
-from graphrag_dagster.apps.evaluation.tables.questions import QUESTIONS, TESTSET_DOCUMENTS, TESTSET_QUESTIONS
+from graphrag_dagster.apps.evaluation.questions.question_tables import (
+    QUESTIONS,
+    TESTSET_DOCUMENTS,
+    TESTSET_QUESTIONS,
+)
+from graphrag_dagster.apps.evaluation.report.table_views import clean
+from graphrag_dagster.apps.evaluation.tables import QUALITY_SCORES, QUALITY_VERDICTS
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.storage.integrity import violations
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.conversations import asked_of

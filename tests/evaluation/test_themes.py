@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.llm.theming import LlmReasonReader, read_labels, read_themes
-from graphrag_dagster.apps.evaluation.measures.judging import sample
-from graphrag_dagster.apps.evaluation.measures.theming import AT_ONCE, calls_of, themes_of
-from graphrag_dagster.apps.evaluation.planning.size import EvaluationSize, plan_evaluation
-from graphrag_dagster.apps.evaluation.tables.evaluation import THEME_REASONS, THEMES
+from graphrag_dagster.apps.evaluation.evaluation_plan import EvaluationSize, plan_evaluation
+from graphrag_dagster.apps.evaluation.llm.theme_reading import LlmReasonReader, read_labels, read_themes
+from graphrag_dagster.apps.evaluation.measures.pairwise_judging import sample
+from graphrag_dagster.apps.evaluation.measures.reason_themes import AT_ONCE, calls_of, themes_of
+from graphrag_dagster.apps.evaluation.tables import THEME_REASONS, THEMES
 from graphrag_dagster.apps.evaluation.tasks import Labels, Reasons, Theme, ThemeLists, Themes
-from graphrag_dagster.kernel.models.accounting.planning import WaySize, exactly
-from graphrag_dagster.kernel.models.chat.replies import NotUsable
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.call_estimates import WaySize, exactly
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import Engine
+from graphrag_dagster.kernel.tasks.task_ports import Engine
 from support.conversations import asked_of
 from support.endpoint import ScriptedEndpoint
 from support.scripted_replies import name_pattern_script

@@ -6,12 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.inference.contrasts import contrasts
-from graphrag_dagster.apps.evaluation.inference.measures import measure, reads, uses_graph
-from graphrag_dagster.apps.evaluation.inference.numbers import money, p_value, percent, plain, signed
-from graphrag_dagster.apps.evaluation.inference.significance import pairwise
+from graphrag_dagster.apps.evaluation.inference.measure_names import (
+    measure,
+    money,
+    p_value,
+    percent,
+    plain,
+    reads,
+    signed,
+    uses_graph,
+)
+from graphrag_dagster.apps.evaluation.inference.paired_tests import pairwise
 from graphrag_dagster.apps.evaluation.inference.verdict import (
     best_with_graph,
+    contrasts,
     headline,
     main_measure,
     verdicts,

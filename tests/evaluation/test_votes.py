@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.inference.statistics import Alignment, alignment
+from graphrag_dagster.apps.evaluation.inference.result_statistics import JudgeAlignment, alignment
 
 votes = st.sampled_from(["a", "b", "tie"])
 MIRROR = {"a": "b", "b": "a", "tie": "tie"}
@@ -13,14 +13,14 @@ MIRROR = {"a": "b", "b": "a", "tie": "tie"}
 def test_alignment_by_hand() -> None:
     labels = ["a", "a", "b", "b", "tie", "tie", "a", "b"]
     differences = [3, -1, -2, 5, 4, 0, 0, 0]
-    assert alignment(labels, differences) == Alignment(
+    assert alignment(labels, differences) == JudgeAlignment(
         comparisons=8, judge_ties=2, agree=2, disagree=4, claim_ties=2, share=2 / 6
     )
 
 
 @pytest.mark.parametrize("labels", [[], ["tie", "tie"]])
 def test_without_decisions_there_is_no_agreement(labels: list) -> None:
-    assert alignment(labels, [1] * len(labels)) == Alignment(len(labels), len(labels), 0, 0, 0, None)
+    assert alignment(labels, [1] * len(labels)) == JudgeAlignment(len(labels), len(labels), 0, 0, 0, None)
 
 
 @given(st.lists(st.tuples(votes, st.integers(-2, 2)), max_size=40), st.randoms(use_true_random=False))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.service.explorer.exporting import ExportError, export_page
+from graphrag_dagster.service.explorer.page_export import PageExportError, export_page
 from support.commands import Run
 from support.corpora import write_corpus
 
@@ -78,7 +78,7 @@ def test_what_does_not_fit_is_left_out_and_said(coast: Path, tmp_path: Path) -> 
     told, answers = _answers(made.file.read_text(encoding="utf-8"))
     assert told == made.told
     assert "/corpora/coast/drawn" in answers
-    with pytest.raises(ExportError, match="--max-mb"):
+    with pytest.raises(PageExportError, match="--max-mb"):
         export_page("coast", tmp_path / "none.html", 100_000)
     assert not (tmp_path / "none.html").exists()
 

@@ -7,9 +7,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from graphrag_dagster.service.explorer import PAGE
-from graphrag_dagster.service.explorer.page import BundleError, bundle, modules_of, page_parts
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.app import make_app
+from graphrag_dagster.service.explorer.page_bundle import BundleError, bundle, modules_of, page_parts
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.settings import ServiceSettings
 
 LOCAL = "http://127.0.0.1"
 TOKEN = "t" * 20

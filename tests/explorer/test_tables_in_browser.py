@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from support.browsing import go_to, served_home, watched_page
 from support.homes import copy_home, enter_home
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graphrag_dagster.service.explorer.exporting import export_page
+from graphrag_dagster.service.explorer.page_export import export_page
 from support.browsing import watched_page
 from support.homes import enter_home
 

@@ -6,8 +6,8 @@ from fastapi.testclient import TestClient
 
 from graphrag_dagster import Index
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.app import make_app
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.settings import ServiceSettings
 from support.corpora import write_corpus
 from support.homes import copy_home, enter_home
 

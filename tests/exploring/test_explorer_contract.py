@@ -7,8 +7,8 @@ import pytest
 import schemathesis
 from schemathesis.config import SchemathesisConfig
 
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.app import make_app
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.settings import ServiceSettings
 from support.homes import enter_home
 
 CONFIG = SchemathesisConfig.from_dict(

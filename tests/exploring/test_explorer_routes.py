@@ -10,8 +10,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.app import make_app
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.settings import ServiceSettings
 
 COAST = "/corpora/coast"
 

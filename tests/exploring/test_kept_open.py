@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.apps.explorer.snapshots.open_snapshots import KeptSnapshots
+from graphrag_dagster.apps.explorer.open_snapshots import KeptSnapshots
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish, published

@@ -8,8 +8,8 @@ import pytest
 from made import publish_made, publish_rows
 
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.apps.explorer.map.drawing import Drawn
-from graphrag_dagster.apps.explorer.rows.table_pages import Order
+from graphrag_dagster.apps.explorer.graph_drawing import Drawn
+from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel import tables
 from support.homes import enter_home

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import MissingError
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import polars as pl
 import pytest
 
-from graphrag_dagster.apps.explorer.documents.places import Place
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.apps.explorer.rows.table_pages import Order
+from graphrag_dagster.apps.explorer.table_pages import Order
+from graphrag_dagster.apps.explorer.text_search import Place
 from graphrag_dagster.errors import MissingError, QuestionError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.lineage.reading import impact
+from graphrag_dagster.kernel.lineage.lineage_reader import impact
 from graphrag_dagster.kernel.questions.report_citations import without_citations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table

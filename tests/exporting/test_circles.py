@@ -10,10 +10,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from graphrag_dagster import export
-from graphrag_dagster.apps.interchange.importing.proposing import propose
+from graphrag_dagster.apps.interchange.import_proposal import propose
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.circles import RECORDS, around, published_graph, said
 

@@ -8,10 +8,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from graphrag_dagster import export
-from graphrag_dagster.apps.interchange.importing.proposing import propose
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.apps.interchange.import_proposal import propose
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
 from support.circles import taken_in

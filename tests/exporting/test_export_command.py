@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from graphrag_dagster import export
-from graphrag_dagster.apps.interchange.writers import lance
-from graphrag_dagster.apps.interchange.writers.microsoft import SCHEMAS
+from graphrag_dagster.apps.interchange.exporting import microsoft_project as lance
+from graphrag_dagster.apps.interchange.exporting.microsoft_project import SCHEMAS
 from graphrag_dagster.errors import ExportError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import declared_table

@@ -8,8 +8,8 @@ from urllib.parse import unquote
 import networkx as nx
 import pytest
 
-from graphrag_dagster.apps.interchange.exporting.exporting import export
-from graphrag_dagster.apps.interchange.writers.neo4j import SEPARATOR
+from graphrag_dagster.apps.interchange.exporting.graph_export import export
+from graphrag_dagster.apps.interchange.exporting.neo4j_writer import SEPARATOR
 from graphrag_dagster.kernel import tables
 from support.imported import write_imported
 

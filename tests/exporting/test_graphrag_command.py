@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import export
-from graphrag_dagster.apps.interchange.writers.microsoft import SERVER
+from graphrag_dagster.apps.interchange.exporting.microsoft_project import SERVER
 from graphrag_dagster.kernel.questions.citations import parse_citations
-from graphrag_dagster.kernel.text.vocabularies import ENCODINGS, vocabulary_at_hand
-from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.kernel.text.tokenization import ENCODINGS, vocabulary_at_hand
+from graphrag_dagster.service.settings import ServiceSettings
 from support.conversations import text_of
 from support.endpoint import ScriptedEndpoint
 from support.homes import enter_home
@@ -64,7 +64,7 @@ class Exported:
 def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The export of the sample corpus, in its home."""
     pytest.importorskip("lancedb")
-    from graphrag_dagster.cli.output.running import run_job
+    from graphrag_dagster.cli.job_runner import run_job
 
     home = tmp_path_factory.mktemp("harbour")
     (home / "corpora").mkdir()

@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from graphrag_dagster.apps.interchange.exporting.exporting import export
-from graphrag_dagster.apps.interchange.writers import lance
-from graphrag_dagster.apps.interchange.writers.microsoft import SCHEMAS
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.apps.interchange.exporting import microsoft_project as lance
+from graphrag_dagster.apps.interchange.exporting.graph_export import export
+from graphrag_dagster.apps.interchange.exporting.microsoft_project import SCHEMAS
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
 from support.imported import write_imported
 

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from support.circles import around, said, taken_in
 
 _OPENIE = "openie_musique_train_results_ner_gpt-3.5-turbo-1106_1890.json"

@@ -5,7 +5,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.interchange.writers.rows import AT_ONCE, json_text, rebatched
+from graphrag_dagster.apps.interchange.exporting.export_rows import AT_ONCE, json_text, rebatched
 
 SCHEMA = pa.schema([("n", pa.int64())])
 

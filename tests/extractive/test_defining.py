@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.engines.extractive.descriptions import defines
-from graphrag_dagster.engines.extractive.names.wordlists import OFFICES
+from graphrag_dagster.engines.extractive.description_merging import defines
+from graphrag_dagster.engines.extractive.names.name_wordlists import OFFICES
 
 PIECES = [
     "Ada",

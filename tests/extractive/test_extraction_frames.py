@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.tasks.ports import (
+from graphrag_dagster.kernel.tasks.task_ports import (
     ClaimInstance,
     EntityInstance,
     Quarantined,
@@ -12,15 +12,15 @@ from graphrag_dagster.kernel.tasks.ports import (
     UnitExtraction,
     Usage,
 )
-from graphrag_dagster.kernel.text.spans import Span
-from graphrag_dagster.systems.graphrag.extraction.frames import (
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     ExtractionFrames,
+    check_ledger,
     extraction_frames,
     joined_frames,
     resolve_dangling,
     with_claims,
 )
-from graphrag_dagster.systems.graphrag.extraction.ledger import check_ledger
 
 VELL = EntityInstance("VELL", "Vell", "PERSON", "Vell met Holt.", spans=(Span(0, 4),))
 HOLT = EntityInstance("HOLT", "Holt", "PERSON", "Vell met Holt.", round=1)

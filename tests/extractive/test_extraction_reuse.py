@@ -15,23 +15,26 @@ from graphrag_dagster.assets import ASSETS
 from graphrag_dagster.composition import compose
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.models.cache.upkeep import Upkeep
-from graphrag_dagster.kernel.pipeline.updates.inputs import begin_replacing
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings, parse_settings
-from graphrag_dagster.kernel.storage.home import Places
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.pipeline.orchestration.code_versions import begin_replacing
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.storage.home import HomeFolders
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tasks.ports import (
+from graphrag_dagster.kernel.tasks.task_ports import (
     ClaimInstance,
     EntityInstance,
     Quarantined,
     RelationshipInstance,
     UnitExtraction,
 )
-from graphrag_dagster.kernel.text.spans import Span
-from graphrag_dagster.systems.graphrag.extraction.frames import ExtractionFrames, extraction_frames
-from graphrag_dagster.systems.graphrag.extraction.reuse import extract_new
-from graphrag_dagster.systems.graphrag.index.earlier_extraction import reusable_extraction, state_of
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.systems.graphrag.index.extraction_tables import ExtractionFrames, extraction_frames
+from graphrag_dagster.systems.graphrag.index.incremental_extraction import (
+    extract_new,
+    reusable_extraction,
+    state_of,
+)
 from support.corpora import write_corpus
 from support.endpoint import Fault, ScriptedEndpoint
 from support.modelled import write_modelled
@@ -126,7 +129,7 @@ def corpus(home: Path) -> Path:
 
 def index(home: Path, corpora: Path | None = None) -> tuple[int, str]:
     """Extract the corpus into its file; gives the units taken over, and why not more."""
-    places = Places(corpora=str(corpora or home / "corpora"), warehouse=str(home / "{corpus}.duckdb"))
+    places = HomeFolders(corpora=str(corpora or home / "corpora"), warehouse=str(home / "{corpus}.duckdb"))
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions("corpus", ["coast"])
         run = dg.materialize(

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from graphrag_dagster.apps.evaluation.measures.extractive_claims import ExtractiveClaimDecomposer
+from graphrag_dagster.apps.evaluation.extractive import ExtractiveClaimDecomposer
 from graphrag_dagster.apps.evaluation.tasks import AnswerText, SentenceClaims
-from graphrag_dagster.engines.extractive.parsing.statements import refused_words, without_frame
+from graphrag_dagster.engines.extractive.parsing.sentence_clauses import refused_words, without_frame
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.tasks.ports import Usage
+from graphrag_dagster.kernel.tasks.task_ports import Usage
 
 Decompose = Callable[..., list[tuple[SentenceClaims, ...]]]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from graphrag_dagster.engines.extractive.claims import ExtractiveClaimExtractor, stated_period
-from graphrag_dagster.kernel.tasks.ports import ClaimInstance, TextUnit
+from graphrag_dagster.engines.extractive.claim_extraction import ExtractiveClaimExtractor, stated_period
+from graphrag_dagster.kernel.tasks.task_ports import ClaimInstance, TextUnit
 
 Claims = Callable[..., list[ClaimInstance]]
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.engines.extractive.descriptions import ExtractiveDescriptionMerger
-from graphrag_dagster.kernel.tasks.ports import DescriptionGroup
+from graphrag_dagster.engines.extractive.description_merging import ExtractiveDescriptionMerger
+from graphrag_dagster.kernel.tasks.task_ports import DescriptionGroup
 
 SHIP = "The ferry Lady Ingrith was built at Ketterick Shipyard in 1968."
 STORM = "Captain Solveig Ramsden held the ferry at the quay during the storm."

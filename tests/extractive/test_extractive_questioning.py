@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.questions.extractive import ExtractiveQuestionWriter
-from graphrag_dagster.apps.evaluation.questions.personas import QuestionSet, write_questions
+from graphrag_dagster.apps.evaluation.extractive import ExtractiveQuestionWriter
+from graphrag_dagster.apps.evaluation.questions.persona_questions import QuestionSet, write_questions
 from graphrag_dagster.apps.evaluation.tasks import PersonaDraft, QuestionRequest, TaskRequest
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 
 THEMES = (
     "Harbour Authority",

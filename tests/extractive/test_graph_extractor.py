@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphExtractor
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.progress import listening
-from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
-from graphrag_dagster.kernel.text.similarity import normalise
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
+from graphrag_dagster.kernel.text.text_similarity import normalise
 
 Extract = Callable[[str], UnitExtraction]
 

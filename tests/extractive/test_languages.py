@@ -3,12 +3,21 @@
 import polars as pl
 import pytest
 
-from graphrag_dagster.engines.extractive.claims import ExtractiveClaimExtractor
+from graphrag_dagster.engines.extractive.claim_extraction import ExtractiveClaimExtractor
 from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphExtractor
-from graphrag_dagster.engines.extractive.parsing.languages import likely_languages, name_of, unreadable
-from graphrag_dagster.kernel.tasks.ports import TextUnit
-from graphrag_dagster.systems.graphrag.extraction.frames import extraction_frames, with_claims
-from graphrag_dagster.systems.graphrag.extraction.ledger import check_ledger, nothing_read, unreadable_units
+from graphrag_dagster.engines.extractive.parsing.language_detection import (
+    likely_languages,
+    name_of,
+    unreadable,
+)
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.systems.graphrag.index.extraction_tables import (
+    check_ledger,
+    extraction_frames,
+    nothing_read,
+    unreadable_units,
+    with_claims,
+)
 
 ENGLISH = "Ingrid Vell founded the yard in 1998. She sold it to the harbour authority, which had wanted it for years."
 FOREIGN = {

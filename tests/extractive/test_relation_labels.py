@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphExtractor
-from graphrag_dagster.engines.extractive.parsing.pipeline import Lemmas
-from graphrag_dagster.kernel.graph.relations import CO_OCCURS, RELATED_TO, relation_label
-from graphrag_dagster.kernel.tasks.ports import TextUnit
+from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import Lemmas
+from graphrag_dagster.kernel.graph.graph_labels import CO_OCCURS, RELATED_TO, relation_label
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit
 
 
 @pytest.fixture(scope="module")

@@ -6,18 +6,18 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster.engines.neural.graph_extractor import assembled
-from graphrag_dagster.engines.neural.linearised import Mention, by_name, parse
+from graphrag_dagster.engines.neural.neural_extractor import assembled
+from graphrag_dagster.engines.neural.rebel_parsing import LabelledMention, by_name, parse
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.settings.corpus import parse_settings
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import TextUnit
-from graphrag_dagster.kernel.text.spans import Span
-from graphrag_dagster.systems.graphrag.extraction.frames import ExtractionFrames, extraction_frames
-from graphrag_dagster.systems.graphrag.extraction.reuse import extract_new
-from graphrag_dagster.systems.graphrag.extraction.typing import typed, untyped
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.systems.graphrag.index.extraction import typed, untyped
+from graphrag_dagster.systems.graphrag.index.extraction_tables import ExtractionFrames, extraction_frames
+from graphrag_dagster.systems.graphrag.index.incremental_extraction import extract_new
 from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper
 from support.endpoint import ScriptedEndpoint
 from support.scripted_typing import names_in, typing_reply
@@ -47,7 +47,7 @@ def extracted(chunks: pl.DataFrame = CHUNKS) -> ExtractionFrames:
         [
             assembled(
                 unit,
-                by_name(unit.text, [Mention(Span(0, 5), "city", 0.9)]),
+                by_name(unit.text, [LabelledMention(Span(0, 5), "city", 0.9)]),
                 [parse(TEXTS[unit.id][1])],
                 LABELS,
             )

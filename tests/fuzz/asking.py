@@ -272,7 +272,7 @@ def _send(given: tuple[str, str, Any]) -> str:
 def _call(given: tuple[str, dict[str, Any]]) -> str:
     from mcp.server.mcpserver.exceptions import ToolError
 
-    from graphrag_dagster.service.guarding.errors import LOG
+    from graphrag_dagster.service.error_responses import LOG
 
     heard: list[str] = []
     LOG.error = lambda told, *rest: heard.append(str(rest))  # type: ignore[method-assign]
@@ -295,16 +295,16 @@ def _fill(home: Path, indexed: Path) -> None:
 def _client() -> Any:
     from starlette.testclient import TestClient
 
-    from graphrag_dagster.service.guarding.settings import ServiceSettings
-    from graphrag_dagster.service.http.app import make_app
+    from graphrag_dagster.service.http_app import make_app
+    from graphrag_dagster.service.settings import ServiceSettings
 
     return TestClient(make_app(ServiceSettings()), base_url="http://127.0.0.1", raise_server_exceptions=False)
 
 
 def _tools() -> Any:
     from graphrag_dagster.service.backend import Backend
-    from graphrag_dagster.service.guarding.settings import ServiceSettings
-    from graphrag_dagster.service.tools.mcp_server import make_server
+    from graphrag_dagster.service.mcp_server import make_server
+    from graphrag_dagster.service.settings import ServiceSettings
 
     return make_server(Backend(ServiceSettings()))
 

@@ -243,8 +243,8 @@ def _url() -> str:
 def attack(case: Case, _: Path) -> str:
     """Ask for what the case answers, as the tasks do; an endpoint's or a reply's fault is told as such."""
     from graphrag_dagster.errors import EndpointError, EngineError
-    from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-    from graphrag_dagster.kernel.settings.model import ModelSettings
+    from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+    from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
     _Handler.case = case
     settings = ModelSettings(base_url=_url(), name="m", retries=0, timeout_seconds=8.0)
@@ -257,17 +257,16 @@ def attack(case: Case, _: Path) -> str:
 
 def _asked(task: str, model: Any, settings: Any) -> object:
     """Do a task with a model; what is wrong with what came of it, if anything is."""
-    from graphrag_dagster.apps.evaluation.llm.judging import LlmAnswerJudge
-    from graphrag_dagster.apps.evaluation.llm.quality import LlmQualityJudge
-    from graphrag_dagster.apps.evaluation.llm.questioning import LlmQuestionWriter
-    from graphrag_dagster.apps.evaluation.tasks import Comparison
-    from graphrag_dagster.kernel.models.endpoint.embeddings import OpenAIEmbedder
+    from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmAnswerJudge, LlmQualityJudge
+    from graphrag_dagster.apps.evaluation.llm.question_writers import LlmQuestionWriter
+    from graphrag_dagster.apps.evaluation.tasks import AnswerPair
+    from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
     from graphrag_dagster.kernel.tasks import prompts
-    from graphrag_dagster.kernel.tasks.ports import ContextUnit, PartialAnswer, ReportRequest, TextUnit
-    from graphrag_dagster.systems.graphrag.llm.answerer import LlmAnswerer
-    from graphrag_dagster.systems.graphrag.llm.exploring import LlmExplorer, LlmReportRater
-    from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
-    from graphrag_dagster.systems.graphrag.llm.report_writer import LlmReportWriter
+    from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, PartialAnswer, ReportRequest, TextUnit
+    from graphrag_dagster.systems.graphrag.llm.followup_questions import LlmExplorer, LlmReportRater
+    from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
+    from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
+    from graphrag_dagster.systems.graphrag.llm.summarization import LlmReportWriter
 
     units = [ContextUnit(1, "Quay", "Built in 1998."), ContextUnit(2, "Fire", "It burnt.")]
     if task == "embed":
@@ -286,7 +285,7 @@ def _asked(task: str, model: Any, settings: Any) -> object:
         [rated] = LlmReportRater(model, prompts).rate("Who?", [units], ["1|Quay\n2|Fire"])
         return next((one.problem for one in rated.ratings if one.problem), None)
     if task == "judge":
-        [verdict] = LlmAnswerJudge(model, prompts).judge([Comparison("Who?", "a", "b", "directness")])
+        [verdict] = LlmAnswerJudge(model, prompts).judge([AnswerPair("Who?", "a", "b", "directness")])
         return verdict.problem
     if task == "statements":
         return LlmQualityJudge(model, prompts).statements(["It was built."])[0].problem
@@ -307,7 +306,7 @@ class _NoWriter:
     engine = "extractive"
 
     def write(self, requests: Any) -> list[Any]:
-        from graphrag_dagster.kernel.tasks.ports import WrittenReport
+        from graphrag_dagster.kernel.tasks.task_ports import WrittenReport
 
         return [WrittenReport("t", "s", 1.0, "r", (), "extractive") for _ in requests]
 

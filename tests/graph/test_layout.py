@@ -12,12 +12,11 @@ from scipy.spatial import cKDTree
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.systems.graphrag.communities.clustering import cluster
-from graphrag_dagster.systems.graphrag.layout.arranging import Layout, arrange, previous_layout
-from graphrag_dagster.systems.graphrag.layout.bodies import _near, bodies_of, moved_apart, told_apart
-from graphrag_dagster.systems.graphrag.layout.cold import from_nothing
-from graphrag_dagster.systems.graphrag.layout.settling import Repulsion
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.systems.graphrag.index.community_detection import cluster
+from graphrag_dagster.systems.graphrag.index.force_layout import Repulsion, from_nothing
+from graphrag_dagster.systems.graphrag.index.graph_layout import GraphLayout, arrange, previous_layout
+from graphrag_dagster.systems.graphrag.index.layout_bodies import _near, bodies_of, moved_apart, told_apart
 
 Frames = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 Edge = tuple[int, int, float]
@@ -52,19 +51,19 @@ def islands(groups: int = 12, size: int = 20, seed: int = 1, loose: int = 0) -> 
     return graph(groups * size + loose, home + away)
 
 
-def cold(frames: Frames) -> Layout:
+def cold(frames: Frames) -> GraphLayout:
     return arrange(*frames, None)[0]
 
 
-def places(layout: Layout) -> np.ndarray:
+def places(layout: GraphLayout) -> np.ndarray:
     return layout.places.select("x", "y").to_numpy()
 
 
-def same(one: Layout, other: Layout) -> bool:
+def same(one: GraphLayout, other: GraphLayout) -> bool:
     return one.places.equals(other.places) and one.state.equals(other.state)
 
 
-def sound(layout: Layout, entities: pl.DataFrame) -> None:
+def sound(layout: GraphLayout, entities: pl.DataFrame) -> None:
     """Check what holds of every layout: a finite place of its own for each entity, the declared tables."""
     tables.LAYOUT.validated(layout.places)
     tables.LAYOUT_STATE.validated(layout.state)
@@ -197,7 +196,7 @@ def test_a_layout_begins_from_nothing_where_little_of_the_one_before_is_of_use()
     assert begun.how == "cold"
     assert same(again, cold(other))
     assert arrange(*frames, made, code="newer")[1].why == "other code"
-    torn = Layout(made.places.with_columns(x=pl.col("x") + 1), made.state)
+    torn = GraphLayout(made.places.with_columns(x=pl.col("x") + 1), made.state)
     mended, begun = arrange(*frames, torn)
     assert begun.why == "torn tables"
     assert same(mended, made)
@@ -208,7 +207,7 @@ def test_a_layout_begins_from_nothing_where_little_of_the_one_before_is_of_use()
 def test_communities_that_would_be_spread_too_wide_are_laid_out_anew() -> None:
     frames = islands()
     made = cold(frames)
-    narrow = Layout(made.places, made.state.with_columns(cold_spread=pl.col("cold_spread") / 2))
+    narrow = GraphLayout(made.places, made.state.with_columns(cold_spread=pl.col("cold_spread") / 2))
     more = frames[0].vstack(pl.DataFrame({"entity_id": ["e9999"]}))
     _, begun = arrange(more, *frames[1:], narrow)
     assert begun.how == "cold"

@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.kernel.graph.leiden import Hierarchy, hierarchical_communities
-from graphrag_dagster.kernel.graph.levels import check_partition, levels
-from graphrag_dagster.kernel.graph.network import connected_components
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.graph.hierarchical_leiden import (
+    Hierarchy,
+    check_partition,
+    hierarchical_communities,
+    levels,
+)
+from graphrag_dagster.kernel.graph.undirected_graph import connected_components
 
 
 def graph(*edges: tuple[str, str] | tuple[str, str, float]) -> pl.DataFrame:

@@ -4,8 +4,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.kernel.graph.hierarchy import matched, named
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.graph.hierarchical_leiden import matched, named
 
 partitions = st.lists(st.integers(0, 5), min_size=1, max_size=30)
 

@@ -3,9 +3,9 @@ import pytest
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.kernel.tasks.ports import DescriptionGroup, MergedDescription
-from graphrag_dagster.systems.graphrag.index.merging import (
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.tasks.task_ports import DescriptionGroup, MergedDescription
+from graphrag_dagster.systems.graphrag.index.merged_graph import (
     description_groups,
     merge_claims,
     merge_entities,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.common.treemap import Rectangle, squarified
+from graphrag_dagster.kernel.pipeline.result_display import Rectangle, squarified
 
 FRAME = Rectangle(3.0, 5.0, 60.0, 40.0)
 VALUES = st.lists(st.integers(1, 10_000), min_size=1, max_size=60).map(

@@ -8,12 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.kernel.graph.hierarchy import Hierarchy
-from graphrag_dagster.kernel.graph.leiden import LeidenOptions, hierarchical_communities
-from graphrag_dagster.kernel.graph.levels import check_partition, levels
-from graphrag_dagster.kernel.graph.network import modularity, network
-from graphrag_dagster.systems.graphrag.communities.clustering import QUALITY, Begun, Clustering, cluster
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.graph.hierarchical_leiden import (
+    Hierarchy,
+    LeidenOptions,
+    check_partition,
+    hierarchical_communities,
+    levels,
+)
+from graphrag_dagster.kernel.graph.undirected_graph import modularity, network
+from graphrag_dagster.systems.graphrag.index.community_detection import (
+    QUALITY,
+    Begun,
+    CommunityClustering,
+    cluster,
+)
 
 Edge = tuple[str, str, float]
 
@@ -56,11 +65,11 @@ def islands(seed: int, groups: int = 8, size: int = 30) -> list[Edge]:
     return near + [(rng.choice(nodes), rng.choice(nodes), 1.0) for _ in range(groups * size // 4)]
 
 
-def ids(clustering: Clustering) -> set[str]:
+def ids(clustering: CommunityClustering) -> set[str]:
     return set(clustering.hierarchy.communities["community_id"])
 
 
-def same(one: Clustering, other: Clustering) -> bool:
+def same(one: CommunityClustering, other: CommunityClustering) -> bool:
     return all(
         a.equals(b)
         for a, b in (
@@ -91,7 +100,7 @@ def sound(hierarchy: Hierarchy, edges: pl.DataFrame) -> None:
         assert len(group) == 1 or nx.is_connected(graph.subgraph(group))
 
 
-def quality(clustering: Clustering, edges: pl.DataFrame) -> float:
+def quality(clustering: CommunityClustering, edges: pl.DataFrame) -> float:
     graph = network(edges.select(source="source_id", target="target_id", weight="weight"))
     roots = clustering.hierarchy.members.filter(level=0)
     place = pl.DataFrame({"entity_id": graph.names}).join(roots, on="entity_id", maintain_order="left")
@@ -140,7 +149,7 @@ def test_tables_of_different_runs_are_not_begun_from() -> None:
     edges = relationships(islands(1))
     before, _ = cluster(edges, None)
     other, _ = cluster(relationships(islands(2)), None)
-    torn = Clustering(
+    torn = CommunityClustering(
         Hierarchy(other.hierarchy.communities, before.hierarchy.members),
         before.state,
         before.cold_start_edges,

@@ -10,9 +10,9 @@ import networkx
 import polars as pl
 import pytest
 
-from graphrag_dagster.apps.interchange.importing.taking_in import take_in
+from graphrag_dagster.apps.interchange.graph_import import take_in
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.homes import enter_home
 

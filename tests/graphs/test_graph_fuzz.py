@@ -9,11 +9,11 @@ import networkx
 import polars as pl
 import pytest
 
-from graphrag_dagster.apps.interchange.readers.files import graph_files
-from graphrag_dagster.apps.interchange.readers.reading import read_file
-from graphrag_dagster.kernel.documents.files.discovery import discover
-from graphrag_dagster.kernel.documents.files.records import RefusedError, UnreadableError
-from graphrag_dagster.kernel.tables.imports import RECORDS
+from graphrag_dagster.apps.interchange.readers.graph_files import graph_files
+from graphrag_dagster.apps.interchange.readers.graph_reader import read_file
+from graphrag_dagster.kernel.documents.file_discovery import discover
+from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError
+from graphrag_dagster.kernel.tables.import_tables import RECORDS
 
 _CASES = 1_000
 _HOSTILE = (

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.interchange.readers.batches import Account
-from graphrag_dagster.apps.interchange.readers.tabular.columns import GraphColumns
-from graphrag_dagster.apps.interchange.readers.xml.graphml import graphml_batches
-from graphrag_dagster.kernel.documents.files.records import RefusedError, UnreadableError
+from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GraphColumns
+from graphrag_dagster.apps.interchange.graph_rows.import_batches import ReadAccount
+from graphrag_dagster.apps.interchange.readers.xml_graphs import graphml_batches
+from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError
 from support.graphs import Read, read_folder
 
 _HEAD = (
@@ -111,12 +111,14 @@ def test_neo4j_and_yed_are_understood(tmp_path: Path) -> None:
 )
 def test_what_is_dangerous_or_broken_is_declined(text: str, error: type[Exception]) -> None:
     with pytest.raises(error):
-        list(graphml_batches(io.BytesIO(text.encode()), "g", Account("a")))
+        list(graphml_batches(io.BytesIO(text.encode()), "g", ReadAccount("a")))
 
 
 def test_columns_may_name_attributes() -> None:
     text = f'{_HEAD}<graph><node id="a"><data key="d0">x</data></node></graph></graphml>'
-    batches = list(graphml_batches(io.BytesIO(text.encode()), "g", Account("a"), GraphColumns(title="kind")))
+    batches = list(
+        graphml_batches(io.BytesIO(text.encode()), "g", ReadAccount("a"), GraphColumns(title="kind"))
+    )
     assert batches[0].frame["title"].to_list() == ["x"]
 
 
@@ -142,7 +144,7 @@ def test_what_networkx_writes_reads_the_same(
     stream = io.BytesIO()
     networkx.write_graphml_xml(graph, stream)
     frames: dict[str, list[Any]] = {}
-    account = Account("a")
+    account = ReadAccount("a")
     for batch in graphml_batches(io.BytesIO(stream.getvalue()), "g", account):
         frames.setdefault(batch.table, []).append(batch.frame)
     assert set(frames) <= {"entities", "relations"}

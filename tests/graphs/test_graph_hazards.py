@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster.apps.interchange.readers.files import graph_files
-from graphrag_dagster.apps.interchange.readers.rdf.rdf_text import without_entities
-from graphrag_dagster.apps.interchange.readers.tabular.cells import LONGEST_KEY, LONGEST_TEXT, shortened
-from graphrag_dagster.kernel.documents.files.discovery import discover
-from graphrag_dagster.kernel.documents.files.records import RefusedError
-from graphrag_dagster.kernel.documents.unread import files_told
+from graphrag_dagster.apps.interchange.graph_rows.cell_values import LONGEST_KEY, LONGEST_TEXT, shortened
+from graphrag_dagster.apps.interchange.readers.graph_files import graph_files
+from graphrag_dagster.apps.interchange.readers.rdf_statements import without_entities
+from graphrag_dagster.kernel.documents.documents import files_told
+from graphrag_dagster.kernel.documents.file_discovery import discover
+from graphrag_dagster.kernel.documents.file_records import RefusedError
 from support.graphs import Read, read_folder
 
 _ODD = ("1e308", "-2", "5e-324", "1e31")

@@ -9,9 +9,9 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.interchange.readers.batches import Account
-from graphrag_dagster.apps.interchange.readers.rdf.rdf import TYPE, local_name
-from graphrag_dagster.apps.interchange.readers.rdf.triples import n_triples_batches, rdf_batches
+from graphrag_dagster.apps.interchange.graph_rows.import_batches import ReadAccount
+from graphrag_dagster.apps.interchange.readers.rdf_entities import TYPE, local_name
+from graphrag_dagster.apps.interchange.readers.rdf_statements import n_triples_batches, rdf_batches
 from support.graphs import read_folder
 
 _LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -152,7 +152,7 @@ def test_the_same_statements_can_be_written_again(triples: list[Triple], escaped
         # So many of them would be no text.
         data += b"\n# " + b"x" * 10_000
     frames: dict[str, list[pl.DataFrame]] = {}
-    for batch in n_triples_batches(io.BytesIO(data), "g", Account("a.nt")):
+    for batch in n_triples_batches(io.BytesIO(data), "g", ReadAccount("a.nt")):
         frames.setdefault(batch.table, []).append(batch.frame)
     assert "quarantine" not in frames
     assert sorted(map(repr, _said(frames))) == sorted(map(repr, triples))
@@ -163,7 +163,7 @@ def test_turtle_reads_n_triples(triples: list[Triple]) -> None:
     data = "\n".join(_written(triple, True) for triple in triples).encode()
     counts = []
     for kind in ("n-triples", "turtle"):
-        account, stream = Account("a"), io.BytesIO(data)
+        account, stream = ReadAccount("a"), io.BytesIO(data)
         if kind == "turtle":
             list(rdf_batches(stream, kind, "g", account))
         else:

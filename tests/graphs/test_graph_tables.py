@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.interchange.readers.batches import ROWS, Account
-from graphrag_dagster.apps.interchange.readers.files import proposed_columns
-from graphrag_dagster.apps.interchange.readers.json.json_lines import json_rows
-from graphrag_dagster.apps.interchange.readers.tabular.columns import GraphColumns
-from graphrag_dagster.apps.interchange.readers.tabular.delimited import delimited_rows
-from graphrag_dagster.apps.interchange.readers.tabular.layout import layout_of
+from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GraphColumns
+from graphrag_dagster.apps.interchange.graph_rows.import_batches import ROWS, ReadAccount
+from graphrag_dagster.apps.interchange.readers.graph_files import proposed_columns
+from graphrag_dagster.apps.interchange.readers.tabular_files import delimited_rows, layout_of
+from graphrag_dagster.apps.interchange.readers.text_lines import json_rows
 from support.graphs import Read, read_folder
 
 
@@ -215,7 +214,7 @@ def test_files_that_are_no_graphs_say_so(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_fails_its_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphrag_dagster.apps.interchange.readers.tabular.lines._LONGEST_LINE", 1_000)
+    monkeypatch.setattr("graphrag_dagster.apps.interchange.readers.text_lines._LONGEST_LINE", 1_000)
     (tmp_path / "a.csv").write_text("head,relation,tail\n" + "x" * 5_000)
     (tmp_path / "b.csv").write_text("head,relation,tail\nA,r,B\n")
     read = read_folder(tmp_path)
@@ -236,7 +235,7 @@ def test_written_csv_reads_the_same(rows: list[tuple[str, ...]], delimiter: str)
     stream = io.StringIO()
     writer = csv.writer(stream, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerows([_NAMES, *rows])
-    account = Account("a.csv")
+    account = ReadAccount("a.csv")
     data = io.BytesIO(stream.getvalue().encode())
     layout = layout_of(data, "a.csv")
     assert (layout.delimiter, layout.quoted, layout.names) == (delimiter, True, _NAMES)
@@ -249,7 +248,7 @@ def test_written_csv_reads_the_same(rows: list[tuple[str, ...]], delimiter: str)
 @given(_ROWS)
 def test_written_json_lines_read_the_same(rows: list[tuple[str, ...]]) -> None:
     lines = [json.dumps(dict(zip(_NAMES, row, strict=True)), ensure_ascii=row[0] > "m") for row in rows]
-    account = Account("a.jsonl")
+    account = ReadAccount("a.jsonl")
     read = list(json_rows(io.BytesIO("\n".join(lines).encode()), "relations", account))
     told = [row for some in read for row in zip(*(list(some.columns[name]) for name in _NAMES), strict=True)]
     assert told == rows

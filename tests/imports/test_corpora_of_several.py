@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.documents.files.discovery import below, matches
-from graphrag_dagster.kernel.pipeline.updates.changes import status_of
-from graphrag_dagster.kernel.questions.filters import Filters
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.documents.file_discovery import below, matches
+from graphrag_dagster.kernel.pipeline.index_status import status_of
+from graphrag_dagster.kernel.questions.document_filters import Filters
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.evidence import Row
 from support.tables_of import contents

@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.apps.interchange.importing.taking_in import take_in
+from graphrag_dagster.apps.interchange.graph_import import take_in
 from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.documents.files.discovery import FoundFile
-from graphrag_dagster.kernel.lineage.reading import why
-from graphrag_dagster.kernel.settings.corpus import parse_settings
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.documents.file_discovery import FoundFile
+from graphrag_dagster.kernel.lineage.lineage_reader import why
+from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.evidence import Row
 from support.commands import Run

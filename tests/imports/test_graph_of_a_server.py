@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.apps.interchange.importing.taking_in import take_in
+from graphrag_dagster.apps.interchange.graph_import import take_in
 from graphrag_dagster.errors import CorpusError, EndpointError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.pipeline.updates.changes import status_of
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.pipeline.index_status import status_of
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.bolt_server import BoltScript, BoltServer
 from support.commands import Run

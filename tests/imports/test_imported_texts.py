@@ -4,10 +4,10 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.kernel.documents.imported import imported_texts
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.documents.imported_texts import imported_texts
 from graphrag_dagster.kernel.documents.text_units import check_texts
-from graphrag_dagster.kernel.graph.levels import check_partition, levels
+from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition, levels
 from graphrag_dagster.kernel.tables import (
     ENTITY_GROUPS,
     IMPORTED_COMMUNITIES,
@@ -17,9 +17,9 @@ from graphrag_dagster.kernel.tables import (
     RELATIONSHIP_GROUPS,
     Table,
 )
-from graphrag_dagster.kernel.tasks.ports import MergedDescription
-from graphrag_dagster.systems.graphrag.index.imported_hierarchy import kept_hierarchy
-from graphrag_dagster.systems.graphrag.index.merging import merge_entities, merge_relationships
+from graphrag_dagster.kernel.tasks.task_ports import MergedDescription
+from graphrag_dagster.systems.graphrag.index.graph_communities import kept_hierarchy
+from graphrag_dagster.systems.graphrag.index.merged_graph import merge_entities, merge_relationships
 
 WORDS = st.lists(st.sampled_from(["quay", "vessel", "rent", "ärger", "潮"]), min_size=1, max_size=6).map(
     " ".join

@@ -6,11 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster.apps.interchange.importing.taking_in import take_in
-from graphrag_dagster.cli.output.unread import print_accounted
+from graphrag_dagster.apps.interchange.graph_import import take_in
+from graphrag_dagster.cli.commands.corpus.show_commands import print_accounted
 from graphrag_dagster.errors import CorpusError, WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.questions.context.context_units import told_in_words
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.retrieval.finding import PassageVectors
 from graphrag_dagster.kernel.tables import (
     COMMUNITIES,
@@ -22,9 +22,9 @@ from graphrag_dagster.kernel.tables import (
     REPORT_REFERENCES,
     TEXT_CHUNKS,
 )
-from graphrag_dagster.kernel.tasks.ports import Quote
+from graphrag_dagster.kernel.tasks.task_ports import Quote
 from graphrag_dagster.kernel.text.evidence import Row
-from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.kernel.text.markup_spans import Span
 from support.coterag_graphs import FirstAxis
 
 NAMES = st.sampled_from(["Ada Kvist", "Mr. & Mrs. Vask", "Bo\nTarn", "Port Ellery.", "Ä. 潮"])

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Filters
-from graphrag_dagster.cli.commands.answering import answer_corpus
-from graphrag_dagster.cli.output.ran import Budget
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.commands.studies.answer_commands import answer_corpus
+from graphrag_dagster.cli.job_runner import run_job
+from graphrag_dagster.cli.run_budget import RunBudget
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.lineage.reading import impact, why
+from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.homes import copy_home, enter_home
@@ -71,7 +71,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory, indexed_home: Path) -> Pa
     )
     with pytest.MonkeyPatch.context() as patch:
         enter_home(patch, home)
-        answer_corpus("coast", Filters(), Budget(), as_json=True)
+        answer_corpus("coast", Filters(), RunBudget(), as_json=True)
     return home
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from graphrag_dagster.errors import QuestionError, WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.lineage.reading import impact, why
-from graphrag_dagster.kernel.lineage.steps import Step
+from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
+from graphrag_dagster.kernel.lineage.lineage_steps import Step
 from graphrag_dagster.kernel.questions.answer_rows import AnswerRows
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source
 from graphrag_dagster.kernel.storage.warehouse import Warehouse

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import ScriptedEndpoint
 
 

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import Usage
-from graphrag_dagster.systems.lego.llm.judging import LlmPathJudge
-from graphrag_dagster.systems.lego.studies.metrics.scoring import with_judgements
+from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.systems.lego.llm.path_judging import LlmPathJudge
+from graphrag_dagster.systems.lego.studies.question_scores import with_judgements
 from graphrag_dagster.systems.lego.tasks import BLANK, Checked, GivenAnswer
 from support.conversations import section
 from support.endpoint import Scripted, ScriptedEndpoint

@@ -11,10 +11,10 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.answer_form import AnswerForm, most_sentences
-from graphrag_dagster.kernel.tasks.ports import ContextUnit, PartialAnswer, Turn
-from graphrag_dagster.systems.graphrag.llm.answerer import LlmAnswerer
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, PartialAnswer, Turn
+from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
+from graphrag_dagster.systems.graphrag.search.basic_search import vector_rag
 from graphrag_dagster.systems.graphrag.search.global_search import global_search
-from graphrag_dagster.systems.graphrag.search.vector_rag import vector_rag
 from search.index_frames import DOCUMENT, index_of
 from search.questions import asked_of
 from support.endpoint import ScriptedEndpoint

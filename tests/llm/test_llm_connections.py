@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.chat.port import ChatRequest, Message
-from graphrag_dagster.kernel.models.endpoint import client
+from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.endpoint import openai_client as client
 from support.endpoint import ScriptedEndpoint
 
 SOME = 5

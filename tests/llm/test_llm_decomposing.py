@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.apps.evaluation.llm.decomposing import LlmClaimDecomposer
+from graphrag_dagster.apps.evaluation.llm.claim_decomposition import LlmClaimDecomposer
 from graphrag_dagster.apps.evaluation.tasks import AnswerText, SentenceClaims
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import Usage
+from graphrag_dagster.kernel.tasks.task_ports import Usage
 from support.conversations import asked_of, section
 from support.endpoint import Fault, ScriptedEndpoint
 from support.faults import SharedFaults

@@ -14,14 +14,14 @@ from pydantic import BaseModel
 
 from graphrag_dagster.errors import EndpointDown, EndpointError
 from graphrag_dagster.kernel.common.progress import listening
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatReply, ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.schemas import ClaimsShape, GraphShape
-from graphrag_dagster.kernel.models.endpoint.bodies import strict_schema
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel, read_reply
-from graphrag_dagster.kernel.models.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.kernel.models.endpoint.limits import retry_after
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.chat.reply_schemas import ClaimsShape, GraphShape
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel, read_reply
+from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
+from graphrag_dagster.kernel.models.endpoint.rate_limits import retry_after
+from graphrag_dagster.kernel.models.endpoint.request_bodies import strict_schema
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 from support.listening import Heard
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.name_judging import Typing, Untyped
-from graphrag_dagster.kernel.tasks.ports import TextUnit
+from graphrag_dagster.kernel.tasks.name_judging_ports import Typing, Untyped
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit
 from graphrag_dagster.systems.graphrag.llm.entity_typing import (
     MOST_CHARACTERS,
     MOST_NAMES,

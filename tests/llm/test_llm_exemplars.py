@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings, parse_settings
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import TextUnit
-from graphrag_dagster.systems.graphrag.llm.extraction.claims import LlmClaimExtractor
-from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
-from graphrag_dagster.systems.graphrag.llm.extraction.raw_records import read_json_records, read_tuple_records
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmClaimExtractor, LlmGraphExtractor
+from graphrag_dagster.systems.graphrag.llm.record_parsing import read_json_records, read_tuple_records
 from support.endpoint import ScriptedEndpoint
 
 GRAPH = {

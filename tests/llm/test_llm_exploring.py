@@ -5,17 +5,16 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.kernel.questions.context.chunks import render
+from graphrag_dagster.kernel.questions.context.context_chunks import render
+from graphrag_dagster.kernel.questions.context.context_rows import LocalContext
 from graphrag_dagster.kernel.questions.context.context_units import as_row
-from graphrag_dagster.kernel.questions.context.local_rows import LocalContext
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.answering import BatchRatings, Exploration, FollowUp
-from graphrag_dagster.kernel.tasks.ports import ContextUnit
-from graphrag_dagster.systems.graphrag.llm.answerer import LlmAnswerer
-from graphrag_dagster.systems.graphrag.llm.exploring import LlmExplorer, LlmReportRater, read_rating
-from graphrag_dagster.systems.graphrag.search.drift import drift_search
-from graphrag_dagster.systems.graphrag.search.dynamic import dynamic_search
-from graphrag_dagster.systems.graphrag.search.global_search import sources_of
+from graphrag_dagster.kernel.tasks.answering_ports import BatchRatings, Exploration, FollowUp
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.systems.graphrag.llm.followup_questions import LlmExplorer, LlmReportRater, read_rating
+from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
+from graphrag_dagster.systems.graphrag.search.drift_search import drift_search
+from graphrag_dagster.systems.graphrag.search.global_search import dynamic_search, sources_of
 from search.questions import asked_of
 from search.report_trees import TREE, index_of_tree
 from support.conversations import section

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.models.chat.port import ChatModel, ChatReply, ChatRequest, Listener
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatReply, ChatRequest, Listener
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
-from graphrag_dagster.systems.graphrag.llm.extraction.gleaning import halves
-from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
+from graphrag_dagster.systems.graphrag.llm.gleaning import halves
+from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.conversations import prompt_tokens
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 

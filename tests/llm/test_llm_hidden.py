@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.models.chat import asking
-from graphrag_dagster.kernel.models.chat.asking import UnusableReply, ask
-from graphrag_dagster.kernel.models.chat.hidden import Shown, split
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.chat.port import ChatReply, ChatRequest, Listener, Message
-from graphrag_dagster.kernel.models.chat.replies import is_hidden, visible
+from graphrag_dagster.kernel.models.chat import structured_output as asking
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.chat.hidden_reasoning import ShownReply, split
+from graphrag_dagster.kernel.models.chat.reply_parsing import is_hidden, visible
+from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask
 from graphrag_dagster.kernel.tasks import prompts
 from support.endpoint import Scripted, ScriptedEndpoint
 
@@ -106,7 +106,7 @@ def test_a_reply_that_speaks_of_a_mark_keeps_it(reply: str) -> None:
 def heard(reply: str, size: int, *, reasons: bool = False) -> tuple[str, str]:
     """What is passed on of a reply in pieces, before its end and in all."""
     passed: list[str] = []
-    shown = Shown(passed.append, reasons=reasons)
+    shown = ShownReply(passed.append, reasons=reasons)
     for start in range(0, len(reply), size):
         shown(reply[start : start + size])
     early = "".join(passed)

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.models.chat.loop import run_in_order, run_one
-from graphrag_dagster.kernel.models.chat.port import ChatReply, ChatRequest, Message
-from graphrag_dagster.kernel.models.endpoint.connection import Tries
-from graphrag_dagster.kernel.models.endpoint.limits import LONGEST_WAIT, Limits, duration
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_one
+from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
+from graphrag_dagster.kernel.models.endpoint.rate_limits import LONGEST_WAIT, Limits, duration
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import TextUnit
-from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support import virtual_time
 from support.endpoint import Fault, ScriptedEndpoint
 

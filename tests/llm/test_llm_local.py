@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import EndpointError, EngineError
 from graphrag_dagster.kernel.questions.question import REFUSAL
 from support.corpora import write_corpus

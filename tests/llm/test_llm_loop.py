@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.models.chat.loop import run_in_order, sending
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, sending
 
 DELAYS = st.lists(st.integers(0, 8), max_size=40)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.name_judging import NameInText, NamePair, Ruling
-from graphrag_dagster.systems.graphrag.llm.name_judging import MOST_PAIRS, LlmNameJudge, batches
+from graphrag_dagster.kernel.tasks.name_judging_ports import NameInText, NamePair, Ruling
+from graphrag_dagster.systems.graphrag.llm.judges import MOST_PAIRS, LlmNameJudge, batches
 from support.conversations import section
 from support.endpoint import Fault, ScriptedEndpoint
 from support.scripted_names import pairs_in, ruling_reply

@@ -21,13 +21,13 @@ import trustme
 from yaml import safe_load as load_yaml
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.models.batches.batch_api import BatchApi
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatRequest, Message
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.kernel.models.probing.checkup import listed_models
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.batch_api import BatchApi
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
+from graphrag_dagster.kernel.models.probing.endpoint_check import listed_models
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
 
 REQUEST = ChatRequest("hello", (Message("user", "Hello?"),), 50)
@@ -397,8 +397,8 @@ def test_credentials_in_headers_and_parameters_are_refused_and_not_shown(given: 
 def test_openai_is_imported_only_when_a_model_is_asked() -> None:
     code = (
         "import sys; from graphrag_dagster.cli import app; "
-        "import graphrag_dagster.kernel.models.cache.models, graphrag_dagster.kernel.models.batches.batching, "
-        "graphrag_dagster.kernel.questions.asking.index; print('openai' in sys.modules)"
+        "import graphrag_dagster.kernel.models.cache.cached_models, graphrag_dagster.kernel.models.batch_queue, "
+        "graphrag_dagster.kernel.questions.corpus_index; print('openai' in sys.modules)"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "False"

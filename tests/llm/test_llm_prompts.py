@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from graphrag_dagster.kernel.models.chat.prompt import TAGS, Prompt, enclose
+from graphrag_dagster.kernel.models.chat.prompt_templates import TAGS, Prompt, enclose
 from graphrag_dagster.kernel.questions.citations import (
     Citation,
     canonical_citations,

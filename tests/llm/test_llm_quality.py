@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrag_dagster.apps.evaluation.llm.quality import LlmQualityJudge
-from graphrag_dagster.apps.evaluation.measures.metrics import QualityItem, measure
-from graphrag_dagster.apps.evaluation.measures.quality_tasks import (
+from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmQualityJudge
+from graphrag_dagster.apps.evaluation.measures.quality_metrics import QualityItem, measure
+from graphrag_dagster.apps.evaluation.tasks import (
     GeneratedQuestions,
     StatementsOf,
     VerdictRequest,
     VerdictsOf,
 )
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.models.chat.verdict_replies import read_verdicts
+from graphrag_dagster.kernel.models.chat.reply_schemas import read_verdicts
 from graphrag_dagster.kernel.tasks import prompts
 from support.conversations import section
 from support.endpoint import Fault, ScriptedEndpoint

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.apps.evaluation.llm.questioning import LlmQuestionWriter
-from graphrag_dagster.apps.evaluation.questions.personas import QuestionSet, write_questions
+from graphrag_dagster.apps.evaluation.llm.question_writers import LlmQuestionWriter
+from graphrag_dagster.apps.evaluation.questions.persona_questions import QuestionSet, write_questions
 from graphrag_dagster.apps.evaluation.tasks import Drafts, PersonaDraft, QuestionRequest, TaskRequest
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.tasks import prompts
@@ -266,7 +266,7 @@ def test_a_model_that_goes_on_refusing_ends_in_an_error_that_says_where(
 
 
 def test_twice_as_many_are_asked_for_where_some_are_chosen(model_of: Callable[..., Any]) -> None:
-    from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+    from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 
     with ScriptedEndpoint(script) as endpoint:
         made = whole(model_of(endpoint), 1, 1, 2, oversample=2, embed=StaticEmbedder().embed)

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.engines.extractive.text_places import TextPlaces
-from graphrag_dagster.kernel.models.chat.replies import read_typed, visible
-from graphrag_dagster.systems.graphrag.llm.extraction.records import BadRecord, make_entity, make_relationship
-from graphrag_dagster.systems.graphrag.llm.extraction.tuples import parse_tuples
-from graphrag_dagster.systems.graphrag.llm.report_writer import ReportReply
+from graphrag_dagster.engines.extractive.text_spans import TextPlaces
+from graphrag_dagster.kernel.models.chat.reply_parsing import read_typed, visible
+from graphrag_dagster.systems.graphrag.llm.extraction_records import BadRecord, make_entity, make_relationship
+from graphrag_dagster.systems.graphrag.llm.record_parsing import parse_tuples
+from graphrag_dagster.systems.graphrag.llm.summarization import ReportReply
 
 FILES = {"mock_cache.json": (84, 1174, 101), "llm_cache_shua-chen.json": (84, 1209, 73)}
 

@@ -9,13 +9,19 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from graphrag_dagster.kernel.common.progress import listening
-from graphrag_dagster.kernel.models.chat.asking import UnusableReply, ask, ask_typed
-from graphrag_dagster.kernel.models.chat.loop import run_in_order
-from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatReply, ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.replies import Incomplete, NotUsable, parse_json, read_typed, visible
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
+from graphrag_dagster.kernel.models.chat.reply_parsing import (
+    Incomplete,
+    NotUsable,
+    parse_json,
+    read_typed,
+    visible,
+)
+from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask, ask_typed
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import Usage
-from graphrag_dagster.systems.graphrag.llm.report_writer import ReportReply
+from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.systems.graphrag.llm.summarization import ReportReply
 
 
 class Thing(BaseModel):

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatReply, ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.replies import visible
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.chat.reply_parsing import visible
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 REQUEST = ChatRequest("hello", (Message("system", "Be brief."), Message("user", "Hello?")), 500)

@@ -7,7 +7,7 @@ import pytest
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.questions.citations import Citation
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import (
+from graphrag_dagster.kernel.tasks.task_ports import (
     ContextEntity,
     ContextUnit,
     DescriptionGroup,
@@ -17,10 +17,9 @@ from graphrag_dagster.kernel.tasks.ports import (
     ReportRequest,
     WrittenReport,
 )
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
-from graphrag_dagster.systems.graphrag.llm.answerer import LlmAnswerer, read_score
-from graphrag_dagster.systems.graphrag.llm.descriptions import LlmDescriptionMerger
-from graphrag_dagster.systems.graphrag.llm.report_writer import LlmReportWriter
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer, read_score
+from graphrag_dagster.systems.graphrag.llm.summarization import LlmDescriptionMerger, LlmReportWriter
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.apps.evaluation.llm.testset import LlmTestsetWriter
+from graphrag_dagster.apps.evaluation.llm.question_writers import LlmTestsetWriter
 from graphrag_dagster.apps.evaluation.tasks import DocumentRequest, ReferenceDraft
 from graphrag_dagster.kernel.tasks import prompts
 from support.conversations import section

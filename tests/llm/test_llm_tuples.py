@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.models.chat.replies import NotUsable
-from graphrag_dagster.systems.graphrag.llm.extraction.raw_records import read_tuple_records
-from graphrag_dagster.systems.graphrag.llm.extraction.tuples import parse_tuples
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable
+from graphrag_dagster.systems.graphrag.llm.record_parsing import parse_tuples, read_tuple_records
 
 CLEAN = (
     '("entity"<|>FED<|>ORGANIZATION<|>The central bank)\n##\n'

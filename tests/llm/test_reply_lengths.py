@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.models.chat.port import ChatReply, ChatRequest, Message
-from graphrag_dagster.kernel.models.endpoint.chat import ReplyLengths
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import ReplyLengths
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 TOKENS = st.integers(1, 3000)

@@ -5,8 +5,8 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from graphrag_dagster.engines.extractive.text_places import TextPlaces
-from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.engines.extractive.text_spans import TextPlaces
+from graphrag_dagster.kernel.text.markup_spans import Span
 
 _KINDS = ("'’‘`´", '"“”„«»', "-‐‑‒–—")
 _ALIKE = {char: f"[{re.escape(kind)}]" for kind in _KINDS for char in kind}

@@ -4,16 +4,15 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.kernel.models.accounting.budget import Budget
-from graphrag_dagster.kernel.models.accounting.use import ModelUse
-from graphrag_dagster.kernel.models.cache.account import Account, Till, UsageLog
-from graphrag_dagster.kernel.models.cache.database import Database
-from graphrag_dagster.kernel.models.cache.models import RememberingChatModel, RememberingEmbedder
-from graphrag_dagster.kernel.models.cache.replies import Replies, User
-from graphrag_dagster.kernel.models.cache.upkeep import Upkeep
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.cache.cache_database import Database
+from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
+from graphrag_dagster.kernel.models.cache.cached_models import RememberingChatModel, RememberingEmbedder
+from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
+from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, UsageLog
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
+from graphrag_dagster.kernel.models.model_costs import Budget, ModelUse
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import ScriptedEndpoint
 
 
@@ -29,11 +28,11 @@ class Memory:
 
     def account(
         self, corpus: str = "c", asset: str = "a", run: str = "r1", budget: Budget | None = None
-    ) -> Account:
-        return Account(User(corpus, asset, run), self.replies, self.log, budget or Budget())
+    ) -> UsageAccount:
+        return UsageAccount(User(corpus, asset, run), self.replies, self.log, budget or Budget())
 
     def chat(
-        self, endpoint: ScriptedEndpoint, account: Account | None = None, **settings: Any
+        self, endpoint: ScriptedEndpoint, account: UsageAccount | None = None, **settings: Any
     ) -> RememberingChatModel:
         chosen = _settings(endpoint, settings)
         booked = account or self.account()
@@ -41,7 +40,11 @@ class Memory:
         return RememberingChatModel(OpenAIChatModel(chosen, first_wait=0.01), booked, till)
 
     def embedder(
-        self, endpoint: ScriptedEndpoint, account: Account | None = None, batch: int = 64, **settings: Any
+        self,
+        endpoint: ScriptedEndpoint,
+        account: UsageAccount | None = None,
+        batch: int = 64,
+        **settings: Any,
     ) -> RememberingEmbedder:
         chosen = _settings(endpoint, settings)
 

@@ -8,16 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.models.accounting.budget import Amount
-from graphrag_dagster.kernel.models.accounting.prices import Price, listed_price
-from graphrag_dagster.kernel.models.accounting.sizes import PromptSizes
-from graphrag_dagster.kernel.models.accounting.use import USE_FIELDS, ModelUse
-from graphrag_dagster.kernel.models.cache.account import Till, price_of
-from graphrag_dagster.kernel.models.cache.replies import User
-from graphrag_dagster.kernel.models.chat.asking import ask
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatRequest, Message
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.cache.cached_models import PromptSizes
+from graphrag_dagster.kernel.models.cache.llm_cache import User
+from graphrag_dagster.kernel.models.cache.usage_account import Till, price_of
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.chat.structured_output import ask
+from graphrag_dagster.kernel.models.model_costs import USE_FIELDS, Amount, ModelUse, Price, listed_price
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.models.accounting.budget import Amount, Budget, BudgetExhausted
-from graphrag_dagster.kernel.models.chat.asking import ask
-from graphrag_dagster.kernel.models.chat.loop import run_in_order
-from graphrag_dagster.kernel.models.chat.port import ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
+from graphrag_dagster.kernel.models.chat.structured_output import ask
+from graphrag_dagster.kernel.models.model_costs import Amount, Budget, BudgetExhausted
 from graphrag_dagster.kernel.tasks import prompts
 from support.endpoint import Scripted, ScriptedEndpoint
 

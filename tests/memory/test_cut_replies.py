@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.models.chat.asking import AllLost, first_done
-from graphrag_dagster.kernel.models.chat.loop import run_one
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.chat.structured_output import AllLost, first_done
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
-from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
+from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.conversations import prompt_tokens, section
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 

@@ -8,20 +8,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from graphrag_dagster.kernel.models.cache.account import UsageLog
-from graphrag_dagster.kernel.models.cache.database import Database
-from graphrag_dagster.kernel.models.cache.replies import Replies, User
+from graphrag_dagster.kernel.models.cache.cache_database import Database
+from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
+from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 
 PROCESSES, REPLIES = 10, 200
 
 WRITER = f"""
 import sys, time
 from pathlib import Path
-from graphrag_dagster.kernel.models.accounting.use import ModelUse
-from graphrag_dagster.kernel.models.chat.port import ChatReply
-from graphrag_dagster.kernel.models.cache.database import Database
-from graphrag_dagster.kernel.models.cache.replies import Replies, User
-from graphrag_dagster.kernel.models.cache.account import UsageLog
+from graphrag_dagster.kernel.models.model_costs import ModelUse
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
+from graphrag_dagster.kernel.models.cache.cache_database import Database
+from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
+from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 
 path, number, start = Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
 Path(f"{{start}}.{{number}}").touch()

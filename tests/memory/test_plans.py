@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.planning.size import EvaluationSize, plan_evaluation
-from graphrag_dagster.kernel.models.accounting.planning import (
+from graphrag_dagster.apps.evaluation.evaluation_plan import EvaluationSize, plan_evaluation
+from graphrag_dagster.kernel.models.call_estimates import (
     Range,
     WaySize,
     around,
@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.models.accounting.planning import (
     plan_reports,
     plan_summaries,
 )
-from graphrag_dagster.kernel.models.accounting.use import USE_FIELDS, ModelUse
+from graphrag_dagster.kernel.models.model_costs import USE_FIELDS, ModelUse
 
 NUMBERS = st.floats(0, 1e6)
 RANGES = st.builds(Range, NUMBERS, NUMBERS, NUMBERS)
@@ -111,7 +111,7 @@ def test_an_evaluation_is_planned_in_order(
 def test_the_sum_of_a_run_is_that_of_its_rows(memory: Any, tmp_path: Any) -> None:
     import polars as pl
 
-    from graphrag_dagster.dbt_like_sql.loader import load_models
+    from graphrag_dagster.dbt_like_sql.sql_models import load_models
     from graphrag_dagster.kernel.storage.warehouse import Warehouse
     from graphrag_dagster.kernel.tables import MODEL_USAGE, RUN_USAGE
 

@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.models.cache.replies import reply_key
-from graphrag_dagster.kernel.models.chat import asking
-from graphrag_dagster.kernel.models.chat.asking import Asked, UnusableReply, ask_typed
-from graphrag_dagster.kernel.models.chat.loop import run_in_order, run_one
-from graphrag_dagster.kernel.models.chat.port import ChatReply, ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.replies import Incomplete
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.cache.llm_cache import reply_key
+from graphrag_dagster.kernel.models.chat import structured_output as asking
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_one
+from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete
+from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, UsableReply, ask_typed
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.ports import TextUnit
-from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 
@@ -39,7 +39,7 @@ GOOD = '{"answer": "hi"}'
 RETRY = prompts.load("retry")
 
 
-def ask(model: Any, request: ChatRequest = REQUEST) -> Asked[Shape]:
+def ask(model: Any, request: ChatRequest = REQUEST) -> UsableReply[Shape]:
     return run_one(ask_typed(model, request, Shape, RETRY))
 
 
@@ -67,7 +67,7 @@ def test_the_same_request_is_answered_from_memory(memory: Any) -> None:
 def test_replies_that_are_on_their_way_when_a_run_ends_are_not_asked_for_again(memory: Any) -> None:
     requests = [replace(REQUEST, messages=(Message("user", f"Hello {number}?"),)) for number in range(9)]
 
-    async def one(request: ChatRequest) -> Asked[Shape]:
+    async def one(request: ChatRequest) -> UsableReply[Shape]:
         return await ask_typed(model, request, Shape, RETRY)
 
     def faults(number: int, body: dict[str, Any]) -> Fault | None:
@@ -88,7 +88,7 @@ def test_replies_that_are_on_their_way_when_a_run_ends_are_not_asked_for_again(m
 def test_an_endpoint_that_is_busy_does_not_keep_a_run_from_ending(memory: Any) -> None:
     requests = [replace(REQUEST, messages=(Message("user", f"Hello {number}?"),)) for number in range(2)]
 
-    async def one(request: ChatRequest) -> Asked[Shape]:
+    async def one(request: ChatRequest) -> UsableReply[Shape]:
         return await ask_typed(model, request, Shape, RETRY)
 
     def faults(number: int, body: dict[str, Any]) -> Fault | None:

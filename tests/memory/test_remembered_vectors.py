@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.models.accounting.budget import Budget
-from graphrag_dagster.kernel.models.cache.account import Account, UsageLog
-from graphrag_dagster.kernel.models.cache.database import Database
-from graphrag_dagster.kernel.models.cache.models import RememberingEmbedder
-from graphrag_dagster.kernel.models.cache.replies import Replies, User, vector_key
-from graphrag_dagster.kernel.models.endpoint import bodies
-from graphrag_dagster.kernel.models.endpoint.embeddings import OpenAIEmbedder
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.cache.cache_database import Database
+from graphrag_dagster.kernel.models.cache.cached_models import RememberingEmbedder
+from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User, vector_key
+from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
+from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
+from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
+from graphrag_dagster.kernel.models.model_costs import Budget
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
 
 TEXTS = [f"word{n} and more" for n in range(10)]
@@ -62,7 +62,7 @@ def test_vectors_are_the_same_with_and_without_memory(asked: list[list[str]], ba
 
 def _of(endpoint: ScriptedEndpoint, replies: Any, log: Any, batch: int) -> Any:
     chosen = ModelSettings(base_url=endpoint.url)
-    account = Account(User("c", "a", "r1"), replies, log, Budget())
+    account = UsageAccount(User("c", "a", "r1"), replies, log, Budget())
     return RememberingEmbedder(
         lambda arrived: OpenAIEmbedder("embed-1", chosen, batch_size=batch, arrived=arrived), chosen, account
     )

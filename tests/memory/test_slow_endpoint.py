@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.common import progress
-from graphrag_dagster.kernel.common.waiting import calls_now, under_way
-from graphrag_dagster.kernel.models.chat.loop import run_in_order, run_one
-from graphrag_dagster.kernel.models.chat.port import CallFailed, ChatRequest, Message
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.endpoint.connection import Tries
-from graphrag_dagster.kernel.models.endpoint.embeddings import OpenAIEmbedder
+from graphrag_dagster.kernel.common.progress import calls_now, under_way
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_one
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
+from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
 from graphrag_dagster.kernel.models.endpoint.timeouts import Pace, Patience, Size, Waited
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
 from support.listening import Heard
 

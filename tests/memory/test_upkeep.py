@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrag_dagster.apps.planning.outlook import Indexing, Indexings
-from graphrag_dagster.kernel.models.accounting.use import ModelUse
-from graphrag_dagster.kernel.models.cache.account import Account, UsageLog
-from graphrag_dagster.kernel.models.cache.capability_store import AbilityStore
-from graphrag_dagster.kernel.models.cache.database import Database, MemoryFileError, database_at
-from graphrag_dagster.kernel.models.cache.replies import User
-from graphrag_dagster.kernel.models.cache.upkeep import Pruned, Upkeep
-from graphrag_dagster.kernel.models.chat.port import ChatReply
+from graphrag_dagster.apps.planning.indexing_forecast import Indexing, Indexings
+from graphrag_dagster.kernel.models.cache.cache_database import Database, MemoryFileError, database_at
+from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
+from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore, User
+from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
+from graphrag_dagster.kernel.models.model_costs import ModelUse
 from support.disks import files_of_at_most
 
 
@@ -34,7 +33,7 @@ def keep(memory: Any, name: str, user: User) -> None:
     memory.replies.keep(key(name), "extract", "m", ChatReply(secret(name), "stop", 10, 5), 0.5, user)
 
 
-def finish(account: Account) -> None:
+def finish(account: UsageAccount) -> None:
     account.book("extract", "m", ModelUse(calls=1))
     account.finish()
 
@@ -256,7 +255,7 @@ def test_a_forked_process_does_not_use_the_connection_it_inherits(tmp_path: Path
     code = """
 import os, sys
 from pathlib import Path
-from graphrag_dagster.kernel.models.cache.database import database_at
+from graphrag_dagster.kernel.models.cache.cache_database import database_at
 path = Path(sys.argv[1])
 first = database_at(path)
 child = os.fork()

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.kernel.models.accounting.use import ModelUse
-from graphrag_dagster.kernel.models.cache.replies import User
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.chat.port import ChatReply
+from graphrag_dagster.kernel.models.cache.llm_cache import User
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.model_costs import ModelUse
 
 USER = User("c", "a", "r1")
 KEY, OTHER = b"k" * 32, b"o" * 32
@@ -21,11 +21,11 @@ KEY, OTHER = b"k" * 32, b"o" * 32
 ENDS_AT_ONCE = """
 import sys
 from pathlib import Path
-from graphrag_dagster.kernel.models.accounting.use import ModelUse
-from graphrag_dagster.kernel.models.chat.loop import run_one
-from graphrag_dagster.kernel.models.cache.database import database_at
-from graphrag_dagster.kernel.models.cache.replies import User
-from graphrag_dagster.kernel.models.cache.account import UsageLog
+from graphrag_dagster.kernel.models.model_costs import ModelUse
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.cache.cache_database import database_at
+from graphrag_dagster.kernel.models.cache.llm_cache import User
+from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 
 log = UsageLog(database_at(Path(sys.argv[1])))
 

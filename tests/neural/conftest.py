@@ -8,7 +8,7 @@ from support.neural_checkpoints import saved_gliner, saved_rebel
 
 @pytest.fixture(autouse=True)
 def _nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    from graphrag_dagster.systems.graphrag.extraction import neural as gliner_rebel
+    from graphrag_dagster.systems.graphrag import gliner_rebel as gliner_rebel
 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True, raising=False)
     yield

@@ -6,11 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.engines.neural.checkpoints import Checkpoint, chosen_device
-from graphrag_dagster.engines.neural.graph_extractor import NeuralGraphExtractor
-from graphrag_dagster.engines.neural.models import GlinerEntityModel, RebelRelationModel, Writing
+from graphrag_dagster.engines.neural.gliner_rebel_models import (
+    Checkpoint,
+    GlinerEntityModel,
+    RebelRelationModel,
+    Writing,
+    chosen_device,
+)
+from graphrag_dagster.engines.neural.neural_extractor import NeuralGraphExtractor
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
 from support.neural_checkpoints import LABELS, TAUGHT, saved_gliner, saved_rebel
 
 INSTALLED = bool(importlib.util.find_spec("gliner"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.engines.neural.linearised import MARKERS, Triple, parse
+from graphrag_dagster.engines.neural.rebel_parsing import MARKERS, RebelTriple, parse
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_any_text_can_be_parsed_and_no_triple_has_a_blank_part(written: str, end
 words = st.text("abc -ä病", min_size=1).map(lambda text: " ".join(text.split())).filter(bool)
 
 
-@given(st.lists(st.builds(Triple, words, words, words)))
-def test_what_is_written_from_triples_is_read_as_them(triples: list[Triple]) -> None:
+@given(st.lists(st.builds(RebelTriple, words, words, words)))
+def test_what_is_written_from_triples_is_read_as_them(triples: list[RebelTriple]) -> None:
     written = "".join(f"<triplet> {one.head} <subj> {one.tail} <obj> {one.relation} " for one in triples)
     parsed = parse(written)
     assert parsed.triples == tuple(triples)

@@ -2,21 +2,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.engines.neural.graph_extractor import assembled
-from graphrag_dagster.engines.neural.labels import SCIENTIFIC, label_by_name
-from graphrag_dagster.engines.neural.linearised import Mention, by_name, joined, parse
+from graphrag_dagster.engines.neural.label_rules import SCIENTIFIC, label_by_name
+from graphrag_dagster.engines.neural.neural_extractor import assembled
+from graphrag_dagster.engines.neural.rebel_parsing import LabelledMention, by_name, joined, parse
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.settings.corpus import parse_settings
-from graphrag_dagster.kernel.tasks.ports import TextUnit, UnitExtraction
-from graphrag_dagster.kernel.text.similarity import normalise
-from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
+from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.kernel.text.text_similarity import normalise
 
 TEXT = "Remdesivir treats COVID-19. In  Wuhan, remdesivir\nwas given; remdesivir is new."
 
 
-def mention(text: str, words: str, label: str, score: float = 0.9, at: int = 0) -> Mention:
+def mention(text: str, words: str, label: str, score: float = 0.9, at: int = 0) -> LabelledMention:
     start = text.index(words, at)
-    return Mention(Span(start, start + len(words)), label, score)
+    return LabelledMention(Span(start, start + len(words)), label, score)
 
 
 def extracted(written: str, text: str = TEXT, *wanted: str) -> UnitExtraction:
@@ -28,24 +28,26 @@ def test_mentions_of_one_label_that_touch_are_one() -> None:
     text = "SARS-CoV-2 spike, spike protein"
     first, second = mention(text, "SARS-CoV-2", "protein", 0.8), mention(text, "spike", "protein", 0.95)
     third, fourth = mention(text, "spike protein", "protein"), mention(text, "protein", "gene")
-    assert joined([second, first]) == [Mention(Span(0, 16), "protein", 0.95)]
+    assert joined([second, first]) == [LabelledMention(Span(0, 16), "protein", 0.95)]
     assert joined([first, second, third])[1:] == [third]
-    assert joined([Mention(Span(0, 4), "a", 0.8), Mention(Span(5, 9), "b", 0.8)])[0].span == Span(0, 4)
+    assert joined([LabelledMention(Span(0, 4), "a", 0.8), LabelledMention(Span(5, 9), "b", 0.8)])[
+        0
+    ].span == Span(0, 4)
     assert len(joined([third, fourth])) == 2
 
 
 @given(
     st.lists(
         st.builds(
-            lambda s, n, label: Mention(Span(s, s + n), label, 0.9),
+            lambda s, n, label: LabelledMention(Span(s, s + n), label, 0.9),
             st.integers(0, 30),
             st.integers(1, 5),
             st.sampled_from("ab"),
         )
     )
 )
-def test_joining_loses_no_character_and_is_done_once(mentions: list[Mention]) -> None:
-    def covered(found: list[Mention]) -> set[tuple[int, str]]:
+def test_joining_loses_no_character_and_is_done_once(mentions: list[LabelledMention]) -> None:
+    def covered(found: list[LabelledMention]) -> set[tuple[int, str]]:
         return {(at, one.label) for one in found for at in range(one.span.start, one.span.end)}
 
     found = joined(mentions)
@@ -57,11 +59,11 @@ def test_joining_loses_no_character_and_is_done_once(mentions: list[Mention]) ->
 def test_a_name_has_the_label_of_most_mentions_and_of_as_many_that_of_the_surest() -> None:
     text = "zinc zinc Zinc zinc"
     labels = [("drug", 0.8), ("chemical", 0.9), ("drug", 0.75), ("chemical", 0.71)]
-    found = [Mention(Span(5 * n, 5 * n + 4), label, score) for n, (label, score) in enumerate(labels)]
+    found = [LabelledMention(Span(5 * n, 5 * n + 4), label, score) for n, (label, score) in enumerate(labels)]
     [named] = by_name(text, found)
     assert (named.name, named.surface, named.label, len(named.spans)) == ("ZINC", "zinc", "chemical", 4)
     assert by_name(text, found[:3])[0].label == "drug"
-    assert by_name("--", [Mention(Span(0, 2), "drug", 0.9)]) == []
+    assert by_name("--", [LabelledMention(Span(0, 2), "drug", 0.9)]) == []
 
 
 def test_records_name_their_places_and_are_there_once() -> None:
@@ -138,7 +140,7 @@ def test_a_unit_of_which_nothing_is_left_says_so() -> None:
 def test_ends_of_relations_are_entities_whatever_the_text(
     text: str, places: list[tuple[int, int]], written: str
 ) -> None:
-    found = [Mention(Span(s, min(s + n, len(text))), "drug", 0.9) for s, n in places if s < len(text)]
+    found = [LabelledMention(Span(s, min(s + n, len(text))), "drug", 0.9) for s, n in places if s < len(text)]
     parsed = [parse(f"<triplet> {written} <subj> {text} <obj> treats"), parse(written)]
     made = assembled(TextUnit("u", text), by_name(text, joined(found)), parsed, SCIENTIFIC)
     names = {one.name for one in made.entities}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.engines.neural.graph_extractor import NeuralGraphExtractor
+from graphrag_dagster.engines.neural.neural_extractor import NeuralGraphExtractor
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run

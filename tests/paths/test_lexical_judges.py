@@ -6,14 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from graphrag_dagster.kernel.graph.verbalised import Verbalised
-from graphrag_dagster.systems.lego.extractive.selector import (
+from graphrag_dagster.kernel.graph.graph_labels import Verbalised
+from graphrag_dagster.systems.lego.extractive import (
     ExtractivePathAnswerer,
     ExtractivePathSelector,
     before_the_fall,
     softmax,
 )
-from graphrag_dagster.systems.lego.scoring.making import scorer_of
+from graphrag_dagster.systems.lego.retrieval.scorer_registry import scorer_of
 from support.verbalising import texts_of
 
 QUESTION = "which language is the film Rashomon in?"

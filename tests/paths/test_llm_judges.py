@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.settings.model import ModelSettings
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.systems.lego.llm.selector import LlmPathAnswerer, LlmPathSelector
-from graphrag_dagster.systems.lego.retrieval.judging import Judging
+from graphrag_dagster.systems.lego.llm.path_selection import LlmPathAnswerer, LlmPathSelector
+from graphrag_dagster.systems.lego.retrieval.oneshot_retrieval import Judging
 from support.conversations import section
 from support.endpoint import Fault, ScriptedEndpoint
 from support.verbalising import texts_of

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.models.local.hidden_states import HiddenStateEmbedder
-from graphrag_dagster.systems.lego.instances.found import PathQuery
-from graphrag_dagster.systems.lego.instances.options import PathOptions, Switches
-from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
-from graphrag_dagster.systems.lego.retrieval.making import retriever_of
-from graphrag_dagster.systems.lego.scoring.making import scorer_of
-from graphrag_dagster.systems.lego.training.bi_encoder import Training, fine_tune, nearest_share
-from graphrag_dagster.systems.lego.training.pairs import GoldPath
+from graphrag_dagster.kernel.models.local_embedders import HiddenStateEmbedder
+from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of
+from graphrag_dagster.systems.lego.retrieval.scorer_registry import scorer_of
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, Switches
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery, Subgraph
+from graphrag_dagster.systems.lego.training.bi_encoder_training import Training, fine_tune, nearest_share
+from graphrag_dagster.systems.lego.training.gold_paths import GoldPath
 from support.path_graphs import graph_of, node
 from support.verbalising import texts_of
 

@@ -4,11 +4,15 @@ import igraph
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.graph.arrays import Followed, PathStore
-from graphrag_dagster.systems.lego.instances.found import PathQuery
-from graphrag_dagster.systems.lego.instances.options import PathOptions
-from graphrag_dagster.systems.lego.subgraphs.adjacency import adjacency_of
-from graphrag_dagster.systems.lego.subgraphs.making import Neighbourhoods, WalkedSubgraphs, extractor_of
+from graphrag_dagster.kernel.graph.adjacency_arrays import Followed, PathStore
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery
+from graphrag_dagster.systems.lego.subgraphs.subgraph_extraction import (
+    Neighbourhoods,
+    WalkedSubgraphs,
+    extractor_of,
+)
+from graphrag_dagster.systems.lego.subgraphs.transition_matrix import adjacency_of
 from support.path_graphs import graph_of, node
 from support.random_walks import pairs, random_store
 

@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import GraphragError, WarehouseError
-from graphrag_dagster.kernel.common.stable_scores import cosines, unit_rows
-from graphrag_dagster.kernel.graph.arrays import PathStore
-from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
-from graphrag_dagster.systems.lego.instances.found import PathQuery
-from graphrag_dagster.systems.lego.instances.options import PathOptions
-from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
+from graphrag_dagster.kernel.common.stable_values import cosines, unit_rows
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery, Subgraph
 from graphrag_dagster.systems.lego.settings import CustomInstance
-from graphrag_dagster.systems.lego.subgraphs.making import extractor_of
-from graphrag_dagster.systems.lego.subgraphs.nearest import label_vectors, triple_vectors
-from graphrag_dagster.systems.lego.subgraphs.port import Extracted
-from graphrag_dagster.systems.lego.subgraphs.vectors import TextVectors
+from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import (
+    ExtractedSubgraph,
+    label_vectors,
+    triple_vectors,
+)
+from graphrag_dagster.systems.lego.subgraphs.subgraph_extraction import extractor_of
+from graphrag_dagster.systems.lego.subgraphs.text_vectors import TextVectors
 from support.letters import Letters
 from support.path_graphs import graph_of, node
 from support.path_judges import WrittenScores
@@ -30,7 +32,7 @@ STORE = graph_of([("a", "p", "bb"), ("bb", "p", "cc"), ("cc", "q", "dd"), ("x", 
 
 def extracted(
     question: str, store: PathStore = STORE, scorer: WrittenScores | None = None, **options: Any
-) -> Extracted:
+) -> ExtractedSubgraph:
     extractor = extractor_of(PathOptions(**options), store, embedder=EMBEDDER, scorer=scorer)
     return extractor.extract(PathQuery(question, (node(store, "x"),)))
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.systems.lego.instances.declared import INSTANCES
+from graphrag_dagster.systems.lego.search.instance_definitions import INSTANCES
 from graphrag_dagster.systems.lego.tables import PATH_QUESTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "paths.md").read_text(encoding="utf-8")

@@ -11,14 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import GraphragError, WarehouseError
-from graphrag_dagster.kernel.graph.arrays import PathStore
-from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
-from graphrag_dagster.systems.lego.instances.community_reports import ReportedCommunities
-from graphrag_dagster.systems.lego.instances.found import PathQuery
-from graphrag_dagster.systems.lego.instances.options import PathOptions
-from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
-from graphrag_dagster.systems.lego.subgraphs.making import extractor_of
-from graphrag_dagster.systems.lego.subgraphs.partition import CommunityTexts, Partition, partition_of
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery, Subgraph
+from graphrag_dagster.systems.lego.subgraphs.community_partition import (
+    CommunityTexts,
+    GraphPartition,
+    ReportedCommunities,
+    partition_of,
+)
+from graphrag_dagster.systems.lego.subgraphs.subgraph_extraction import extractor_of
 from support.letters import Letters
 from support.path_graphs import Triple, graph_of, node
 from support.random_walks import random_store
@@ -122,14 +125,14 @@ def test_where_no_report_is_nothing_is_looked_through() -> None:
 
 def test_a_partition_is_read_as_it_was_written(tmp_path: Path) -> None:
     partition_of(GROUPS).write(tmp_path)
-    opened = Partition.opened(tmp_path, GROUPS)
+    opened = GraphPartition.opened(tmp_path, GROUPS)
     assert isinstance(opened.community_of, np.memmap)
     assert opened.community_of.tolist() == partition_of(GROUPS).community_of.tolist()
     with pytest.raises(WarehouseError, match="communities of 9 nodes for a graph of 2"):
-        Partition.opened(tmp_path, graph_of([("a", "p", "b")]))
+        GraphPartition.opened(tmp_path, graph_of([("a", "p", "b")]))
     (tmp_path / "communities.npy").write_bytes(b"no array")
     with pytest.raises(WarehouseError, match="make them again"):
-        Partition.opened(tmp_path, GROUPS)
+        GraphPartition.opened(tmp_path, GROUPS)
 
 
 def test_a_graph_without_edges_or_nodes() -> None:

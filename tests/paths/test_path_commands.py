@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.lego.studies.tables import PATH_JUDGEMENTS
-from graphrag_dagster.systems.lego.tables import PATH_COSTS, PATH_SUBGRAPHS
+from graphrag_dagster.systems.lego.tables import PATH_COSTS, PATH_JUDGEMENTS, PATH_SUBGRAPHS
 from support.commands import Run
 from support.endpoint import Fault, ScriptedEndpoint
 from support.films import SETTINGS, write_films

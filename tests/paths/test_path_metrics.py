@@ -8,34 +8,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.systems.lego.instances.found import Outcome, PathQuery, Paths
-from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
-from graphrag_dagster.systems.lego.studies.metrics.answers import (
+from graphrag_dagster.systems.lego.search.reasoning_paths import Outcome, PathQuery, Paths, Subgraph
+from graphrag_dagster.systems.lego.studies.answer_metrics import (
     Answers,
     NormalisedLabels,
     answer_scores,
     items,
     normalised,
+    subgraph_scores,
 )
-from graphrag_dagster.systems.lego.studies.metrics.scoring import (
+from graphrag_dagster.systems.lego.studies.question_scores import (
     COUNTS,
     CUTS,
     GOLD_MEASURES,
     path_scores,
     question_scores,
 )
-from graphrag_dagster.systems.lego.studies.metrics.subgraphs import subgraph_scores
-from graphrag_dagster.systems.lego.studies.metrics.summary import summarised
-from graphrag_dagster.systems.lego.studies.tables import PATH_SCORES, PATH_SUMMARY
-from graphrag_dagster.systems.lego.tasks import GraphAnswer
+from graphrag_dagster.systems.lego.studies.score_summary import summarised
+from graphrag_dagster.systems.lego.tables import PATH_SCORES, PATH_SUMMARY
+from graphrag_dagster.systems.lego.tasks import PathAnswer
 from support.path_graphs import graph_of, node
 
 words = st.lists(st.sampled_from(["the", "a", "Beatles", "sgt.", "Pepper's", "$", "x,", "y"]), max_size=6)
 texts = words.map(" ".join)
 
 
-def said(text: str, named: tuple[str, ...] | None = None, engine: str = "llm") -> GraphAnswer:
-    return GraphAnswer(text, engine, named)
+def said(text: str, named: tuple[str, ...] | None = None, engine: str = "llm") -> PathAnswer:
+    return PathAnswer(text, engine, named)
 
 
 def test_what_is_normalised_away() -> None:
@@ -145,7 +144,7 @@ def test_pieces_normalise_as_the_path_that_they_make(ends: list[str]) -> None:
     assert NormalisedLabels(store).texts(written) == [normalised(text) for text in written.texts]
 
 
-def outcome(reply: GraphAnswer) -> Outcome:
+def outcome(reply: PathAnswer) -> Outcome:
     store = graph_of([("a1", "p", "b"), ("b", "q", "c")])
     seed, b, c = (node(store, one) for one in ("a1", "b", "c"))
     paths = Paths(

@@ -6,19 +6,22 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.lego.studies import made, running
-from graphrag_dagster.systems.lego.studies.bench import Asked, Bench, Frames
-from graphrag_dagster.systems.lego.studies.tables import PATH_SCORES, PATH_SUMMARY, RECALL_WINDOWS
+from graphrag_dagster.systems.lego.studies import benchmark_runs as made
+from graphrag_dagster.systems.lego.studies import study_runner as running
+from graphrag_dagster.systems.lego.studies.benchmark_runs import Bench, BenchQuestion, Frames
 from graphrag_dagster.systems.lego.tables import (
     PATH_ANSWERS,
     PATH_COSTS,
     PATH_QUESTIONS,
+    PATH_SCORES,
     PATH_SUBGRAPHS,
+    PATH_SUMMARY,
     PATHS_FOUND,
+    RECALL_WINDOWS,
 )
 from support.films import SETTINGS, write_films
 from support.homes import copy_home
@@ -108,7 +111,7 @@ def test_a_killed_run_goes_on_where_it_was(films: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(made, "_SAVED_AFTER", 0.0)
     real, answered = Bench.frames, []
 
-    def dying(bench: Bench, asked: Sequence[Asked]) -> Frames:
+    def dying(bench: Bench, asked: Sequence[BenchQuestion]) -> Frames:
         if len(answered) == 2:
             raise KeyboardInterrupt
         answered.append([one.question_id for one in asked])
@@ -121,7 +124,7 @@ def test_a_killed_run_goes_on_where_it_was(films: Path, monkeypatch: pytest.Monk
     assert len(half) == 4 * 6
     asked: list[str] = []
 
-    def counting(bench: Bench, some: Sequence[Asked]) -> Frames:
+    def counting(bench: Bench, some: Sequence[BenchQuestion]) -> Frames:
         asked.extend(one.question_id for one in some)
         return real(bench, some)
 

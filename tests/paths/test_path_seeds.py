@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.graph.arrays import PathStore, store_of
-from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
-from graphrag_dagster.systems.lego.instances.seeds import Linked, SeedLinker
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, store_of
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
+from graphrag_dagster.systems.lego.search.seed_linking import Linked, SeedLinker
 from support.path_graphs import graph_of
 
 FILMS = graph_of(

@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.graph.arrays import PathStore, store_of
-from graphrag_dagster.kernel.graph.prefilter import Prefilter
-from graphrag_dagster.kernel.graph.verbalised import Verbalised, first_by_score
-from graphrag_dagster.systems.lego.instances.found import NONE, Paths
-from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, Prefilter, store_of
+from graphrag_dagster.kernel.graph.graph_labels import Verbalised, first_by_score
+from graphrag_dagster.systems.lego.search.reasoning_paths import NONE, Paths, Subgraph
 from support.path_graphs import Triple, graph_of, node
 
 triples = st.lists(

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.graph.arrays import PathStore
-from graphrag_dagster.kernel.graph.prefilter import Prefilter
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, Prefilter
 from graphrag_dagster.kernel.storage.published import rollback
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.lego.search.graph_arrays import PATHS, path_arrays_of, path_store_of

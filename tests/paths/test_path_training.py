@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import EngineError, ExportError
-from graphrag_dagster.kernel.questions.asking.index import session_of
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.questions.corpus_index import session_of
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.lego.scoring.making import scorer_of
+from graphrag_dagster.systems.lego.retrieval.scorer_registry import scorer_of
 from graphrag_dagster.systems.lego.search.graph_arrays import path_store_of
-from graphrag_dagster.systems.lego.training.fitting import PathTraining
-from graphrag_dagster.systems.lego.training.pairs import held_out
+from graphrag_dagster.systems.lego.training.gold_paths import held_out
+from graphrag_dagster.systems.lego.training.path_model_training import PathTraining
 from support.commands import Run
 from support.films import ONE_HOP, SETTINGS, TRIPLES, TWO_HOP, write_films
 from support.homes import copy_home, shared_home

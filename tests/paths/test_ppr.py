@@ -10,13 +10,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import GraphragError, QuestionError
-from graphrag_dagster.kernel.graph.arrays import Followed, PathStore
-from graphrag_dagster.systems.lego.instances.found import PathQuery
-from graphrag_dagster.systems.lego.instances.options import PathOptions
-from graphrag_dagster.systems.lego.subgraphs.adjacency import adjacency_of
-from graphrag_dagster.systems.lego.subgraphs.making import extractor_of
-from graphrag_dagster.systems.lego.subgraphs.ppr import PageRanks, page_ranks_of
-from graphrag_dagster.systems.lego.subgraphs.ranked import largest
+from graphrag_dagster.kernel.graph.adjacency_arrays import Followed, PathStore
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery
+from graphrag_dagster.systems.lego.subgraphs.personalized_pagerank import PageRanks, page_ranks_of
+from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import largest
+from graphrag_dagster.systems.lego.subgraphs.subgraph_extraction import extractor_of
+from graphrag_dagster.systems.lego.subgraphs.transition_matrix import adjacency_of
 from support.path_graphs import Triple, graph_of, node
 from support.random_walks import pairs, random_store, solved
 

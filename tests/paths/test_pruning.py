@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.graph.arrays import PathStore, store_of
-from graphrag_dagster.systems.lego.instances.found import PathQuery
-from graphrag_dagster.systems.lego.instances.options import PathOptions
-from graphrag_dagster.systems.lego.subgraphs.making import extractor_of
-from graphrag_dagster.systems.lego.subgraphs.port import Extracted
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, store_of
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery
+from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import ExtractedSubgraph
+from graphrag_dagster.systems.lego.subgraphs.subgraph_extraction import extractor_of
 from support.path_graphs import Triple, graph_of, node
 from support.path_judges import WrittenScores, WrittenSelector
 
@@ -26,7 +26,7 @@ def pruned(
     selector: WrittenSelector | None = None,
     seed: str = "s",
     **options: Any,
-) -> Extracted:
+) -> ExtractedSubgraph:
     wanted = PathOptions(direction="both", pruning="llm" if selector else "eem", **options)
     extractor = extractor_of(wanted, store, scorer=scorer or WrittenScores(), selector=selector)
     return extractor.extract(PathQuery("who?", (node(store, seed),)))
@@ -36,11 +36,11 @@ def only(*wanted: str) -> WrittenSelector:
     return WrittenSelector(lambda _, texts: [place for place, text in enumerate(texts) if text in wanted])
 
 
-def edges(found: Extracted) -> list[str]:
+def edges(found: ExtractedSubgraph) -> list[str]:
     return sorted(found.subgraph.triples().texts)
 
 
-def nodes(found: Extracted) -> list[str]:
+def nodes(found: ExtractedSubgraph) -> list[str]:
     return [found.subgraph.store.label(one) for one in found.subgraph.nodes]
 
 

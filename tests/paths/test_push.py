@@ -6,11 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.graph.arrays import Followed
-from graphrag_dagster.systems.lego.subgraphs.adjacency import adjacency_of
-from graphrag_dagster.systems.lego.subgraphs.fora import fora_ranks
-from graphrag_dagster.systems.lego.subgraphs.push import push_ranks, pushed, spread_from
-from graphrag_dagster.systems.lego.subgraphs.rbs import rbs_ranks
+from graphrag_dagster.kernel.graph.adjacency_arrays import Followed
+from graphrag_dagster.systems.lego.subgraphs.approximate_pagerank import (
+    fora_ranks,
+    push_ranks,
+    pushed,
+    rbs_ranks,
+    spread_from,
+)
+from graphrag_dagster.systems.lego.subgraphs.transition_matrix import adjacency_of
 from support.path_graphs import graph_of, node
 from support.random_walks import random_store, solved, walk
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.systems.lego.instances.settings import PathRecallSettings
-from graphrag_dagster.systems.lego.studies.windows import learned_from_log
+from graphrag_dagster.systems.lego.settings import PathRecallSettings
+from graphrag_dagster.systems.lego.studies.recall_learning import learned_from_log
 
 LOG = "answered/log.csv"
 

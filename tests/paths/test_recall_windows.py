@@ -8,30 +8,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.graph.arrays import PathStore
-from graphrag_dagster.systems.lego.instances.found import PathQuery
-from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
-from graphrag_dagster.systems.lego.studies.metrics.answers import Answers, NormalisedLabels
-from graphrag_dagster.systems.lego.studies.recall.feedback import learned_threshold, learned_thresholds
-from graphrag_dagster.systems.lego.studies.recall.question_classes import (
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery, Subgraph
+from graphrag_dagster.systems.lego.studies.answer_metrics import Answers, NormalisedLabels
+from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import ExtractedSubgraph
+from graphrag_dagster.systems.lego.subgraphs.recall_constraint import (
     CLASSES,
+    Application,
     Classifier,
     Density,
     QuestionClass,
-    density,
-    is_complex,
-    quartiles,
-)
-from graphrag_dagster.systems.lego.studies.recall.windows import (
-    Application,
     Threshold,
     chosen_windows,
+    density,
+    is_complex,
+    learned_threshold,
+    learned_thresholds,
     measured_windows,
+    quartiles,
     threshold_of,
     window_for,
 )
-from graphrag_dagster.systems.lego.studies.tables import RECALL_WINDOWS
-from graphrag_dagster.systems.lego.subgraphs.port import Extracted
+from graphrag_dagster.systems.lego.tables import RECALL_WINDOWS
 from support.path_graphs import graph_of, node
 
 PLAIN = QuestionClass(is_complex=False, density="medium")
@@ -177,8 +175,10 @@ class FirstNodes:
     store: PathStore
     most: int
 
-    def extract(self, query: PathQuery) -> Extracted:
-        return Extracted(Subgraph.of_nodes(self.store, np.arange(self.most, dtype=np.int64), query.seeds))
+    def extract(self, query: PathQuery) -> ExtractedSubgraph:
+        return ExtractedSubgraph(
+            Subgraph.of_nodes(self.store, np.arange(self.most, dtype=np.int64), query.seeds)
+        )
 
 
 def test_windows_are_measured_on_questions_with_answers() -> None:

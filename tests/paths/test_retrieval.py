@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.graph.arrays import PathStore
-from graphrag_dagster.systems.lego.instances.found import NONE, PathQuery, Paths
-from graphrag_dagster.systems.lego.instances.options import PathOptions, Switches, TieRule
-from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
-from graphrag_dagster.systems.lego.retrieval.making import retriever_of
-from graphrag_dagster.systems.lego.retrieval.port import Retrieved
-from graphrag_dagster.systems.lego.scoring.making import scorer_of
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
+from graphrag_dagster.systems.lego.retrieval.path_enumeration import RetrievedPaths
+from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of
+from graphrag_dagster.systems.lego.retrieval.scorer_registry import scorer_of
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, Switches, TieRule
+from graphrag_dagster.systems.lego.search.reasoning_paths import NONE, PathQuery, Paths, Subgraph
 from support.path_graphs import Triple, graph_of, node
 from support.path_judges import WrittenScores
 
@@ -31,7 +30,7 @@ def whole(store: PathStore, *seeds: str) -> tuple[PathQuery, Subgraph]:
     return PathQuery("which p of a has q?", places), Subgraph.of_edges(store, np.arange(store.edges), places)
 
 
-def found(store: PathStore, options: PathOptions, *seeds: str, **more: object) -> Retrieved:
+def found(store: PathStore, options: PathOptions, *seeds: str, **more: object) -> RetrievedPaths:
     return retriever_of(options, store, **more).retrieve(*whole(store, *seeds))
 
 

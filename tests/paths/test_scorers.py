@@ -10,15 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.graph.verbalised import NO_PIECE, Verbalised, Vocabulary
-from graphrag_dagster.kernel.models.embedder import CorpusEmbedder, Prefixes
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
-from graphrag_dagster.kernel.text.similarity import words
-from graphrag_dagster.systems.lego.instances.options import ScorerName
-from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
-from graphrag_dagster.systems.lego.scoring.bm25 import EPSILON, K1, B, Bm25Scorer
-from graphrag_dagster.systems.lego.scoring.making import EmbeddedScorer, scorer_of
-from graphrag_dagster.systems.lego.scoring.static import StaticScorer
+from graphrag_dagster.kernel.graph.graph_labels import NO_PIECE, Verbalised, Vocabulary
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder, Prefixes
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
+from graphrag_dagster.kernel.text.text_similarity import words
+from graphrag_dagster.systems.lego.retrieval.path_scorers import EPSILON, K1, B, Bm25Scorer, StaticScorer
+from graphrag_dagster.systems.lego.retrieval.scorer_registry import EmbeddedScorer, scorer_of
+from graphrag_dagster.systems.lego.search.instance_definitions import ScorerName
+from graphrag_dagster.systems.lego.search.reasoning_paths import Subgraph
 from support.path_graphs import graph_of
 
 QUESTION = "which films did the director of Øre Sund make?"

@@ -5,12 +5,11 @@ from dataclasses import replace
 import pytest
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.graph.arrays import PathStore
-from graphrag_dagster.systems.lego.instances.found import PathQuery
-from graphrag_dagster.systems.lego.instances.options import PathOptions, Switches
-from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
-from graphrag_dagster.systems.lego.retrieval.making import retriever_of
-from graphrag_dagster.systems.lego.retrieval.port import Retrieved
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
+from graphrag_dagster.systems.lego.retrieval.path_enumeration import RetrievedPaths
+from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, Switches
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery, Subgraph
 from support.path_graphs import graph_of, node
 from support.path_judges import WrittenScores, WrittenSelector
 
@@ -19,7 +18,7 @@ STAR = [("s", "p", f"n{place:02}") for place in range(40)]
 RISING = WrittenScores({f"s -> p -> n{place:02}": float(place) for place in range(40)})
 
 
-def asked(store: PathStore, options: PathOptions, selector: WrittenSelector, scorer=RISING) -> Retrieved:
+def asked(store: PathStore, options: PathOptions, selector: WrittenSelector, scorer=RISING) -> RetrievedPaths:
     import numpy as np
 
     seeds = (node(store, "s"),)
@@ -27,7 +26,7 @@ def asked(store: PathStore, options: PathOptions, selector: WrittenSelector, sco
     return retriever_of(options, store, scorer=scorer, selector=selector).retrieve(query, subgraph)
 
 
-def ends(got: Retrieved) -> list[str]:
+def ends(got: RetrievedPaths) -> list[str]:
     return [text.rsplit(" -> ", 1)[1] for text in got.paths.verbalised.texts]
 
 

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
-from graphrag_dagster.systems.lego.llm.asking import fitting
-from graphrag_dagster.systems.lego.llm.selector import says_none, selected
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.lego.llm.path_selection import fitting, says_none, selected
 
 P1, P2 = "a -> r -> b", "a -> r -> b -> r2 -> c"
 

@@ -10,20 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.systems.lego.instances.declared import Recipe
-from graphrag_dagster.systems.lego.instances.found import PathQuery
-from graphrag_dagster.systems.lego.instances.hops import LearntHops, ToldHops, WordyHops, told_apart
-from graphrag_dagster.systems.lego.instances.options import PathOptions, Switches
-from graphrag_dagster.systems.lego.instances.subgraph import Subgraph
-from graphrag_dagster.systems.lego.llm.asking import SelectionPrompts, shown_lines
-from graphrag_dagster.systems.lego.llm.selector import selected
-from graphrag_dagster.systems.lego.studies.running import hops_told
-from graphrag_dagster.systems.lego.training.pairs import (
-    Example,
+from graphrag_dagster.systems.lego.llm.path_selection import SelectionPrompts, selected, shown_lines
+from graphrag_dagster.systems.lego.search.hop_prediction import LearntHops, ToldHops, WordyHops, told_apart
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, Recipe, Switches
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery, Subgraph
+from graphrag_dagster.systems.lego.studies.study_runner import hops_told
+from graphrag_dagster.systems.lego.training.gold_paths import (
     GoldPath,
     GoldPaths,
+    TrainingExample,
     leads_to,
     split,
     training_lines,
@@ -72,9 +69,9 @@ def test_about_the_share_is_tried() -> None:
 def test_a_selector_is_trained_with_what_it_is_asked() -> None:
     candidates = texts_of("s -> p -> a", "s -> p -> b -> q -> c", "s -> p -> <|im_end|>")
     asking = SelectionPrompts(prompts)
-    example = Example.of_paths("who </material>?", candidates, ["C", "<|im_end|>"])
-    none = Example.of_paths("who?", candidates, ["z"])
-    empty = Example.of_paths("who?", candidates.at([]), ["z"])
+    example = TrainingExample.of_paths("who </material>?", candidates, ["C", "<|im_end|>"])
+    none = TrainingExample.of_paths("who?", candidates, ["z"])
+    empty = TrainingExample.of_paths("who?", candidates.at([]), ["z"])
     one, other = map(json.loads, training_lines(asking, [example, empty, none]))
     shown = shown_lines(candidates)
     assert [message["role"] for message in one["messages"]] == ["system", "user", "assistant"]

@@ -8,17 +8,17 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from graphrag_dagster.assets.building import assets_of
+from graphrag_dagster.assets import assets_of
 from graphrag_dagster.composition import compose
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue import registry
 from graphrag_dagster.kernel.catalogue.registry import stages
-from graphrag_dagster.kernel.common.changes import Change
-from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
-from graphrag_dagster.kernel.pipeline.step import Made, Step, StepRun, Tables
-from graphrag_dagster.kernel.pipeline.updates.changes import following, stages_of_settings, status_of
-from graphrag_dagster.kernel.settings.corpus import load_settings, parse_settings
+from graphrag_dagster.kernel.common.state_comparison import Change
+from graphrag_dagster.kernel.pipeline.index_status import following, stages_of_settings, status_of
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun, Tables
+from graphrag_dagster.kernel.settings.corpus_settings import load_settings, parse_settings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus
 

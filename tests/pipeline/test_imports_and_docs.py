@@ -24,13 +24,13 @@ LATE = (
     "scipy",
     "sklearn",
     "spacy",
-    "graphrag_dagster.apps.evaluation.measures.judging",
-    "graphrag_dagster.apps.evaluation.questions.personas",
+    "graphrag_dagster.apps.evaluation.measures.pairwise_judging",
+    "graphrag_dagster.apps.evaluation.questions.persona_questions",
     "graphrag_dagster.systems.graphrag.llm",
-    "graphrag_dagster.systems.graphrag.reports.build",
-    "graphrag_dagster.systems.graphrag.resolution.resolving",
-    "graphrag_dagster.kernel.models.batches.batch_store",
-    "graphrag_dagster.kernel.models.endpoint.chat",
+    "graphrag_dagster.systems.graphrag.reports.report_building",
+    "graphrag_dagster.systems.graphrag.resolution.entity_resolution",
+    "graphrag_dagster.kernel.models.batch_store",
+    "graphrag_dagster.kernel.models.endpoint.endpoint_chat",
     "graphrag_dagster.apps.explorer.explorer",
 )
 
@@ -38,8 +38,8 @@ LATE = (
 def test_the_job_of_an_index_is_made_without_what_its_first_step_does_not_need() -> None:
     code = (
         "import sys\n"
-        "from graphrag_dagster.cli.commands import indexing\n"
-        "from graphrag_dagster.cli.output import outlook, running\n"
+        "from graphrag_dagster.cli.commands import index_commands as indexing\n"
+        "from graphrag_dagster.cli import job_runner as outlook, job_runner as running\n"
         "from graphrag_dagster.definitions import defs\n"
         "assert defs.resolve_job_def('index').asset_layer\n"
         f"print([name for name in {LATE!r} if name in sys.modules])"

@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from graphrag_dagster.cli.app import app
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse

@@ -8,7 +8,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import GraphragError, SettingsError
 from graphrag_dagster.kernel import tables

@@ -1,7 +1,7 @@
 import gc
 import weakref
 
-from graphrag_dagster.kernel.pipeline.orchestration.leftovers import (
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import (
     begin_late,
     collect,
     collecting_what_is_new,

@@ -6,17 +6,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import EndpointError, WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.cache.replies import User
-from graphrag_dagster.kernel.questions.asking.snapshot import open_snapshot
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory, User
+from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tasks.resource import Language
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
+from graphrag_dagster.kernel.tasks.language_resource import Language
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.search.global_search import global_search
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER
 from search.questions import asked_of

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.pipeline.display import histogram, treemap
+from graphrag_dagster.kernel.pipeline.result_display import histogram, treemap
 
 SVG = "http://www.w3.org/2000/svg"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.kernel.models.cache import models
+from graphrag_dagster.kernel.models.cache import cached_models as models
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run

@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from graphrag_dagster.kernel.pipeline.display import rows_of
+from graphrag_dagster.kernel.pipeline.result_display import rows_of
 
 
 @pytest.mark.parametrize(

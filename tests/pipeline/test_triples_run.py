@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus

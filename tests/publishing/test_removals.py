@@ -7,12 +7,12 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_history import runs_of
+from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
-from graphrag_dagster.kernel.pipeline.updates.removals import check_removals
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.pipeline.orchestration.run_history import runs_of
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import Origin, publish, published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import DOCUMENTS, FILES

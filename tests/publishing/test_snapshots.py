@@ -17,20 +17,20 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.apps.evaluation.tables.questions import QUESTIONS as ASKED
-from graphrag_dagster.cli.commands.showing import show_corpus
-from graphrag_dagster.cli.commands.snapshotting import roll_back, show_snapshots
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS as ASKED
+from graphrag_dagster.cli.commands.corpus.show_commands import show_corpus
+from graphrag_dagster.cli.commands.corpus.snapshot_commands import roll_back, show_snapshots
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
-from graphrag_dagster.kernel.models.accounting.use import ModelUse
-from graphrag_dagster.kernel.models.cache.account import UsageLog
-from graphrag_dagster.kernel.models.cache.database import database_at
-from graphrag_dagster.kernel.models.cache.replies import User
-from graphrag_dagster.kernel.pipeline.orchestration.versions import code_version
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.models.cache.cache_database import database_at
+from graphrag_dagster.kernel.models.cache.llm_cache import User
+from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
+from graphrag_dagster.kernel.models.model_costs import ModelUse
+from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.home import memory_file
 from graphrag_dagster.kernel.storage.published import (
     RESULTS,
@@ -43,9 +43,8 @@ from graphrag_dagster.kernel.storage.published import (
     rollback,
     snapshots,
 )
-from graphrag_dagster.kernel.storage.published.contents import contents
-from graphrag_dagster.kernel.storage.published.copy_base import can_begin_as
-from graphrag_dagster.kernel.storage.queries.sql_sandbox import queried
+from graphrag_dagster.kernel.storage.published.snapshot_contents import can_begin_as, contents
+from graphrag_dagster.kernel.storage.sql_sandbox import queried
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, qualified
 from support.corpora import write_corpus
 from support.damage import holed

@@ -7,10 +7,9 @@ import pytest
 
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.documents.dating import periods_of
-from graphrag_dagster.kernel.documents.metadata import metadata_of
-from graphrag_dagster.kernel.questions.asking.snapshot import open_snapshot
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.documents.document_metadata import metadata_of, periods_of
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from search.index_frames import filled
 

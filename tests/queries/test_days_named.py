@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.systems.graphrag.search.sql.scope import Days, DaysError, days_in
+from graphrag_dagster.systems.graphrag.search.sql.document_scope import Days, DaysError, days_in
 
 DAYS = st.dates(date(1000, 1, 1), date(2999, 12, 31))
 WRITTEN = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE = (REPOSITORY / "docs" / "asking.md").read_text("utf-8")

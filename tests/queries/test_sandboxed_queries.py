@@ -3,10 +3,10 @@
 import pytest
 
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.questions.context.queries import Query, QueryError
-from graphrag_dagster.kernel.storage.queries.snapshot_queries import SnapshotQueries
+from graphrag_dagster.kernel.questions.context.index_snapshot import Query, QueryError
+from graphrag_dagster.kernel.storage.sql_sandbox import SnapshotQueries
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.graphrag.search.sql.answering import READABLE
+from graphrag_dagster.systems.graphrag.search.sql.sql_search import READABLE
 
 
 @pytest.fixture

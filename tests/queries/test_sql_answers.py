@@ -10,16 +10,13 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
-from graphrag_dagster.kernel.questions.context.queries import MOST_ROWS
-from graphrag_dagster.kernel.storage.queries.guarded_process import QueryLimits
-from graphrag_dagster.kernel.storage.queries.snapshot_queries import SnapshotQueries
+from graphrag_dagster.kernel.questions.context.index_snapshot import MOST_ROWS, IndexSnapshot
+from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits, SnapshotQueries
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.evidence import Row, Words
-from graphrag_dagster.systems.graphrag.search.sql.answering import sql, suggestions
-from graphrag_dagster.systems.graphrag.search.sql.recognising import fits
-from graphrag_dagster.systems.graphrag.search.sql.scope import Scope
-from graphrag_dagster.systems.graphrag.search.sql.templates import TEMPLATES
+from graphrag_dagster.systems.graphrag.search.sql.document_scope import DocumentScope
+from graphrag_dagster.systems.graphrag.search.sql.sql_search import sql, suggestions
+from graphrag_dagster.systems.graphrag.search.sql.template_matching import TEMPLATES, fits
 from search.questions import asked_of
 
 #: Of each template: a question, the line that says how it was read, and the lines below it.
@@ -311,4 +308,4 @@ def test_no_more_rows_are_shown_than_a_hundred(papers: IndexSnapshot) -> None:
     assert found
     assert found.most == MOST_ROWS
     assert found.query.sql.endswith(f"limit {MOST_ROWS}")
-    assert found.scope == Scope()
+    assert found.scope == DocumentScope()

@@ -8,8 +8,8 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home
 from support.modelled import write_modelled

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.common.stable_values import stable_id
 
 
 def rows_of(text: str) -> int:

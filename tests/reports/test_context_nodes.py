@@ -9,16 +9,19 @@ from hypothesis import strategies as st
 from report_graphs import Counted, Graph, build_graph, words_of
 from test_build import QuotingWriter, corpus
 
-from graphrag_dagster.engines.extractive.report_writer import OUTSIDE, ExtractiveReportWriter
+from graphrag_dagster.engines.extractive.extractive_report_writer import OUTSIDE, ExtractiveReportWriter
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.tables import CONTEXT_NODES as TABLE
-from graphrag_dagster.kernel.tasks.ports import ReportWriter
-from graphrag_dagster.systems.graphrag.reports.build import ReportFrames, build_reports
-from graphrag_dagster.systems.graphrag.reports.context import CONTEXT_NODES, CONTEXT_RELATIONSHIPS
-from graphrag_dagster.systems.graphrag.reports.context_nodes import ContextNodes, attached_nodes
-from graphrag_dagster.systems.graphrag.reports.elements import index_elements
-from graphrag_dagster.systems.graphrag.reports.packing import Packer
+from graphrag_dagster.kernel.tasks.task_ports import ReportWriter
+from graphrag_dagster.systems.graphrag.reports.context_node_section import ContextNodes, attached_nodes
+from graphrag_dagster.systems.graphrag.reports.context_packing import Packer
+from graphrag_dagster.systems.graphrag.reports.report_building import ReportFrames, build_reports
+from graphrag_dagster.systems.graphrag.reports.report_context import (
+    CONTEXT_NODES,
+    CONTEXT_RELATIONSHIPS,
+    index_elements,
+)
 
 PAIRS = ["ab", "ac", "bc", "cx", "xy", "yz", "az"]
 TREE: dict[str, tuple[str | None, str]] = {"p": (None, "abc"), "q": (None, "xyz")}

@@ -11,14 +11,14 @@ from report_graphs import Counted, Graph, build_graph, words_of
 from test_build import PAIRS, TREE, QuotingWriter, corpus
 from test_context_nodes import taken
 
-from graphrag_dagster.engines.extractive.report_writer import ExtractiveReportWriter
+from graphrag_dagster.engines.extractive.extractive_report_writer import ExtractiveReportWriter
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.tables import CONTEXT_NODES
-from graphrag_dagster.kernel.tasks.ports import ReportRequest, ReportWriter, WrittenReport
-from graphrag_dagster.systems.graphrag.reports.build import build_reports
-from graphrag_dagster.systems.graphrag.reports.earlier import EarlierReport, earlier_reports
-from graphrag_dagster.systems.graphrag.reports.frames import ReportFrames
+from graphrag_dagster.kernel.tasks.task_ports import ReportRequest, ReportWriter, WrittenReport
+from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
+from graphrag_dagster.systems.graphrag.reports.report_reuse import EarlierReport, earlier_reports
+from graphrag_dagster.systems.graphrag.reports.report_tables import ReportFrames
 
 SOME = ["ab", "bc", "de", "xy"]
 pairs = st.lists(st.sampled_from([*PAIRS, "ae", "cx"]), unique=True).map(

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.graph.levels import check_partition, levels
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
+from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition, levels
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "../shared/data/msft_graphrag/verbs_data"

@@ -9,11 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_graphs import Counted, Graph, build_graph, marks_of, rows_of, words_of
 
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
-from graphrag_dagster.systems.graphrag.reports.context import ChildReport, PackedContext, cell
-from graphrag_dagster.systems.graphrag.reports.elements import index_elements
-from graphrag_dagster.systems.graphrag.reports.packing import Packer
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.graphrag.reports.context_packing import Packer
+from graphrag_dagster.systems.graphrag.reports.report_context import (
+    ChildReport,
+    PackedContext,
+    cell,
+    index_elements,
+)
 
 
 def pack(

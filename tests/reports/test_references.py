@@ -11,9 +11,9 @@ from graphrag_dagster.kernel.questions.report_citations import (
     rewrite_citations,
     without_citations,
 )
-from graphrag_dagster.kernel.tasks.ports import Quote
-from graphrag_dagster.kernel.text.spans import Span
-from graphrag_dagster.systems.graphrag.reports.context import PackedContext
+from graphrag_dagster.kernel.tasks.task_ports import Quote
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.systems.graphrag.reports.report_context import PackedContext
 
 CONTEXT = PackedContext(
     "", 0, True, (), (), (), {"entity": ("ea", "eb"), "relationship": ("rx",), "claim": (), "report": ()}

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.retrieval.reranking.cross_encoder import windows
-from graphrag_dagster.kernel.retrieval.reranking.reordering import (
+from graphrag_dagster.kernel.retrieval.rerankers import (
     LexicalReranker,
     Moved,
     Reranked,
     Sought,
     reordered,
+    windows,
 )
 
 SOUGHT = Sought("Who?")

@@ -12,8 +12,8 @@ import pytest
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage import duckdb_access as opening
 from graphrag_dagster.kernel.storage.compaction import compact
-from graphrag_dagster.kernel.storage.duckdb_files import opening
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.disks import files_of_at_most
 

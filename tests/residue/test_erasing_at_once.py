@@ -9,10 +9,10 @@ import pytest
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.cache.database import Database, MemoryFileError
-from graphrag_dagster.kernel.models.cache.replies import Replies, User
-from graphrag_dagster.kernel.models.chat.port import ChatReply
-from graphrag_dagster.kernel.pipeline.updates.erasure import erase, gone_documents, note_file
+from graphrag_dagster.kernel.models.cache.cache_database import Database, MemoryFileError
+from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
+from graphrag_dagster.kernel.pipeline.erasure import erase, gone_documents, note_file
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 WORD = b"Zentholm"

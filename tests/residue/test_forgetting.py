@@ -6,16 +6,15 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.kernel.catalogue.registry import users_of
-from graphrag_dagster.kernel.models.accounting.budget import Amount, Budget
-from graphrag_dagster.kernel.models.accounting.use import ModelUse
-from graphrag_dagster.kernel.models.batches.batch_api import LineResult, RemoteBatch
-from graphrag_dagster.kernel.models.batches.batch_store import Batch, BatchStore
-from graphrag_dagster.kernel.models.cache.account import Account, UsageLog
-from graphrag_dagster.kernel.models.cache.database import Database
-from graphrag_dagster.kernel.models.cache.replies import Replies, User
-from graphrag_dagster.kernel.models.cache.upkeep import Upkeep
-from graphrag_dagster.kernel.models.chat.port import ChatReply
-from graphrag_dagster.kernel.models.endpoint.bodies import Abilities
+from graphrag_dagster.kernel.models.batch_api import LineResult, RemoteBatch
+from graphrag_dagster.kernel.models.batch_store import BatchStore, RequestBatch
+from graphrag_dagster.kernel.models.cache.cache_database import Database
+from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
+from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
+from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities
+from graphrag_dagster.kernel.models.model_costs import Amount, Budget, ModelUse
 
 
 @pytest.fixture
@@ -27,9 +26,9 @@ def key(name: str) -> bytes:
     return name.encode().ljust(32, b"-")
 
 
-def account(database: Database, asset: str, run: str, corpus: str = "coast") -> Account:
+def account(database: Database, asset: str, run: str, corpus: str = "coast") -> UsageAccount:
     user = User(corpus, asset, run)
-    return Account(user, Replies(database), UsageLog(database), Budget(None, None, Amount()))
+    return UsageAccount(user, Replies(database), UsageLog(database), Budget(None, None, Amount()))
 
 
 def use(database: Database, asset: str, *names: str, corpus: str = "coast") -> None:
@@ -81,7 +80,7 @@ def test_what_is_in_use_without_being_asked_for_stays(database: Database) -> Non
 
 def test_a_batch_under_way_brings_nothing_back(database: Database) -> None:
     store = BatchStore(database)
-    batch = Batch("b1", "u", "V", "m", "coast", "extraction", "r1", "in_progress", 1, 0, time.time())
+    batch = RequestBatch("b1", "u", "V", "m", "coast", "extraction", "r1", "in_progress", 1, 0, time.time())
     store.record(batch, Abilities(), {key("batched"): "extract"})
     Upkeep(database).prune("coast", assets=users_of("index"))
     came = LineResult(key("batched"), ChatReply("the secret of batched", "stop", 10, 5))

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_history import purge_history
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.pipeline.erasure import erase, gone_documents, note_file
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
-from graphrag_dagster.kernel.pipeline.updates.erasure import erase, gone_documents, note_file
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.pipeline.orchestration.run_history import purge_history
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.graphrag.resolution.settings import Decision, written
@@ -201,7 +201,7 @@ def test_a_run_killed_once_the_documents_are_replaced_is_completed_by_the_next(e
     shutil.rmtree(home / "corpora" / "coast" / "secret")
     note = note_file(Warehouse(), "coast")
     _kill_when(
-        _step(home, "from graphrag_dagster.cli.output.running import run_job\nrun_job('coast')"), note.exists
+        _step(home, "from graphrag_dagster.cli.job_runner import run_job\nrun_job('coast')"), note.exists
     )
     assert note.exists()
     assert traces(home / "warehouse")

@@ -9,11 +9,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.pipeline.orchestration.dagster_history import runs_of
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
-from graphrag_dagster.kernel.pipeline.orchestration.partitions import CORPUS
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
+from graphrag_dagster.kernel.pipeline.orchestration.run_history import runs_of
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.gone import traces

@@ -4,15 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.text.similarity import normalise
-from graphrag_dagster.systems.graphrag.resolution.frames import (
+from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
+from graphrag_dagster.systems.graphrag.resolution.name_pairs import Earlier
+from graphrag_dagster.systems.graphrag.resolution.resolution_tables import (
     ResolutionFrames,
     corpus_names,
     resolve_corpus,
     unresolved,
 )
-from graphrag_dagster.systems.graphrag.resolution.pairs.comparing import Earlier
-from graphrag_dagster.systems.graphrag.resolution.people import Decisions, Word
 
 Corpus = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 
@@ -105,7 +105,7 @@ def test_tables_say_who_a_name_is_and_why() -> None:
             ("b", "Dunmarrow", "GEO"),
         ],
     )
-    word = Word("same", ("Dunmarrow", "Dun"), identity="k1", who="Ada", when="2024-01-01T00:00:00Z")
+    word = NameRuling("same", ("Dunmarrow", "Dun"), identity="k1", who="Ada", when="2024-01-01T00:00:00Z")
     made = resolve_corpus(*given_rows, Decisions([word]))
     for table, frame in (
         (tables.CANDIDATES, made.candidates),
@@ -127,7 +127,9 @@ def test_tables_say_who_a_name_is_and_why() -> None:
 def test_a_word_about_one_document_holds_there_alone() -> None:
     texts = {"a": TEXT, "b": TEXT.replace("gone", "here")}
     given_rows = corpus(texts, [(d, name, "PERSON") for d in texts for name in ("Bethia Mouat", "Mouat")])
-    made = resolve_corpus(*given_rows, Decisions([Word("different", ("Bethia Mouat", "Mouat"), "b.txt")]))
+    made = resolve_corpus(
+        *given_rows, Decisions([NameRuling("different", ("Bethia Mouat", "Mouat"), "b.txt")])
+    )
     found = entities(made)
     assert found["a", "MOUAT"] == "BETHIA MOUAT"
     assert found["b", "MOUAT"] == "MOUAT"

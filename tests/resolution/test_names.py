@@ -1,7 +1,7 @@
 import pytest
 
-from graphrag_dagster.systems.graphrag.resolution.pairs.definitions import definitions
-from graphrag_dagster.systems.graphrag.resolution.pairs.parsing import kind_of, parsed
+from graphrag_dagster.systems.graphrag.resolution.name_features import definitions
+from graphrag_dagster.systems.graphrag.resolution.name_parsing import kind_of, parsed
 
 
 @pytest.mark.parametrize(

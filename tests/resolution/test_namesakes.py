@@ -1,16 +1,16 @@
 import pytest
 
-from graphrag_dagster.systems.graphrag.resolution.people import Decisions, Word
-from graphrag_dagster.systems.graphrag.resolution.resolving import resolve
-from graphrag_dagster.systems.graphrag.resolution.scopes import Mention
+from graphrag_dagster.systems.graphrag.resolution.entity_resolution import resolve
+from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
+from graphrag_dagster.systems.graphrag.resolution.name_scopes import NameMention
 
 
-def mentioned(document: str, *names: str, kind: str = "PERSON", times: int = 2) -> list[Mention]:
-    return [Mention(document, at, name, kind) for name in names for at in range(times)]
+def mentioned(document: str, *names: str, kind: str = "PERSON", times: int = 2) -> list[NameMention]:
+    return [NameMention(document, at, name, kind) for name in names for at in range(times)]
 
 
 def bearers(
-    mentions: list[Mention], name: str, people: Decisions | None = None, **titles: str
+    mentions: list[NameMention], name: str, people: Decisions | None = None, **titles: str
 ) -> dict[str, str]:
     """The title of the entity that a name is a name of, by document."""
     found = resolve(mentions, {}, people, titles=titles).entities
@@ -59,14 +59,14 @@ def test_a_person_and_a_place_in_different_company_are_two() -> None:
     ],
     ids=["a slip of the type", "one company", "no given name", "an organisation and its place"],
 )
-def test_what_may_be_one_stays_one(mentions: list[Mention]) -> None:
+def test_what_may_be_one_stays_one(mentions: list[NameMention]) -> None:
     assert len(set(bearers(mentions, mentions[0].name).values())) == 1
 
 
 def test_a_person_says_that_namesakes_are_one() -> None:
     mentions = [*mentioned("a", "Charlotte", "Bethia Mouat"), *mentioned("b", "Charlotte", kind="GEO")]
     assert len(set(bearers(mentions, "Charlotte").values())) == 2
-    people = Decisions([Word("same", ("Charlotte", "City of Charlotte"))])
+    people = Decisions([NameRuling("same", ("Charlotte", "City of Charlotte"))])
     assert len(set(bearers(mentions, "Charlotte", people).values())) == 2
     mentions += mentioned("c", "City of Charlotte", kind="GEO")
     assert set(bearers(mentions, "Charlotte", people).values()) == {"Charlotte"}

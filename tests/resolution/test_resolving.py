@@ -3,20 +3,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.systems.graphrag.resolution.pairs.candidates import NEXT, WHOLE_BLOCK, candidates
-from graphrag_dagster.systems.graphrag.resolution.pairs.features import Scope
-from graphrag_dagster.systems.graphrag.resolution.pairs.parsing import parsed
-from graphrag_dagster.systems.graphrag.resolution.pairs.scoring import REASONS, ScoredPair
-from graphrag_dagster.systems.graphrag.resolution.pairs.weights import WEIGHTS
-from graphrag_dagster.systems.graphrag.resolution.people import Decisions, Word
-from graphrag_dagster.systems.graphrag.resolution.resolving import Resolution, resolve
-from graphrag_dagster.systems.graphrag.resolution.scopes import Mention
+from graphrag_dagster.systems.graphrag.resolution.entity_resolution import Resolution, resolve
+from graphrag_dagster.systems.graphrag.resolution.feature_weights import WEIGHTS
+from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
+from graphrag_dagster.systems.graphrag.resolution.match_probability import REASONS, ScoredPair
+from graphrag_dagster.systems.graphrag.resolution.name_features import NameScope
+from graphrag_dagster.systems.graphrag.resolution.name_pairs import NEXT, WHOLE_BLOCK, candidates
+from graphrag_dagster.systems.graphrag.resolution.name_parsing import parsed
+from graphrag_dagster.systems.graphrag.resolution.name_scopes import NameMention
 
 
 def said(same: list[list[str]] = (), different: list[list[str]] = ()) -> Decisions:
     return Decisions(
-        [Word("same", tuple(names)) for names in same]
-        + [Word("different", tuple(names)) for names in different]
+        [NameRuling("same", tuple(names)) for names in same]
+        + [NameRuling("different", tuple(names)) for names in different]
     )
 
 
@@ -26,8 +26,8 @@ def pairs(found: Resolution) -> list[ScoredPair]:
 
 def resolved(kind: str, *names: str, people: Decisions | None = None, text: str = "") -> Resolution:
     """The names stand in one document, each in a sentence of its own; ``text`` is sentence 0 with all of them."""
-    mentions = [Mention("a", place, name, kind) for place, name in enumerate(names, start=1)]
-    defining = [Mention("a", 0, name, kind) for name in names] if text else []
+    mentions = [NameMention("a", place, name, kind) for place, name in enumerate(names, start=1)]
+    defining = [NameMention("a", 0, name, kind) for name in names] if text else []
     return resolve(mentions + defining, {("a", 0): text}, people)
 
 
@@ -113,7 +113,7 @@ def test_never_one_entity(kind: str, one: str, other: str, veto: str | None) -> 
 
 
 def test_types_that_exclude_each_other() -> None:
-    found = resolve([Mention("a", 0, "Valdora", "PERSON"), Mention("a", 1, "Valdora", "GEO")], {})
+    found = resolve([NameMention("a", 0, "Valdora", "PERSON"), NameMention("a", 1, "Valdora", "GEO")], {})
     assert len(set(found.entities.values())) == 2
     assert {title for title, _ in found.entities.values()} == {"Valdora (person)", "Valdora (place)"}
     assert all(pair.veto.startswith("types cannot be those of one entity") for pair in pairs(found))
@@ -145,8 +145,8 @@ def test_a_text_defines_what_no_rule_would_join() -> None:
     text = "The Dunmarrow Harbour Board, hereafter the Board, met on Monday."
     assert len(set(resolved("ORGANIZATION", *names).entities.values())) == 2
     mentions = [
-        Mention("a", 0, "Dunmarrow Harbour Board", "ORGANIZATION"),
-        Mention("a", 0, "Board", "ORGANIZATION"),
+        NameMention("a", 0, "Dunmarrow Harbour Board", "ORGANIZATION"),
+        NameMention("a", 0, "Board", "ORGANIZATION"),
     ]
     assert set(resolve(mentions, {("a", 0): text}).entities.values()) == {
         ("Dunmarrow Harbour Board", "ORGANIZATION")
@@ -155,11 +155,11 @@ def test_a_text_defines_what_no_rule_would_join() -> None:
 
 def test_a_short_name_stands_for_the_full_one_of_its_own_document_only() -> None:
     mentions = [
-        Mention("a", 0, "Bethia Mouat", "PERSON"),
-        Mention("a", 1, "Mouat", "PERSON"),
-        Mention("b", 0, "Agnes Mouat", "PERSON"),
-        Mention("b", 1, "Mouat", "PERSON"),
-        Mention("c", 0, "Mouat", "PERSON"),
+        NameMention("a", 0, "Bethia Mouat", "PERSON"),
+        NameMention("a", 1, "Mouat", "PERSON"),
+        NameMention("b", 0, "Agnes Mouat", "PERSON"),
+        NameMention("b", 1, "Mouat", "PERSON"),
+        NameMention("c", 0, "Mouat", "PERSON"),
     ]
     found = resolve(mentions, {}).entities
     assert [found[document, "Mouat", "PERSON"][0] for document in "abc"] == [
@@ -171,8 +171,8 @@ def test_a_short_name_stands_for_the_full_one_of_its_own_document_only() -> None
 
 def test_letters_that_one_document_explains_are_known_in_all() -> None:
     text = "The World Health Organization (WHO) met."
-    explained = [Mention("a", 0, "World Health Organization", "ORG"), Mention("a", 0, "WHO", "ORG")]
-    elsewhere = [Mention("b", 0, "WHO", "ORG"), Mention("c", 0, "World Health Organization", "ORG")]
+    explained = [NameMention("a", 0, "World Health Organization", "ORG"), NameMention("a", 0, "WHO", "ORG")]
+    elsewhere = [NameMention("b", 0, "WHO", "ORG"), NameMention("c", 0, "World Health Organization", "ORG")]
     known = resolve(explained + elsewhere, {("a", 0): text}).entities
     assert set(known.values()) == {("World Health Organization", "ORG")}
     assert len(set(resolve(elsewhere, {}).entities.values())) == 2
@@ -214,7 +214,7 @@ def test_decisions_may_go_round_in_a_circle() -> None:
 
 def test_a_large_block_is_bounded_and_counted() -> None:
     names = [parsed(f"Mouat {chr(97 + at // 26)}{chr(97 + at % 26)}xxx", "person") for at in range(600)]
-    found = candidates(Scope(names, [frozenset()] * 600, {}, "a"))
+    found = candidates(NameScope(names, [frozenset()] * 600, {}, "a"))
     rules = 3
     assert len(found.pairs) <= rules * len(names) * max(NEXT, WHOLE_BLOCK // 2)
     assert found.left_out >= 600 * 599 // 2 - NEXT * 600
@@ -230,7 +230,7 @@ _WORDS = st.sampled_from(
 _NAMES = st.lists(_WORDS, min_size=1, max_size=3).map(" ".join) | st.text(max_size=6)
 _MENTIONS = st.lists(
     st.builds(
-        Mention,
+        NameMention,
         st.sampled_from("ab"),
         st.integers(0, 2),
         _NAMES,
@@ -242,7 +242,7 @@ _MENTIONS = st.lists(
 
 @settings(deadline=None, max_examples=60)
 @given(_MENTIONS, st.randoms())
-def test_every_spelling_has_one_entity_whatever_the_order(mentions: list[Mention], random) -> None:
+def test_every_spelling_has_one_entity_whatever_the_order(mentions: list[NameMention], random) -> None:
     found = resolve(mentions, {})
     assert found.entities.keys() == {(one.document, one.name, one.type) for one in mentions}
     known = {one.name for one in mentions}
@@ -260,7 +260,7 @@ def test_every_spelling_has_one_entity_whatever_the_order(mentions: list[Mention
 
 @settings(deadline=None, max_examples=60)
 @given(_MENTIONS)
-def test_no_veto_is_broken_in_a_document(mentions: list[Mention]) -> None:
+def test_no_veto_is_broken_in_a_document(mentions: list[NameMention]) -> None:
     found = resolve(mentions, {})
     assert not any(pair.band == "merge" and pair.veto for pair in pairs(found))
     for one in found.decisions:
@@ -270,7 +270,7 @@ def test_no_veto_is_broken_in_a_document(mentions: list[Mention]) -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(_MENTIONS, st.data())
-def test_what_people_say_holds(mentions: list[Mention], data: st.DataObject) -> None:
+def test_what_people_say_holds(mentions: list[NameMention], data: st.DataObject) -> None:
     names = sorted({one.name for one in mentions if one.name.strip("\"'“”‘’«»`„‚").strip()})
     pairs = st.lists(st.lists(st.sampled_from(names), min_size=2, max_size=2), max_size=1)
     same, different = (data.draw(pairs) if names else [] for _ in range(2))
@@ -291,8 +291,11 @@ def test_what_people_say_holds(mentions: list[Mention], data: st.DataObject) -> 
 
 @settings(deadline=None, max_examples=80)
 @given(_MENTIONS)
-def test_another_document_changes_no_score_of_the_others(mentions: list[Mention]) -> None:
-    one_more = [Mention("new", 0, "Bethia Mouat", "PERSON"), Mention("new", 0, "Agnes Mouat", "PERSON")]
+def test_another_document_changes_no_score_of_the_others(mentions: list[NameMention]) -> None:
+    one_more = [
+        NameMention("new", 0, "Bethia Mouat", "PERSON"),
+        NameMention("new", 0, "Agnes Mouat", "PERSON"),
+    ]
     before, after = (
         {scope.names.document: (scope.names.names, scope.pairs) for scope in resolve(known, {}).scopes[:-1]}
         for known in (mentions, mentions + one_more)

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.retrieval.linking.name_index import NameIndex
-from graphrag_dagster.kernel.retrieval.lists import WeightedLists
-from graphrag_dagster.kernel.retrieval.multihop.names import LeadIndex, NameGraph
-from graphrag_dagster.kernel.retrieval.multihop.passage_rank import PassageRank, Spreading
+from graphrag_dagster.kernel.common.packed_arrays import WeightedLists
+from graphrag_dagster.kernel.retrieval.multihop.name_graph import LeadIndex, NameGraph, PassageRank, Spreading
+from graphrag_dagster.kernel.retrieval.name_index import NameIndex
 
 NAMES, UNITS = 5, 4
 Pairs = list[tuple[int, int]]

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.retrieval.lexical import LexicalIndex, WordRarity
-from graphrag_dagster.kernel.retrieval.lists import WeightedLists
-from graphrag_dagster.kernel.retrieval.multihop.asking import Reaching
-from graphrag_dagster.kernel.retrieval.multihop.names import LeadIndex, NameGraph, leads, name_graph
+from graphrag_dagster.kernel.common.packed_arrays import WeightedLists
+from graphrag_dagster.kernel.retrieval.lexical_index import LexicalIndex, WordRarity
+from graphrag_dagster.kernel.retrieval.multihop.name_graph import LeadIndex, NameGraph, leads, name_graph
+from graphrag_dagster.kernel.retrieval.multihop.question_parsing import Reaching
 from graphrag_dagster.kernel.retrieval.retriever import Retriever
-from graphrag_dagster.kernel.retrieval.words import Clauses, TermFinder, sentence_words, sentences
+from graphrag_dagster.kernel.retrieval.search_words import Clauses, TermFinder, sentence_words, sentences
 
 TRIPLE = st.tuples(st.integers(0, 4), st.integers(0, 6), st.floats(0, 1))
 FILMS = [

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.retrieval.lexical import WordRarity
-from graphrag_dagster.kernel.retrieval.linking.linking import NameLinker
-from graphrag_dagster.kernel.retrieval.linking.name_index import NameIndex
-from graphrag_dagster.kernel.retrieval.words import fold, words, words_with_case
+from graphrag_dagster.kernel.retrieval.entity_linking import NameLinker
+from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
+from graphrag_dagster.kernel.retrieval.name_index import NameIndex
+from graphrag_dagster.kernel.retrieval.search_words import fold, words, words_with_case
 
 TEXTS = [f"The film of {name} was made" for name in ("Ana", "Bo", "Cy", "Di", "Ed", "Flo", "Gus", "Hal")]
 RARITY = WordRarity.of_texts(TEXTS)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.common.stable_scores import cosines, unit_rows
-from graphrag_dagster.kernel.retrieval.lexical import LexicalIndex
+from graphrag_dagster.kernel.common.stable_values import cosines, unit_rows
+from graphrag_dagster.kernel.retrieval.lexical_index import LexicalIndex
 from graphrag_dagster.kernel.retrieval.ranking import TextRanker, first_places, ranked, rows_of, z_scores
 
 TEXTS = ["red fox jumps", "red hen", "grey wolf howls loudly tonight"]

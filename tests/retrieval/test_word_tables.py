@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.common.packed_arrays import NumbersByWord, WordsInOrder
 from graphrag_dagster.kernel.retrieval import index_cache as kept
-from graphrag_dagster.kernel.retrieval.lexical import Postings, WordRarity, postings_of
-from graphrag_dagster.kernel.retrieval.lists import NumbersByWord, WordsInOrder
-from graphrag_dagster.kernel.retrieval.words import STOP_WORDS, stems_of
+from graphrag_dagster.kernel.retrieval.lexical_index import Postings, WordRarity, postings_of
+from graphrag_dagster.kernel.retrieval.search_words import STOP_WORDS, stems_of
 
 TEXTS = ["The red fox and Zoë's hens", "", "A Red Harbour, red foxes", "the 42 ships of Ziębice", "\ud800 of"]
 

@@ -7,12 +7,11 @@ import polars as pl
 from index_frames import filled
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.documents.dating import periods_of
-from graphrag_dagster.kernel.documents.metadata import metadata_of
-from graphrag_dagster.kernel.models.local.embedders import shared_static
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.documents.document_metadata import metadata_of, periods_of
+from graphrag_dagster.kernel.models.local_embedders import shared_static
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.tables import CONTEXT_NODES
-from graphrag_dagster.kernel.tables.declaration import Table
+from graphrag_dagster.kernel.tables.table_declaration import Table
 
 #: Document, head, relation, tail, and the sentence that states it.
 STATED = (

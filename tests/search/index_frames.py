@@ -3,7 +3,7 @@
 import polars as pl
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 
 DOCUMENT = "The quay was built by Orrin Vask in 1998. Selma Dray opposed the merger of the shipping lines. "
 

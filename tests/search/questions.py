@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from graphrag_dagster.kernel.catalogue.tasks import Port, Task
-from graphrag_dagster.kernel.questions.context.background import Support
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.index_background import Support
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Question, Search
 from graphrag_dagster.kernel.questions.searcher import level_read, way_of
-from graphrag_dagster.kernel.questions.support.by_words import JudgeByWords
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.settings.search import SearchSettings
+from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from search.index_frames import index_of
 
 #: harbour ─ quay ─ crane; harbour ─ mail; music; fishing ─ nets.

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from index_frames import filled
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.documents.dating import periods_of
-from graphrag_dagster.kernel.documents.metadata import metadata_of
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.documents.document_metadata import metadata_of, periods_of
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 
 
 def titled(*titles: str, folder: str = "", text: str = "Some words.", metadata: str = "{}") -> IndexSnapshot:

@@ -5,14 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.retrieval.reranking.answer_features import (
-    FEATURES,
-    AskedWords,
-    asks_what_was_said,
-)
-from graphrag_dagster.kernel.retrieval.reranking.answer_weights import ANSWER_WEIGHTS, UNIT_WEIGHTS
-from graphrag_dagster.kernel.retrieval.reranking.reordering import unit_features
-from graphrag_dagster.kernel.text.lines import Line, Rows, turns
+from graphrag_dagster.kernel.retrieval.rerankers import unit_features
+from graphrag_dagster.kernel.retrieval.sentence_relevance import FEATURES, AskedWords, asks_what_was_said
+from graphrag_dagster.kernel.retrieval.sentence_weights import ANSWER_WEIGHTS, UNIT_WEIGHTS
+from graphrag_dagster.kernel.text.quotable_sentences import ContextLines, SentenceLine, turns
 
 QUESTION = "When did Ada Rusk weld the hull?"
 SAID = [
@@ -22,8 +18,8 @@ SAID = [
     "Nobody came.",
     "Bread is baked at night.",
 ]
-LINES = [Line(text, place, len(SAID), 7, "Hulls") for place, text in enumerate(SAID)]
-LINES.append(Line("The hull was welded again.", 0, 1, 8))
+LINES = [SentenceLine(text, place, len(SAID), 7, "Hulls") for place, text in enumerate(SAID)]
+LINES.append(SentenceLine("The hull was welded again.", 0, 1, 8))
 
 
 def column(name: str) -> list[float]:
@@ -82,16 +78,18 @@ def test_words_are_found_by_their_stems_and_once() -> None:
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.integers(-3, 3).filter(bool))
 def test_neighbours_are_of_the_same_row(rows: list[int], distance: int) -> None:
     rows = sorted(rows)
-    lines = [Line("", rows[:place].count(row), rows.count(row), row) for place, row in enumerate(rows)]
+    lines = [
+        SentenceLine("", rows[:place].count(row), rows.count(row), row) for place, row in enumerate(rows)
+    ]
     held = np.arange(1.0, len(rows) + 1)[:, None]
-    beside = Rows(lines).beside(held, distance)[:, 0].tolist()
+    beside = ContextLines(lines).beside(held, distance)[:, 0].tolist()
     for place, row in enumerate(rows):
         other = place - distance
         inside = 0 <= other < len(rows) and rows[other] == row
         assert beside[place] == (other + 1 if inside else 0)
         own = [number + 1 for number, one in enumerate(rows) if one == row]
-        assert Rows(lines).best(held)[place, 0] == max(own)
-        assert Rows(lines).sums(held)[place, 0] == sum(own)
+        assert ContextLines(lines).best(held)[place, 0] == max(own)
+        assert ContextLines(lines).sums(held)[place, 0] == sum(own)
 
 
 def test_what_was_said_is_asked_for_by_words_of_saying_and_thinking() -> None:
@@ -102,9 +100,9 @@ def test_what_was_said_is_asked_for_by_words_of_saying_and_thinking() -> None:
 
 def test_words_that_tell_in_which_document_to_look_count_for_titles_and_speakers_alone() -> None:
     lines = [
-        Line("Ada Rusk came in.", 0, 2, 1, "Interview with Ada Rusk"),
-        Line("She welded it.", 1, 2, 1, "Interview with Ada Rusk"),
-        Line("Ada Rusk left.", 0, 1, 2, "News"),
+        SentenceLine("Ada Rusk came in.", 0, 2, 1, "Interview with Ada Rusk"),
+        SentenceLine("She welded it.", 1, 2, 1, "Interview with Ada Rusk"),
+        SentenceLine("Ada Rusk left.", 0, 1, 2, "News"),
     ]
     plain, scoped = (
         unit_features(question, lines, turns(lines))[:, FEATURES.index("several")].tolist()

@@ -6,17 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.engines.extractive.answerer import ExtractiveAnswerer
-from graphrag_dagster.engines.extractive.answering.things import defines, things
-from graphrag_dagster.engines.extractive.answering.wanted import wanted
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.engines.extractive.answer_types import defines, things, wanted
+from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
+from graphrag_dagster.kernel.retrieval.sentence_relevance import relevance
 from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
-from graphrag_dagster.kernel.tasks.ports import ContextUnit, FinalAnswer, Quote
-from graphrag_dagster.kernel.text.lines import Line, speaker_before
-from graphrag_dagster.kernel.text.phrases import Phrase, phrases, shared_phrases
-from graphrag_dagster.kernel.text.relevance import relevance
-from graphrag_dagster.kernel.text.similarity import stem
-from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, Quote
+from graphrag_dagster.kernel.text.distinctive_phrases import Phrase, phrases, shared_phrases
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.kernel.text.quotable_sentences import SentenceLine, speaker_before
+from graphrag_dagster.kernel.text.text_similarity import stem
 
 EMBEDDER = StaticEmbedder()
 TALK = [
@@ -223,7 +222,8 @@ def test_what_has_nothing_to_do_with_the_rows_is_refused(question: str) -> None:
 
 def test_a_name_or_a_number_stands_for_itself_alone() -> None:
     lines = [
-        Line(text, 0, 1, place) for place, text in enumerate(["Kevin left in 2019.", "Brian left in 2018."])
+        SentenceLine(text, 0, 1, place)
+        for place, text in enumerate(["Kevin left in 2019.", "Brian left in 2018."])
     ]
     found = relevance("Did Brian leave in 2018?", lines, EMBEDDER)
     assert found.value[1] > found.value[0]
@@ -231,7 +231,7 @@ def test_a_name_or_a_number_stands_for_itself_alone() -> None:
 
 
 def test_a_speaker_stands_for_the_name_in_all_that_is_said_until_the_next_label() -> None:
-    lines = [Line(text, place, len(TALK), 0) for place, text in enumerate(TALK)]
+    lines = [SentenceLine(text, place, len(TALK), 0) for place, text in enumerate(TALK)]
     found = relevance("What smelled of tar, according to Anna Ruiz?", lines, EMBEDDER)
     assert found.value.argmax() == 3
 

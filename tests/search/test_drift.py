@@ -7,19 +7,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.engines.extractive.answerer import ExtractiveAnswerer
-from graphrag_dagster.engines.extractive.exploring import ExtractiveExplorer, about
+from graphrag_dagster.engines.extractive.extractive_answerer import (
+    ExtractiveAnswerer,
+    ExtractiveExplorer,
+    about,
+)
 from graphrag_dagster.errors import EngineError, QuestionError
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.citations import ContextKind, parse_citations
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.questions.context.combined_units import CombinedUnits
-from graphrag_dagster.kernel.questions.context.local_rows import LocalContext, LocalUnits, quoted
+from graphrag_dagster.kernel.questions.context.context_rows import LocalContext, LocalUnits, quoted
+from graphrag_dagster.kernel.questions.context.context_units import CombinedUnits
 from graphrag_dagster.kernel.questions.question import REFUSAL
-from graphrag_dagster.kernel.tasks.answering import Exploration, FollowUp
-from graphrag_dagster.kernel.tasks.ports import ContextUnit, Engine, FinalAnswer, PartialAnswer, Quote, Usage
-from graphrag_dagster.kernel.text.spans import Span
-from graphrag_dagster.systems.graphrag.search.drift import OpenQuestions, drift_search, normal
+from graphrag_dagster.kernel.tasks.answering_ports import Exploration, FollowUp
+from graphrag_dagster.kernel.tasks.task_ports import (
+    ContextUnit,
+    Engine,
+    FinalAnswer,
+    PartialAnswer,
+    Quote,
+    Usage,
+)
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.systems.graphrag.search.drift_search import OpenQuestions, drift_search, normal
 from search.index_frames import DOCUMENT, index_of
 from search.questions import asked_of
 

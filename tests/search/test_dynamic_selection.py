@@ -7,17 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.engines.extractive.answerer import ExtractiveAnswerer
-from graphrag_dagster.engines.extractive.exploring import ExtractiveReportRater
+from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer, ExtractiveReportRater
 from graphrag_dagster.errors import EngineError, QuestionError
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.questions.context.chunks import render
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.context_chunks import render
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import REFUSAL
-from graphrag_dagster.kernel.tasks.answering import BatchRatings, Rating
-from graphrag_dagster.kernel.tasks.ports import ContextUnit, Engine, FinalAnswer, PartialAnswer, Usage
-from graphrag_dagster.systems.graphrag.search.dynamic import dynamic_search
+from graphrag_dagster.kernel.tasks.answering_ports import BatchRatings, Rating
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, FinalAnswer, PartialAnswer, Usage
+from graphrag_dagster.systems.graphrag.search.global_search import dynamic_search
 from search.index_frames import index_of
 from search.questions import asked_of
 from search.report_trees import TREE, index_of_tree

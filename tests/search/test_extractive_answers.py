@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.engines.extractive.answerer import ExtractiveAnswerer
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
-from graphrag_dagster.kernel.retrieval.reranking.answer_features import asks_for_overview
-from graphrag_dagster.kernel.tasks.ports import ContextUnit, FinalAnswer, PartialAnswer, Quote
-from graphrag_dagster.kernel.text.lines import Line
-from graphrag_dagster.kernel.text.relevance import relevance
-from graphrag_dagster.kernel.text.similarity import diverse
-from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
+from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_for_overview, relevance
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, PartialAnswer, Quote
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.kernel.text.quotable_sentences import SentenceLine
+from graphrag_dagster.kernel.text.text_similarity import diverse
 
 HARBOUR = [
     "The Harbour Authority leased the north quay to Vell & Daughters for thirty years.",
@@ -162,6 +161,6 @@ def test_a_sentence_that_holds_most_words_of_a_question_is_related_however_far_i
         "Yewande Rusk asked Joost Brakel to have the Atlas Nine towed to the Old Basin.",
         "Bread is baked.",
     ]
-    lines = [Line(text, 0, 1, row) for row, text in enumerate(sentences)]
+    lines = [SentenceLine(text, 0, 1, row) for row, text in enumerate(sentences)]
     found = relevance("Why was the tow of the Atlas Nine refused?", lines, StaticEmbedder())
     assert found.related.tolist() == [True, False]

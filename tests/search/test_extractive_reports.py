@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.engines.extractive.covering import Candidate, central, covering
-from graphrag_dagster.engines.extractive.report_writer import ExtractiveReportWriter
-from graphrag_dagster.engines.extractive.subjects import joined
-from graphrag_dagster.kernel.tasks.ports import (
+from graphrag_dagster.engines.extractive.extractive_report_writer import ExtractiveReportWriter
+from graphrag_dagster.engines.extractive.report_sentences import SentenceCandidate, central, covering, joined
+from graphrag_dagster.kernel.tasks.task_ports import (
     ContextEntity,
     ContextRelationship,
     ContextReport,
@@ -18,10 +17,9 @@ from graphrag_dagster.kernel.tasks.ports import (
     SupportingSentence,
     WrittenReport,
 )
-from graphrag_dagster.kernel.text.marks import mark_before
-from graphrag_dagster.kernel.text.quotable import readability
-from graphrag_dagster.kernel.text.similarity import rouge_l, stems, words
-from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.kernel.text.markup_spans import Span, mark_before
+from graphrag_dagster.kernel.text.quotable_sentences import readability
+from graphrag_dagster.kernel.text.text_similarity import rouge_l, stems, words
 
 NAMES = ["Harbour Authority", "Vell & Daughters", "Ingrid Vell", "Orrin Vask", "Skarnes"]
 UNIT = """THE HARBOUR OF SKARNES
@@ -172,7 +170,9 @@ def test_of_sentences_about_the_same_members_the_first_is_chosen(degrees: list[i
     for order in named:
         random.shuffle(order)
     pool = [
-        Candidate(f"Sentence {n}.", (f"word{n}",), 1.0, n, Quote("u", Span(n, n + 1)), tuple(order), ())
+        SentenceCandidate(
+            f"Sentence {n}.", (f"word{n}",), 1.0, n, Quote("u", Span(n, n + 1)), tuple(order), ()
+        )
         for n, order in enumerate(named)
     ]
     one = request(entities=members, relationships=())

@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 from scoped_index import graphs, of_documents, titled
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
-from graphrag_dagster.kernel.questions.filters import Condition, Filters
-from graphrag_dagster.kernel.questions.scope.favour import documents_below, documents_called, names_of
-from graphrag_dagster.kernel.questions.scope.restricting import restricted
-from graphrag_dagster.kernel.questions.scope.selecting import scope_of, selected
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.document_filters import Condition, Filters
+from graphrag_dagster.kernel.questions.scope.favoured_documents import (
+    documents_below,
+    documents_called,
+    names_of,
+)
+from graphrag_dagster.kernel.questions.scope.scope_selection import restricted, scope_of, selected
 
 
 def chosen(index: IndexSnapshot, **filters: object) -> set[str]:

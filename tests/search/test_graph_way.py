@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from questions import asked_of
 
-from graphrag_dagster.apps.cypher.graph_search.answering import by_rule, graph
-from graphrag_dagster.engines.extractive.answerer import ExtractiveAnswerer
+from graphrag_dagster.apps.cypher.search.graph_search import by_rule, graph
+from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
-from graphrag_dagster.kernel.models.local.embedders import shared_static
+from graphrag_dagster.kernel.common.packed_arrays import WeightedLists
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
+from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
-from graphrag_dagster.kernel.questions.scope.restricting import restricted
-from graphrag_dagster.kernel.retrieval.lists import WeightedLists
-from graphrag_dagster.kernel.settings.search import GraphSearchSettings
-from graphrag_dagster.kernel.tasks.answering import Routed
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
-from graphrag_dagster.systems.graphrag.search.graph_facts.smoothing import Smoothed, likeness
+from graphrag_dagster.kernel.questions.scope.scope_selection import restricted
+from graphrag_dagster.kernel.settings.search_settings import GraphSearchSettings
+from graphrag_dagster.kernel.tasks.answering_ports import Routed
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.graphrag.search.graph_facts import Smoothed, likeness
 from support.traces import column, fact, section_told
 
 COUNT = get_tokenizer("o200k_base").count

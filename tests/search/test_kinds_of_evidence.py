@@ -10,11 +10,10 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.answer_rows import AnswerRows
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source
 from graphrag_dagster.kernel.questions.context.citing import CitedText, cite
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
-from graphrag_dagster.kernel.questions.context.local_rows import LocalUnits
-from graphrag_dagster.kernel.tasks.ports import ContextUnit, FinalAnswer
-from graphrag_dagster.kernel.text.evidence import Triple, Words
-from graphrag_dagster.kernel.text.passages import Passage
+from graphrag_dagster.kernel.questions.context.context_rows import LocalUnits
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer
+from graphrag_dagster.kernel.text.evidence import Passage, Triple, Words
 from search.index_frames import DOCUMENT, filled, index_of
 
 PASSAGE = Passage("u", 0, "d", "Doc", "a/doc.txt", None, 5, DOCUMENT)

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
-from graphrag_dagster.kernel.settings.search import LocalShares
-from graphrag_dagster.systems.graphrag.search.local import Ranked, local_context
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.settings.search_settings import LocalShares
+from graphrag_dagster.systems.graphrag.search.local_search import Ranked, local_context
 from search.index_frames import DOCUMENT, filled, index_of
 
 QUAY, MERGER = "built by Orrin Vask", "opposed the merger"

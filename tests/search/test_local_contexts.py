@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
-from graphrag_dagster.kernel.questions.context.local_rows import LocalContext
-from graphrag_dagster.kernel.settings.search import LocalShares
-from graphrag_dagster.systems.graphrag.search.local import Ranked, local_context
+from graphrag_dagster.kernel.questions.context.context_rows import LocalContext
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.settings.search_settings import LocalShares
+from graphrag_dagster.systems.graphrag.search.local_search import Ranked, local_context
 from search.index_frames import filled, index_of
 
 SENTENCES = [f"Ship number {n} left the quay of Skarnes with {n} tonnes of salt." for n in range(10, 30)]

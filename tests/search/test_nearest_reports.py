@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.retrieval.finding import nearest_reports
 from search.index_frames import index_of
 from search.questions import asked_of

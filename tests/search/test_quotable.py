@@ -5,15 +5,14 @@ from time import process_time
 
 import pytest
 
-from graphrag_dagster.engines.extractive.answerer import ExtractiveAnswerer
-from graphrag_dagster.engines.extractive.answering.focused import sentences_of
+from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
+from graphrag_dagster.engines.extractive.sentence_selection import sentences_of
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.local.embedders import StaticEmbedder
+from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.context_units import SourceUnits
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
-from graphrag_dagster.kernel.text.lines import speaker_before
-from graphrag_dagster.kernel.text.marks import code_blocks
-from graphrag_dagster.kernel.text.quotable import readability
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.text.markup_spans import code_blocks
+from graphrag_dagster.kernel.text.quotable_sentences import readability, speaker_before
 from search.index_frames import filled, index_of
 
 EMBEDDER = StaticEmbedder()

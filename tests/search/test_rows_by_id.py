@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.questions.context.index import RowsById
+from graphrag_dagster.kernel.questions.context.index_snapshot import RowsById
 
 
 @given(

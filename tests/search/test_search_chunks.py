@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.questions.context.chunks import HEADER, fill, render, shuffled
-from graphrag_dagster.kernel.tasks.ports import ContextUnit
+from graphrag_dagster.kernel.questions.context.context_chunks import HEADER, fill, render, shuffled
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
 
 TEXTS = st.lists(st.text(alphabet="ab |,\n\"'", max_size=60), max_size=20)
 

@@ -4,10 +4,10 @@ import polars as pl
 
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.citing import cite
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
-from graphrag_dagster.kernel.questions.context.report_units import ReportUnits
-from graphrag_dagster.kernel.tasks.ports import FinalAnswer, Quote
-from graphrag_dagster.kernel.text.spans import Span
+from graphrag_dagster.kernel.questions.context.context_rows import ReportUnits
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, Quote
+from graphrag_dagster.kernel.text.markup_spans import Span
 from search.index_frames import DOCUMENT, index_of
 
 FIRST, SECOND = (

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scoped_index import of_documents, titled
 
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
-from graphrag_dagster.kernel.questions.scope.clues import favour_of
-from graphrag_dagster.kernel.questions.scope.favour import LIKELY, NAMED
-from graphrag_dagster.kernel.questions.scope.numbered import numbered_in
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.scope.document_names import numbered_in
+from graphrag_dagster.kernel.questions.scope.favoured_documents import LIKELY, NAMED
+from graphrag_dagster.kernel.questions.scope.question_clues import favour_of
 from graphrag_dagster.kernel.retrieval.ranking import ranked
 
 ROWS = [

@@ -8,26 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.apps.cypher.asking import GraphAnswer
 from graphrag_dagster.apps.cypher.language.guard import guarded
-from graphrag_dagster.apps.cypher.port import GraphRows, Ran
+from graphrag_dagster.apps.cypher.property_graph import GraphQueryRun, GraphRows
+from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.apps.explorer.snapshots.open_snapshots import KeptSnapshots
+from graphrag_dagster.apps.explorer.open_snapshots import KeptSnapshots
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
-from graphrag_dagster.kernel.questions.asking.index import EntityHit, ReportText
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source
-from graphrag_dagster.kernel.questions.context.queries import Query
-from graphrag_dagster.kernel.questions.filters import Filters
+from graphrag_dagster.kernel.questions.context.index_snapshot import Query
+from graphrag_dagster.kernel.questions.corpus_index import EntityHit, ReportText
+from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.searcher import way_of
 from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
-from graphrag_dagster.kernel.tasks.ports import Usage
-from graphrag_dagster.kernel.text.evidence import Row, Triple, Words
-from graphrag_dagster.kernel.text.passages import Passage
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.running import bind, make_server
-from graphrag_dagster.service.library import Library
+from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.text.evidence import Passage, Row, Triple, Words
+from graphrag_dagster.service.http_server import bind, make_server
+from graphrag_dagster.service.open_indexes import Library
+from graphrag_dagster.service.settings import ServiceSettings
 
 TEXT = "Hanna Quill led the Dockers Union. [1]"
 PIECES = ("Hanna Quill led", " the Dockers", " Union. [Data: Rep", "orts (1)]")
@@ -91,15 +90,15 @@ class FaultyIndex:
             query=plan.query,
         )
 
-    def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> Ran:
+    def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> GraphQueryRun:
         guarded_query = guarded(query, parameters)
         found = GraphRows(("title",), (("Hanna Quill",),), more=False)
-        return Ran(query, parameters or {}, guarded_query, found)
+        return GraphQueryRun(query, parameters or {}, guarded_query, found)
 
-    def ask_graph(self, question: str) -> GraphAnswer:
+    def ask_graph(self, question: str) -> CypherAnswer:
         if "connected" not in question:
             raise QuestionError("the question has the form of no template")
-        return GraphAnswer(question, "Found: entities", self.cypher("MATCH (n) RETURN n.title AS title"))
+        return CypherAnswer(question, "Found: entities", self.cypher("MATCH (n) RETURN n.title AS title"))
 
     def embed(self, texts: Sequence[str], *, queries: bool = False) -> NDArray[np.float32]:
         self.library.running += 1

@@ -14,7 +14,7 @@ import pytest
 from served import PIECES, TEXT, FaultyLibrary, serving, until
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.settings import ServiceSettings
 
 ASK = "/corpora/coast/ask"
 QUESTION = {"question": "Who led the Dockers Union?"}

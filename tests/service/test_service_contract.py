@@ -5,8 +5,8 @@ import schemathesis
 from schemathesis.config import SchemathesisConfig
 from served import FaultyLibrary
 
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.app import make_app
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.settings import ServiceSettings
 
 TOKEN = secrets.token_urlsafe(24)
 NAMED = frozenset({"testserver"})

@@ -14,9 +14,9 @@ from graphrag_dagster.errors import CorpusError, SettingsError, WarehouseError
 from graphrag_dagster.kernel.storage.home import home
 from graphrag_dagster.kernel.storage.published import snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.service.guarding.errors import refusal_of, without_paths
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.app import make_app
+from graphrag_dagster.service.error_responses import refusal_of, without_paths
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.settings import ServiceSettings
 
 LOCAL = "http://127.0.0.1"
 

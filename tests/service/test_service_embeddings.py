@@ -16,10 +16,10 @@ from served import FaultyLibrary, serving, until
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.text.vocabularies import vocabulary_at_hand
-from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.kernel.text.tokenization import vocabulary_at_hand
+from graphrag_dagster.service.settings import ServiceSettings
 from support.endpoint import ScriptedEndpoint
 
 TOKEN = secrets.token_urlsafe(24)

@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.index import Index
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.app import make_app
-from graphrag_dagster.service.library import Library
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.open_indexes import Library
+from graphrag_dagster.service.settings import ServiceSettings
 
 LOCAL = "http://127.0.0.1"
 TOKEN = "t" * 24

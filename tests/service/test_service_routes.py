@@ -11,10 +11,10 @@ from served import QUERY, ROW, SOURCE, TRIPLE, FaultyLibrary
 
 from graphrag_dagster.errors import EndpointError, EngineError, SettingsError
 from graphrag_dagster.kernel.questions.context.answer import QUOTATIONS, Answer
-from graphrag_dagster.kernel.questions.filters import Filters
-from graphrag_dagster.service.guarding.settings import ServiceSettings, token_from_environment
-from graphrag_dagster.service.http.app import make_app
-from graphrag_dagster.service.models import AnswerBody
+from graphrag_dagster.kernel.questions.document_filters import Filters
+from graphrag_dagster.service.http_app import make_app
+from graphrag_dagster.service.request_models import AnswerBody
+from graphrag_dagster.service.settings import ServiceSettings, token_from_environment
 
 LOCAL = "http://localhost:8000"
 ASK = "/corpora/coast/ask"

@@ -8,13 +8,13 @@ import pytest
 from served import FaultyLibrary, serving
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.http.running import bind, run
+from graphrag_dagster.service.http_server import bind, run
+from graphrag_dagster.service.settings import ServiceSettings
 
 CODE = """
 from functools import partial
-from graphrag_dagster.service.http.running import run
-from graphrag_dagster.service.guarding.settings import ServiceSettings
+from graphrag_dagster.service.http_server import run
+from graphrag_dagster.service.settings import ServiceSettings
 run(ServiceSettings(port=0), partial(print, flush=True))
 """
 

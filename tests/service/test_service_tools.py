@@ -16,10 +16,10 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 from served import QUERY, ROW, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
-from graphrag_dagster.kernel.questions.filters import Filters
+from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.service.backend import Backend
-from graphrag_dagster.service.guarding.settings import ServiceSettings
-from graphrag_dagster.service.tools.mcp_server import make_server
+from graphrag_dagster.service.mcp_server import make_server
+from graphrag_dagster.service.settings import ServiceSettings
 
 TOOLS = ["list_corpora", "ask", "query_graph", "search_entities", "read_report", "read_source"]
 QUESTION = {"corpus": "coast", "question": "Who led the Dockers Union?"}
@@ -135,7 +135,7 @@ def test_what_goes_wrong_is_told_to_the_caller(
 
 
 def test_a_real_corpus_over_standard_input_and_output(coast: Path) -> None:
-    code = "from graphrag_dagster.service.tools.mcp_server import run_stdio; run_stdio()"
+    code = "from graphrag_dagster.service.mcp_server import run_stdio; run_stdio()"
     server = StdioServerParameters(command=sys.executable, args=["-c", code], env=dict(os.environ))
 
     async def main() -> None:
@@ -181,7 +181,7 @@ def test_the_tools_over_http_need_the_token(library: FaultyLibrary) -> None:
 
 
 def test_standard_output_carries_protocol_only(coast: Path) -> None:
-    code = "from graphrag_dagster.service.tools.mcp_server import run_stdio; run_stdio()"
+    code = "from graphrag_dagster.service.mcp_server import run_stdio; run_stdio()"
     begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     call = {"name": "ask", "arguments": QUESTION}
     sent = [

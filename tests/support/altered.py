@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from graphrag_dagster.kernel.text.sentences import sentence_spans
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 
 Alteration = Literal["number", "name", "negation", "exchange"]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 
 from graphrag_dagster import export
-from graphrag_dagster.apps.interchange.importing.proposing import propose
-from graphrag_dagster.apps.interchange.importing.taking_in import take_in
+from graphrag_dagster.apps.interchange.graph_import import take_in
+from graphrag_dagster.apps.interchange.import_proposal import propose
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import Origin, publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table

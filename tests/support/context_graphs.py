@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.graph.network import network
-from graphrag_dagster.systems.context_leiden.index.adjacency import Adjacency, adjacency
-from graphrag_dagster.systems.context_leiden.index.vectors.node_vectors import NodeVectors
+from graphrag_dagster.kernel.graph.undirected_graph import network
+from graphrag_dagster.systems.context_leiden.index.graph_neighbours import NeighbourLists, adjacency
+from graphrag_dagster.systems.context_leiden.index.node_embeddings import NodeVectors
 from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 
 
@@ -99,7 +99,7 @@ def node_vectors(vectors: dict[str, list[float]], name: str = "given") -> NodeVe
     return NodeVectors(pl.Series(ids, dtype=pl.String), matrix, name)
 
 
-def adjacency_of(graph: "nx.Graph[int]") -> Adjacency:
+def adjacency_of(graph: "nx.Graph[int]") -> NeighbourLists:
     """A graph of the numbers 0…n-1, as searches need it."""
     names = [f"{node:06d}" for node in range(graph.number_of_nodes())]
     rows = relationships([(names[one], names[other]) for one, other in graph.edges()])

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.systems.coterag.index.triples import TripleGraph, triple_graph
-from graphrag_dagster.systems.coterag.options import PAPER, Thresholds
-from graphrag_dagster.systems.coterag.search.snapshot import CoteragSnapshot
-from graphrag_dagster.systems.coterag.search.vectors import Vectors
+from graphrag_dagster.systems.coterag.coterag_options import PAPER, Thresholds
+from graphrag_dagster.systems.coterag.index.triple_communities import TripleGraph, triple_graph
+from graphrag_dagster.systems.coterag.search.coterag_snapshot import CoteragSnapshot
+from graphrag_dagster.systems.coterag.search.vector_matching import Vectors
 from graphrag_dagster.systems.coterag.tasks import EvidenceAnswer, RoutedQuestion, Validation
 
 EMBEDDER = "chosen"

@@ -5,9 +5,9 @@ from pathlib import Path
 from dagster import AssetKey
 
 from graphrag_dagster.definitions import defs
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.pipeline.erasure import clear_older, erase
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
-from graphrag_dagster.kernel.pipeline.updates.erasure import clear_older, erase
-from graphrag_dagster.kernel.storage.llm_cache import ReplyMemory
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.corpora import write_corpus

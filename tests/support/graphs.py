@@ -7,19 +7,19 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.apps.interchange.readers.batches import ROWS, Batch
-from graphrag_dagster.apps.interchange.readers.files import Graph, graph_files
-from graphrag_dagster.apps.interchange.readers.reading import read_file
-from graphrag_dagster.apps.interchange.readers.tabular.columns import GUESSED, GraphColumns
-from graphrag_dagster.kernel.documents.files.discovery import discover
-from graphrag_dagster.kernel.documents.files.records import RefusedError, UnreadableError
+from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GUESSED, GraphColumns
+from graphrag_dagster.apps.interchange.graph_rows.import_batches import ROWS, ImportBatch
+from graphrag_dagster.apps.interchange.readers.graph_files import FileGraph, graph_files
+from graphrag_dagster.apps.interchange.readers.graph_reader import read_file
+from graphrag_dagster.kernel.documents.file_discovery import discover
+from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError
 
 
 @dataclass
 class Read:
     """What was read of a folder: the graphs, batches by table, why files failed, which are of no graph."""
 
-    graphs: tuple[Graph, ...]
+    graphs: tuple[FileGraph, ...]
     left_out: Mapping[str, str]
     batches: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ def read_folder(folder: Path, columns: Mapping[str, GraphColumns] | None = None)
     read = Read(files.graphs, files.left_out)
     for graph in files.graphs:
         for file in graph.files:
-            batches: list[Batch] = []
+            batches: list[ImportBatch] = []
             try:
                 batches.extend(read_file(graph, file, given.get(file.path, GUESSED)))
             except (OSError, RefusedError, UnreadableError) as error:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from graphrag_dagster.kernel.settings.corpus import parse_settings
+from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage.published import Origin, publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.stable_scores import unit_rows
+from graphrag_dagster.kernel.common.stable_values import unit_rows
 
 
 class Letters:

@@ -3,11 +3,11 @@
 import polars as pl
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.text.similarity import normalise
-from graphrag_dagster.systems.graphrag.resolution.frames import resolve_corpus
-from graphrag_dagster.systems.graphrag.resolution.people import Decisions
+from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions
+from graphrag_dagster.systems.graphrag.resolution.resolution_tables import resolve_corpus
 
 #: Names with their types by path; what follows a # tells documents of one file apart.
 Texts = dict[str, list[tuple[str, str]]]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from graphrag_dagster.kernel.graph.arrays import PathStore, store_of
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, store_of
 
 Triple = tuple[str, str, str]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from graphrag_dagster.kernel.common.stable_scores import Scores
-from graphrag_dagster.kernel.graph.verbalised import Verbalised
-from graphrag_dagster.kernel.tasks.ports import Engine, Usage
+from graphrag_dagster.kernel.common.stable_values import Scores
+from graphrag_dagster.kernel.graph.graph_labels import Verbalised
+from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
 from graphrag_dagster.systems.lego.tasks import Level, Selection, Sufficiency
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from graphrag_dagster.kernel.catalogue import plugins, registry
-from graphrag_dagster.kernel.documents.files.formats import extensions
+from graphrag_dagster.kernel.documents.file_reading import extensions
 
 _CACHED = (
     *(

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.graph.arrays import Followed, PathStore
+from graphrag_dagster.kernel.graph.adjacency_arrays import Followed, PathStore
 from support.path_graphs import graph_of
 
 

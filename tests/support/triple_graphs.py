@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.storage.published import Published, publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 

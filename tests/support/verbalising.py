@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from graphrag_dagster.kernel.graph.verbalised import ARROW, INVERSE, NO_PIECE, Rows, Verbalised, Vocabulary
+from graphrag_dagster.kernel.graph.graph_labels import ARROW, INVERSE, NO_PIECE, Rows, Verbalised, Vocabulary
 
 
 def texts_of(*texts: str) -> Verbalised:

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
 from graphrag_dagster.kernel.storage.corpus_names import check_name, made_of
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 
 
 @pytest.fixture

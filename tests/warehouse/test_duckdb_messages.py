@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from graphrag_dagster.kernel.storage.duckdb_files.duckdb_messages import (
+from graphrag_dagster.kernel.storage.duckdb_access import (
     RELEASES,
     holder_of,
     is_busy,

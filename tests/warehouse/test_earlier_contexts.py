@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.lineage.reading import impact, why
-from graphrag_dagster.kernel.storage.duckdb_files.earlier_contexts import parse_context
+from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
+from graphrag_dagster.kernel.storage.migrations import parse_context
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.graphrag.reports.context import Sections, row
+from graphrag_dagster.systems.graphrag.reports.report_context import Sections, row
 from support.commands import Run
 from support.homes import copy_home, shared_home
 

@@ -5,15 +5,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from graphrag_dagster.apps.evaluation.tables.evaluation import SIGNIFICANCE
-from graphrag_dagster.apps.evaluation.tables.questions import QUESTIONS
-from graphrag_dagster.apps.evaluation.tables.studies import EXTRACTION_COUNTS
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS
+from graphrag_dagster.apps.evaluation.tables import EXTRACTION_COUNTS, SIGNIFICANCE
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.kernel.storage.duckdb_files import migrations
-from graphrag_dagster.kernel.storage.integrity import violations
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.pipeline.table_checks import violations
+from graphrag_dagster.kernel.storage import migrations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.tables_of import contents
 

@@ -6,10 +6,10 @@ from subprocess import run
 import duckdb
 import pytest
 
-from graphrag_dagster.kernel.storage.duckdb_files.duckdb_messages import is_busy
-from graphrag_dagster.kernel.storage.duckdb_files.opening import (
+from graphrag_dagster.kernel.storage.duckdb_access import (
     Opened,
     attach,
+    is_busy,
     open_alone,
     open_often,
     staying_open,
@@ -252,7 +252,7 @@ def test_many_threads_open_and_close_at_once(file: Path) -> None:
 FORKS = """
 import multiprocessing, sys
 from pathlib import Path
-from graphrag_dagster.kernel.storage.duckdb_files.opening import open_often
+from graphrag_dagster.kernel.storage.duckdb_access import open_often
 
 def numbers():
     opened = open_often(Path(sys.argv[1]), read_only=True)

@@ -5,10 +5,14 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.common.changes import flattened
-from graphrag_dagster.kernel.pipeline.updates.differences import changed_settings
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings, load_settings, parse_settings
-from graphrag_dagster.kernel.settings.profiles import profiles
+from graphrag_dagster.kernel.common.state_comparison import flattened
+from graphrag_dagster.kernel.pipeline.corpus_changes import changed_settings
+from graphrag_dagster.kernel.settings.corpus_settings import (
+    CorpusSettings,
+    load_settings,
+    parse_settings,
+    profiles,
+)
 from graphrag_dagster.kernel.storage.published import Origin, Published
 
 PAPER = profiles()["paper"]

@@ -5,7 +5,7 @@ from traceback import format_exception
 import pytest
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings, load_settings, parse_settings
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, load_settings, parse_settings
 
 
 def test_no_file_means_the_defaults_of_the_paper(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from graphrag_dagster.apps.evaluation.tables.evaluation import VERDICTS
+from graphrag_dagster.apps.evaluation.tables import VERDICTS
 from graphrag_dagster.errors import CorpusError, WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.storage.integrity import violations
+from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.disks import files_of_at_most
 

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import write_back
-from graphrag_dagster.apps.interchange.importing.taking_in import take_in
-from graphrag_dagster.apps.interchange.writing_back.writing import take_away
-from graphrag_dagster.cli.output.running import run_job
+from graphrag_dagster.apps.interchange.graph_import import take_in
+from graphrag_dagster.apps.interchange.write_back import take_away
+from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import EndpointDown, EndpointError, ExportError, SettingsError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.settings.corpus import parse_settings
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import Origin, publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import CONTEXT_NODES

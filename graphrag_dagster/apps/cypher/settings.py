@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from graphrag_dagster.kernel.questions.context.queries import MOST_ROWS
-from graphrag_dagster.kernel.settings.server import ServerSettings
+from graphrag_dagster.kernel.questions.context.index_snapshot import MOST_ROWS
+from graphrag_dagster.kernel.settings.section import ServerSettings
 
 
 class CypherSettings(ServerSettings):

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from graphrag_dagster.kernel.catalogue.methods import (
+from graphrag_dagster.kernel.catalogue.search_methods import (
     FORM_OPTIONS,
     GRAPH_TABLES,
     LEVEL_TABLES,
@@ -19,15 +19,15 @@ SYSTEM = System(
     "graphrag_dagster.apps.cypher",
     builds_on=("graphrag",),
     tasks="graphrag_dagster.apps.cypher.tasks:TASKS",
-    derived="graphrag_dagster.apps.cypher.storage.making:GRAPHS",
-    graph="graphrag_dagster.apps.cypher.graph_queries:graph_of_snapshot",
-    engines=MappingProxyType({LLM: "graphrag_dagster.apps.cypher.llm"}),
+    derived="graphrag_dagster.apps.cypher.embedded_graph:GRAPHS",
+    graph="graphrag_dagster.apps.cypher.property_graph:graph_of_snapshot",
+    engines=MappingProxyType({LLM: "graphrag_dagster.apps.cypher.engine"}),
     methods=(
         SearchMethod(
             "graph",
             "nodes and edges that a query over the graph finds, summaries of communities, or both",
-            "graphrag_dagster.apps.cypher.graph_search.answering:graph",
-            "graphrag_dagster.apps.cypher.graph_search.sizes:routed",
+            "graphrag_dagster.apps.cypher.search.graph_search:graph",
+            "graphrag_dagster.apps.cypher.search.graph_search:routed",
             brief="a query over the graph, or the nearest community reports",
             tasks=("graph_router", "cypher_writer", "answerer"),
             tables=(

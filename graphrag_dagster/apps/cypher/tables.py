@@ -20,7 +20,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True)
-class Property:
+class GraphProperty:
     """A property of nodes or relations: its DuckDB type and its meaning."""
 
     name: str
@@ -53,7 +53,7 @@ class GraphTable:
 
     name: str
     meaning: str
-    properties: tuple[Property, ...]
+    properties: tuple[GraphProperty, ...]
     rows: str
     needs: tuple[str, ...]
     ends: tuple[str, str] | None = None
@@ -78,14 +78,14 @@ ENTITY = GraphTable(
     "Entity",
     "An entity of the merged graph",
     (
-        Property("entity_id", "VARCHAR", "Hash of the name"),
-        Property("name", "VARCHAR", "Normalised title, in capitals"),
-        Property("title", "VARCHAR", "Most frequent full name"),
-        Property("names", "VARCHAR[]", "All spellings, most frequent first"),
-        Property("type", "VARCHAR", "Type by majority, upper case"),
-        Property("description", "VARCHAR", "Merged description"),
-        Property("degree", "BIGINT", "Number of distinct neighbours"),
-        Property("frequency", "BIGINT", "Number of text units that mention it"),
+        GraphProperty("entity_id", "VARCHAR", "Hash of the name"),
+        GraphProperty("name", "VARCHAR", "Normalised title, in capitals"),
+        GraphProperty("title", "VARCHAR", "Most frequent full name"),
+        GraphProperty("names", "VARCHAR[]", "All spellings, most frequent first"),
+        GraphProperty("type", "VARCHAR", "Type by majority, upper case"),
+        GraphProperty("description", "VARCHAR", "Merged description"),
+        GraphProperty("degree", "BIGINT", "Number of distinct neighbours"),
+        GraphProperty("frequency", "BIGINT", "Number of text units that mention it"),
     ),
     'select entity_id, name, title, names, "type", description, degree::bigint, frequency::bigint '
     "from graph.entities order by entity_id",
@@ -96,10 +96,10 @@ COMMUNITY = GraphTable(
     "Community",
     "A community of the hierarchical clustering",
     (
-        Property("community_id", "VARCHAR", "Hash of level and members"),
-        Property("level", "BIGINT", "0 = root communities"),
-        Property("size", "BIGINT", "Number of member entities"),
-        Property("is_leaf", "BOOLEAN", "Not split further"),
+        GraphProperty("community_id", "VARCHAR", "Hash of level and members"),
+        GraphProperty("level", "BIGINT", "0 = root communities"),
+        GraphProperty("size", "BIGINT", "Number of member entities"),
+        GraphProperty("is_leaf", "BOOLEAN", "Not split further"),
     ),
     "select community_id, level::bigint, size::bigint, is_leaf from graph.communities order by community_id",
     ("graph.communities",),
@@ -109,10 +109,10 @@ REPORT = GraphTable(
     "Report",
     "A report on a community",
     (
-        Property("report_id", "VARCHAR", "The community's id"),
-        Property("title", "VARCHAR", "Short name of the subject"),
-        Property("summary", "VARCHAR", "Summary in a few sentences"),
-        Property("rating", "DOUBLE", "Importance, 0–10"),
+        GraphProperty("report_id", "VARCHAR", "The community's id"),
+        GraphProperty("title", "VARCHAR", "Short name of the subject"),
+        GraphProperty("summary", "VARCHAR", "Summary in a few sentences"),
+        GraphProperty("rating", "DOUBLE", "Importance, 0–10"),
     ),
     "select report_id, title, summary, rating from reports.community_reports order by report_id",
     ("reports.community_reports",),
@@ -122,9 +122,9 @@ TEXT_UNIT = GraphTable(
     "TextUnit",
     "A passage of a document",
     (
-        Property("text_unit_id", "VARCHAR", "Hash of document, position and text"),
-        Property("position", "BIGINT", "Position among the units of its document, from 0"),
-        Property("text", "VARCHAR", "Its text"),
+        GraphProperty("text_unit_id", "VARCHAR", "Hash of document, position and text"),
+        GraphProperty("position", "BIGINT", "Position among the units of its document, from 0"),
+        GraphProperty("text", "VARCHAR", "Its text"),
     ),
     'select text_unit_id, "position"::bigint, text from corpus.text_chunks order by text_unit_id',
     ("corpus.text_chunks",),
@@ -134,10 +134,12 @@ DOCUMENT = GraphTable(
     "Document",
     "A document",
     (
-        Property("document_id", "VARCHAR", "Hash of the content"),
-        Property("title", "VARCHAR", "Title given by the file, else its first heading, else the file name"),
-        Property("path", "VARCHAR", "File it was read from"),
-        Property("date", "VARCHAR", "Date given by the file; null if it gives none"),
+        GraphProperty("document_id", "VARCHAR", "Hash of the content"),
+        GraphProperty(
+            "title", "VARCHAR", "Title given by the file, else its first heading, else the file name"
+        ),
+        GraphProperty("path", "VARCHAR", "File it was read from"),
+        GraphProperty("date", "VARCHAR", "Date given by the file; null if it gives none"),
     ),
     'select document_id, title, path, "date" from corpus.documents order by document_id',
     ("corpus.documents",),
@@ -147,15 +149,15 @@ RELATED = GraphTable(
     "RELATED",
     "A statement about two entities, each label once",
     (
-        Property(
+        GraphProperty(
             "relation",
             "VARCHAR",
             "Label from the first to the second: co_occurs for entities that share a sentence, related_to "
             "if nothing more is known",
         ),
-        Property("strength", "DOUBLE", "Sum of the strengths"),
-        Property("instances", "BIGINT", "Number of relation records"),
-        Property("text_unit_id", "VARCHAR", "Unit that states it"),
+        GraphProperty("strength", "DOUBLE", "Sum of the strengths"),
+        GraphProperty("instances", "BIGINT", "Number of relation records"),
+        GraphProperty("text_unit_id", "VARCHAR", "Unit that states it"),
     ),
     "select head_id, tail_id, relation, strength, instances::bigint, evidence_unit_id from graph.triples "
     "where head_id in (select entity_id from graph.entities) "
@@ -167,7 +169,7 @@ RELATED = GraphTable(
 IN_COMMUNITY = GraphTable(
     "IN_COMMUNITY",
     "The entity is a member of the community",
-    (Property("level", "BIGINT", "Level of the community"),),
+    (GraphProperty("level", "BIGINT", "Level of the community"),),
     "select entity_id, community_id, level::bigint from graph.community_members "
     "where community_id in (select community_id from graph.communities) "
     "and entity_id in (select entity_id from graph.entities) order by all",

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_dagster.kernel.catalogue.tasks import LLM, Task
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.tasks.answering import (
-        QueryWriter,
-        Router,
-    )
+    from graphrag_dagster.kernel.tasks.answering_ports import QueryWriter, Router
 
 
 CYPHER_WRITER: Task[QueryWriter | None] = Task(

@@ -1,25 +1,296 @@
-"""Rule-based implementations of the evaluation's tasks, without a model."""
+"""Rule-based implementations of the evaluation's tasks, without a model (spec_graphrag §12).
+
+Every question is about one theme of the corpus from the point of view of one persona, and needs many texts
+together for its answer. There is no language understanding: the themes come from the graph of the corpus.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from graphrag_dagster.apps.evaluation.tasks import (
+    AnswerText,
+    Described,
+    Drafts,
+    PersonaDraft,
+    QuestionRequest,
+    SentenceClaims,
+    TaskRequest,
+)
+from graphrag_dagster.engines.extractive.parsing.sentence_clauses import (
+    refused_grammar,
+    refused_words,
+    split_clauses,
+    without_frame,
+)
+from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import DEFAULT_PIPELINE, load_pipeline
+from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.common.progress import track
+from graphrag_dagster.kernel.questions.statement_reading import AnswerSentence, answer_sentences
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
     from graphrag_dagster.apps.evaluation.tasks import ClaimDecomposer, QuestionWriter
-    from graphrag_dagster.kernel.tasks.session import Session
+    from graphrag_dagster.kernel.tasks.task_ports import Engine
+    from graphrag_dagster.kernel.tasks.task_provider import Session
 
 
 def question_writer(session: Session) -> QuestionWriter:
     """Writer of questions."""
-    from graphrag_dagster.apps.evaluation.questions.extractive import ExtractiveQuestionWriter
-
     return ExtractiveQuestionWriter(session.themes)
 
 
 def claim_decomposer(session: Session) -> ClaimDecomposer:
     """Splits answers into claims."""
-    from graphrag_dagster.apps.evaluation.measures.extractive_claims import ExtractiveClaimDecomposer
-
     return ExtractiveClaimDecomposer(session.settings.section(ExtractionSettings).pipeline)
+
+
+_LONGEST = 5_000
+
+
+class ExtractiveClaimDecomposer:
+    """Keeps sentences that state something and cuts them into clauses; claims are words of the sentence.
+
+    What a pronoun stands for is not resolved: such a sentence is kept as it is. No sentence is ambiguous.
+
+    Args:
+        pipeline: an installed spaCy pipeline for English with tagger, parser and entity recogniser.
+    """
+
+    engine: Final[Engine] = "extractive"
+
+    def __init__(self, pipeline: str = DEFAULT_PIPELINE) -> None:
+        self._pipeline = pipeline
+
+    def decompose(self, answers: Sequence[AnswerText]) -> Iterator[tuple[SentenceClaims, ...]]:
+        """Yield the claims of each answer's sentences; the result of an answer depends on it alone.
+
+        Raises:
+            EngineError: the pipeline is not installed or unfit.
+        """
+        nlp = load_pipeline(self._pipeline)
+        # Neighbouring levels often give the same answer.
+        known: dict[str, tuple[SentenceClaims, ...]] = {}
+        for answer in track(answers, "Extracting claims", len(answers)):
+            if answer.text not in known:
+                known[answer.text] = _claims_of_answer(nlp, answer_sentences(answer.text))
+            yield known[answer.text]
+
+
+def _claims_of_answer(nlp: Language, sentences: Sequence[AnswerSentence]) -> tuple[SentenceClaims, ...]:
+    settled = [_settled(sentence) for sentence in sentences]
+    rest = [without_frame(one.text) for one, done in zip(sentences, settled, strict=True) if done is None]
+    # Names are told by their tags; recognising entities would take more time than all the rest.
+    docs = nlp.pipe([_one_sentence(nlp, text) for text in rest], disable=["ner"])
+    return tuple(
+        done or _read(sentence.text, next(docs)) for sentence, done in zip(sentences, settled, strict=True)
+    )
+
+
+def _settled(sentence: AnswerSentence) -> SentenceClaims | None:
+    """Status of a sentence, if it can be determined without its grammar."""
+    if sentence.heading:
+        return SentenceClaims(sentence.text, "not_verifiable", reason="a heading")
+    if len(sentence.text) > _LONGEST:
+        reason = f"it is longer than {_LONGEST} characters and was not read"
+        return SentenceClaims(sentence.text, "failed", reason=reason)
+    refused = refused_words(without_frame(sentence.text))
+    return SentenceClaims(sentence.text, "not_verifiable", reason=refused) if refused else None
+
+
+def _one_sentence(nlp: Language, text: str) -> Doc:
+    doc = nlp.make_doc(text)
+    for token in doc:
+        token.is_sent_start = token.i == 0
+    return doc
+
+
+def _read(sentence: str, doc: Doc) -> SentenceClaims:
+    refused = refused_grammar(doc)
+    if refused:
+        return SentenceClaims(sentence, "not_verifiable", reason=refused)
+    claims = split_clauses(doc)
+    if doc.text != sentence:
+        return SentenceClaims(sentence, "rewritten", claims, "an opening that states nothing was left out")
+    return SentenceClaims(sentence, "kept", claims)
+
+
+#: Who asks, what for, and the point of view from which the person looks at each theme.
+_PERSONAS = (
+    ("Journalist", "Writes about what people disagree on.", "points of dispute"),
+    ("Historian", "Traces how things came to be as they are.", "change over time"),
+    ("Teacher", "Explains how one thing leads to another.", "causes and consequences"),
+    ("Policy adviser", "Prepares rules for others to decide on.", "rules and decisions"),
+    ("Business analyst", "Weighs what may go wrong against what may go well.", "risks and opportunities"),
+    ("Sociologist", "Studies how people live together.", "everyday life and community"),
+    ("Project manager", "Brings people together to get work done.", "cooperation and shared work"),
+    ("Ethicist", "Asks what is right, and for whom.", "values and fairness"),
+    ("Newcomer to the field", "Wants to know who and what to watch.", "leading people and groups"),
+    ("Archivist", "Looks for what has not been recorded yet.", "gaps and open questions"),
+    ("Scientist", "Asks how anybody knows.", "evidence and proof"),
+    ("Engineer", "Wants to see how things are done.", "methods and tools"),
+)
+_SUBJECT = "{view} in connection with {theme}"
+_TASKS = (
+    "Getting an overview of {subject}",
+    "Comparing what different texts say about {subject}",
+    "Judging what is known and what is missing on {subject}",
+)
+_QUESTIONS = (
+    "Taken together, what do the texts say about {subject}?",
+    "Which patterns run through all that the texts report on {subject}?",
+    "How do the texts differ in the way they treat {subject}?",
+    "Which other themes of the collection are tied to {subject}, and how?",
+    "What can be concluded from the collection as a whole about {subject}?",
+    "How much weight does the collection give to {subject}, compared with its other themes?",
+    "Which reasons do the texts as a whole give for what they report on {subject}?",
+    "Where do the texts agree, and where do they contradict each other, on {subject}?",
+    "Which different viewpoints on {subject} are found across the texts?",
+    "How does the picture that the texts draw of {subject} shift across the collection?",
+    "Who speaks about {subject} in the texts, and whose voice is missing?",
+    "How are different groups affected, going by all of the texts, by {subject}?",
+    "Which kinds of examples do the texts use when they deal with {subject}?",
+    "What would a summary of everything that is said about {subject} have to name?",
+    "What do the texts take for granted when they deal with {subject}?",
+    "What does the collection leave unsaid about {subject}?",
+    "How well do the different statements on {subject} fit together into one picture?",
+    "Which lessons can be drawn from everything the texts say about {subject}?",
+    "What would surprise a reader of the whole collection about {subject}?",
+    "What follows for the future from what the texts as a whole say about {subject}?",
+)
+#: The second and the third task on a theme begin further on in the list and so seldom share a question.
+_STRIDE = 7
+_DESCRIBED = 10
+
+
+class ExtractiveQuestionWriter:
+    """Fills templates with the themes of a corpus, the first theme first.
+
+    At most 12 personas, three tasks for each persona and theme, and 20 questions for each task.
+
+    Args:
+        themes: short names, the most important first, such as titles of communities or entities; blanks are
+            collapsed, repetitions are left out.
+
+    Raises:
+        EngineError: there are no themes.
+    """
+
+    engine: Final[Engine] = "extractive"
+
+    def __init__(self, themes: Sequence[str]) -> None:
+        cleaned = (" ".join(theme.split()).strip(" .;:,?!") for theme in themes)
+        self._themes = tuple({_key(theme): theme for theme in reversed([*cleaned]) if theme}.values())[::-1]
+        if not self._themes:
+            raise EngineError(
+                "the extractive engine writes questions about the themes of a corpus, and there are none; "
+                "index the corpus first, or use a model for the questions"
+            )
+        self._views = {_key(name): view for name, _, view in _PERSONAS}
+
+    def describe(self, texts: Sequence[str]) -> Described:  # noqa: ARG002 - only the themes are known.
+        """Return a sentence that lists up to ten of the themes; the texts are not read."""
+        *first, last = self._themes[:_DESCRIBED]
+        if not first:
+            return Described(f"A collection of texts. Its main theme is {last}.")
+        return Described(f"A collection of texts. Its main themes are {', '.join(first)} and {last}.")
+
+    def personas(
+        self,
+        description: str,  # noqa: ARG002 - the list is the same for every corpus.
+        count: int,
+        avoid: Sequence[PersonaDraft] = (),
+    ) -> Drafts[PersonaDraft]:
+        """Return the first personas of the list that are not to be avoided.
+
+        Raises:
+            EngineError: more are asked for than the list has.
+        """
+        self._check(count, len(_PERSONAS), "personas")
+        used = {_key(persona.name) for persona in avoid}
+        left = [PersonaDraft(name, wants) for name, wants, _ in _PERSONAS if _key(name) not in used]
+        return Drafts[PersonaDraft](tuple(left[:count]), self._shortage(count, len(left), "personas"))
+
+    def tasks(self, requests: Sequence[TaskRequest]) -> list[Drafts[str]]:
+        """Return for each request tasks on one theme after the other.
+
+        Raises:
+            EngineError: more tasks are asked for than can be made, or a persona is not of the list.
+        """
+        return [self._tasks(request) for request in requests]
+
+    def questions(self, requests: Sequence[QuestionRequest]) -> list[Drafts[str]]:
+        """Return for each request questions on the theme of its task.
+
+        Raises:
+            EngineError: more questions are asked for than can be made, or a persona or task is not one that
+                this engine made.
+        """
+        return [self._questions(request) for request in requests]
+
+    def _tasks(self, request: TaskRequest) -> Drafts[str]:
+        self._check(request.count, len(_TASKS) * len(self._themes), "tasks for each persona")
+        made = [task for task, _, _ in self._tasks_of(request.persona)]
+        return self._left(made, request.avoid, request.count, "tasks for this persona")
+
+    def _questions(self, request: QuestionRequest) -> Drafts[str]:
+        self._check(request.count, len(_QUESTIONS), "questions for each task")
+        asked = _key(request.task)
+        found = next((one for one in self._tasks_of(request.persona) if _key(one[0]) == asked), None)
+        if found is None:
+            raise EngineError(
+                f"the extractive engine did not write the task {request.task!r} of {request.persona.name!r}; "
+                "use the same engine for personas, tasks and questions"
+            )
+        _, kind, subject = found
+        first = kind * _STRIDE
+        made = [form.format(subject=subject) for form in _QUESTIONS[first:] + _QUESTIONS[:first]]
+        return self._left(made, request.avoid, request.count, "questions for this task")
+
+    def _tasks_of(self, persona: PersonaDraft) -> list[tuple[str, int, str]]:
+        """Return text, kind and subject of all tasks of a persona."""
+        view = self._views.get(_key(persona.name))
+        if view is None:
+            raise EngineError(
+                f"the extractive engine has no persona {persona.name!r}; use the same engine for personas, "
+                "tasks and questions"
+            )
+        subjects = [_SUBJECT.format(view=view, theme=theme) for theme in self._themes]
+        return [
+            (form.format(subject=subject), kind, subject)
+            for kind, form in enumerate(_TASKS)
+            for subject in subjects
+        ]
+
+    def _left(self, made: Iterable[str], avoid: Sequence[str], count: int, what: str) -> Drafts[str]:
+        used = set(map(_key, avoid))
+        left = [one for one in made if _key(one) not in used]
+        return Drafts[str](tuple(left[:count]), self._shortage(count, len(left), what))
+
+    def _shortage(self, count: int, left: int, what: str) -> str | None:
+        return None if left >= count else f"{left or 'no'} more {what} can be written; {self._possible()}"
+
+    def _check(self, count: int, most: int, what: str) -> None:
+        if count > most:
+            raise EngineError(
+                f"{count} {what} were requested, but the extractive engine can write at most {most}; "
+                f"{self._possible()}. Request fewer, or use a model for the questions"
+            )
+
+    def _possible(self) -> str:
+        # The second and the third task on a theme draw on the same questions as the first.
+        people, themes, questions = len(_PERSONAS), len(self._themes), len(_QUESTIONS)
+        return (
+            f"{people * themes * questions:,} distinct questions are possible: {people} personas x {themes} "
+            f"{'theme' if themes == 1 else 'themes'} x {questions} templates, in {len(_TASKS)} tasks "
+            "for each theme"
+        )
+
+
+def _key(text: str) -> str:
+    return " ".join(text.casefold().split())

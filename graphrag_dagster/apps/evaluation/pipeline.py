@@ -1,10 +1,19 @@
 """The steps of an evaluation, in order."""
 
-from graphrag_dagster.apps.evaluation.stages.answers import answers
-from graphrag_dagster.apps.evaluation.stages.evaluation import judgements, measures, report, statistics
-from graphrag_dagster.apps.evaluation.stages.questions import questions
-from graphrag_dagster.apps.evaluation.stages.studies import extraction_study, window_study
-from graphrag_dagster.apps.evaluation.tables.evaluation import (
+from graphrag_dagster.apps.evaluation.questions.question_tables import (
+    CORPUS_DESCRIPTIONS,
+    PERSONA_QUESTIONS,
+    PERSONA_TASKS,
+    PERSONAS,
+    QUESTIONS,
+    TESTSET_DOCUMENTS,
+    TESTSET_QUESTIONS,
+)
+from graphrag_dagster.apps.evaluation.stages.answer_stage import answers
+from graphrag_dagster.apps.evaluation.stages.comparison_stage import judgements, measures, report, statistics
+from graphrag_dagster.apps.evaluation.stages.question_stage import questions
+from graphrag_dagster.apps.evaluation.stages.study_stage import extraction_study, window_study
+from graphrag_dagster.apps.evaluation.tables import (
     ALIGNMENT,
     ANSWER_CLAIMS,
     ANSWER_MEASURES,
@@ -13,6 +22,7 @@ from graphrag_dagster.apps.evaluation.tables.evaluation import (
     CONDITION_COSTS,
     CONDITION_MEANS,
     DIVERSITY_CLUSTERS,
+    EXTRACTION_COUNTS,
     JUDGEMENTS,
     POSITION_BIAS,
     QUALITY_SCORES,
@@ -22,23 +32,11 @@ from graphrag_dagster.apps.evaluation.tables.evaluation import (
     THEMES,
     VERDICTS,
     WIN_RATES,
-)
-from graphrag_dagster.apps.evaluation.tables.questions import (
-    CORPUS_DESCRIPTIONS,
-    PERSONA_QUESTIONS,
-    PERSONA_TASKS,
-    PERSONAS,
-    QUESTIONS,
-    TESTSET_DOCUMENTS,
-    TESTSET_QUESTIONS,
-)
-from graphrag_dagster.apps.evaluation.tables.studies import (
-    EXTRACTION_COUNTS,
     WINDOW_ANSWERS,
     WINDOW_JUDGEMENTS,
     WINDOW_WIN_RATES,
 )
-from graphrag_dagster.kernel.pipeline.step import Step
+from graphrag_dagster.kernel.pipeline.step_declaration import Step
 from graphrag_dagster.kernel.pipeline.steps import SNAPSHOT
 from graphrag_dagster.kernel.tables import (
     ANSWER_CITATIONS,

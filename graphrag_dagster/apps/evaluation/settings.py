@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from graphrag_dagster.kernel.catalogue.methods import BASELINE
 from graphrag_dagster.kernel.catalogue.registry import methods
+from graphrag_dagster.kernel.catalogue.search_methods import BASELINE
 from graphrag_dagster.kernel.settings.section import (
     EngineName,
     Method,
@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.settings.section import (
 )
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+    from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 
 Criterion = Literal["comprehensiveness", "diversity", "empowerment", "directness"]
 Family = Literal["deepeval", "ragas"]

@@ -2,8 +2,7 @@
 
 from types import MappingProxyType
 
-from graphrag_dagster.kernel.catalogue.stages import Stage
-from graphrag_dagster.kernel.catalogue.system import Job, System
+from graphrag_dagster.kernel.catalogue.system import Job, Stage, System
 from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, LLM
 
 _PAPER = MappingProxyType(
@@ -83,14 +82,14 @@ SYSTEM = System(
         {
             "questions": "graphrag_dagster.apps.evaluation.settings:QuestionSettings",
             "evaluation": "graphrag_dagster.apps.evaluation.settings:EvaluationSettings",
-            "studies": "graphrag_dagster.kernel.settings.studies:StudySettings",
+            "studies": "graphrag_dagster.kernel.settings.study_settings:StudySettings",
         }
     ),
     profiles=MappingProxyType({"paper": _PAPER, "paper_004": _PAPER_004}),
     tables=(
-        "graphrag_dagster.apps.evaluation.tables.questions:TABLES",
-        "graphrag_dagster.apps.evaluation.tables.evaluation:TABLES",
-        "graphrag_dagster.apps.evaluation.tables.studies:TABLES",
+        "graphrag_dagster.apps.evaluation.questions.question_tables:TABLES",
+        "graphrag_dagster.apps.evaluation.tables:TABLES",
+        "graphrag_dagster.apps.evaluation.tables:STUDY_TABLES",
     ),
     stages=_STAGES,
     pipeline="graphrag_dagster.apps.evaluation.pipeline:STEPS",
@@ -118,7 +117,7 @@ SYSTEM = System(
     resources=MappingProxyType(
         {
             "scope": "graphrag_dagster.apps.evaluation.questions.question_list:EvaluationScope",
-            "filters": "graphrag_dagster.apps.evaluation.questions.answer_list:ListFilters",
+            "filters": "graphrag_dagster.apps.evaluation.stages.answer_stage:ListFilters",
         }
     ),
 )

@@ -1,4 +1,4 @@
-"""The ports of an evaluation: writers of questions and test sets, and judges of answers (paper §3.2).
+"""The tasks of an evaluation: writers of questions and test sets, and judges of answers (paper §3.2).
 
 Each step of writing questions is given the existing items, so that repetitions can be requested again.
 """
@@ -7,9 +7,66 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
 
-from graphrag_dagster.apps.evaluation.measures.quality_tasks import QualityJudge
 from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, asking
-from graphrag_dagster.kernel.tasks.ports import Items, OfEngine, Usage
+from graphrag_dagster.kernel.tasks.task_ports import Items, ItemVerdict, OfEngine, Usage
+
+#: What is asked of each item:
+#: ``relevant_to_question`` has a statement to do with the question (idk: it does not answer, but may help);
+#: ``true_to_context`` does the context say so (no: it contradicts; idk: it does not tell);
+#: ``attributable_to_context`` does some part of the context say so (yes or no);
+#: ``useful_node`` does a node of the context hold a part of the reference answer (yes or no).
+VerdictKind = Literal["relevant_to_question", "true_to_context", "attributable_to_context", "useful_node"]
+
+
+#: The statements of a text, in its order; none where it states nothing.
+StatementsOf: TypeAlias = Items[str]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictRequest:
+    """One question asked of each of many items.
+
+    Args:
+        kind: what is asked.
+        items: the statements; for ``useful_node`` the nodes of the context, best first.
+        question: for ``relevant_to_question`` and ``useful_node``.
+        context: texts of the nodes, for ``true_to_context`` and ``attributable_to_context``.
+        reference: the reference answer, for ``useful_node``.
+    """
+
+    kind: VerdictKind
+    items: tuple[str, ...]
+    question: str = ""
+    context: tuple[str, ...] = ()
+    reference: str = ""
+
+
+#: One verdict for each item of a request, in their order: verdicts on some of the items only are unusable.
+VerdictsOf: TypeAlias = Items[ItemVerdict]
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedQuestions:
+    """Questions that an answer would fit, and whether it evades; ``problem`` says why there are none."""
+
+    questions: tuple[str, ...]
+    noncommittal: bool = False
+    problem: str | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+class QualityJudge(OfEngine, Protocol):
+    """Judges statements and nodes; what it cannot judge has a problem, never a guess."""
+
+    def statements(self, texts: Sequence[str]) -> list[StatementsOf]:
+        """Return the statements of each text."""
+
+    def verdicts(self, requests: Sequence[VerdictRequest]) -> list[VerdictsOf]:
+        """Return the verdicts of each request."""
+
+    def questions_for(self, answers: Sequence[str], count: int) -> list[GeneratedQuestions]:
+        """Return ``count`` questions for each answer."""
+
 
 T = TypeVar("T")
 
@@ -118,7 +175,7 @@ Winner = Literal[0, 1, 2]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class AnswerPair:
     """Two answers to a question in the order in which they are shown, and by what they are compared.
 
     ``replicate`` tells apart comparisons that are the same on purpose: each gets a verdict of its own.
@@ -155,7 +212,7 @@ IDENTICAL = Verdict(0, "The two answers are the same text.")
 class AnswerJudge(OfEngine, Protocol):
     """Compares answers."""
 
-    def judge(self, comparisons: Sequence[Comparison]) -> Iterator[Verdict]:
+    def judge(self, comparisons: Sequence[AnswerPair]) -> Iterator[Verdict]:
         """Yield one verdict per comparison, in their order, each as soon as it and those before it are there.
 
         Identical answers get :data:`IDENTICAL` without any call.

@@ -6,27 +6,32 @@
 """
 
 from collections.abc import Callable, Iterator
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
+from urllib.parse import quote
 
 import duckdb
 
-from graphrag_dagster.apps.explorer import community_page, entities, finding, overview
-from graphrag_dagster.apps.explorer.documents import consequences, document_text, documents
-from graphrag_dagster.apps.explorer.documents.mentions import Mentions
-from graphrag_dagster.apps.explorer.map import drawing
-from graphrag_dagster.apps.explorer.map.cells import Measure
-from graphrag_dagster.apps.explorer.map.communities import CommunityCells, community_cells
-from graphrag_dagster.apps.explorer.rows import table_pages
-from graphrag_dagster.apps.explorer.rows.table_pages import Order
-from graphrag_dagster.apps.explorer.snapshots import changes, snapshots
-from graphrag_dagster.apps.explorer.snapshots.noted_changes import noted_changes
-from graphrag_dagster.apps.explorer.snapshots.open_snapshots import KeptSnapshots
-from graphrag_dagster.apps.explorer.snapshots.opened import OpenSnapshot, opened
+from graphrag_dagster.apps.explorer import community_page, document_text, table_pages
+from graphrag_dagster.apps.explorer import corpus_overview as overview
+from graphrag_dagster.apps.explorer import document_page as consequences
+from graphrag_dagster.apps.explorer import document_page as documents
+from graphrag_dagster.apps.explorer import entity_page as entities
+from graphrag_dagster.apps.explorer import graph_drawing as drawing
+from graphrag_dagster.apps.explorer import open_snapshots as snapshots
+from graphrag_dagster.apps.explorer import snapshot_changes as changes
+from graphrag_dagster.apps.explorer import text_search as finding
+from graphrag_dagster.apps.explorer.community_map import CommunityCells, Measure, community_cells
+from graphrag_dagster.apps.explorer.entity_page import Mentions
+from graphrag_dagster.apps.explorer.open_snapshots import KeptSnapshots, OpenSnapshot, opened
+from graphrag_dagster.apps.explorer.snapshot_changes import noted_changes
+from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.errors import DamagedError, MissingError, QuestionError
-from graphrag_dagster.kernel.lineage.steps import Step
-from graphrag_dagster.kernel.lineage.why import WhyKind
-from graphrag_dagster.kernel.lineage.why import why as why_of
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.lineage.lineage_steps import Step
+from graphrag_dagster.kernel.lineage.row_lineage import WhyKind
+from graphrag_dagster.kernel.lineage.row_lineage import why as why_of
+from graphrag_dagster.kernel.pipeline.result_display import Url, treemap
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.home import explorer_url
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _T = TypeVar("_T")
@@ -183,3 +188,14 @@ class Explorer:
 def _after(first: str, others: Iterator[str]) -> Iterator[str]:
     yield first
     yield from others
+
+
+def shown(corpus: str, warehouse: Warehouse, corpora: CorpusStore) -> dict[str, Any]:
+    """Return a link to the explorer, and the map it begins with."""
+    # All that the explorer shows hangs on it; no step before this one needs any of it.
+
+    cells = Explorer(corpus, warehouse, corpora).communities().cells
+    return {
+        "explorer": Url(f"{explorer_url()}/#/{quote(corpus, safe='')}"),
+        "map": treemap([(one.title, one.size, one.rating) for one in cells], "Communities of C0"),
+    }

@@ -6,6 +6,6 @@ SYSTEM = System(
     "explorer",
     "graphrag_dagster.apps.explorer",
     builds_on=("graphrag",),
-    shown="graphrag_dagster.apps.explorer.publication:shown",
-    superseded="graphrag_dagster.apps.explorer.snapshots.noted_changes:note_changes",
+    shown="graphrag_dagster.apps.explorer.explorer:shown",
+    superseded="graphrag_dagster.apps.explorer.snapshot_changes:note_changes",
 )

@@ -1,7 +1,9 @@
-"""The step of imports."""
+"""The step of imports: what the files of graphs hold, as rows of tables."""
 
-from graphrag_dagster.apps.interchange.importing.step import imports
-from graphrag_dagster.kernel.pipeline.step import Step
+from collections.abc import Iterator
+
+from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
+from graphrag_dagster.kernel.pipeline.step_declaration import Step, StepRun, Stored, Tables
 from graphrag_dagster.kernel.tables import (
     IMPORT_ACCOUNT,
     IMPORT_QUARANTINE,
@@ -14,6 +16,17 @@ from graphrag_dagster.kernel.tables import (
     IMPORTED_REPORTS,
     IMPORTED_TEXT_UNITS,
 )
+
+
+def imports(_tables: Tables, run: StepRun) -> Iterator[Stored]:
+    """What the files of graphs hold, and what became of each row."""
+    # Readers of graphs are many, and corpora of documents need none.
+    from graphrag_dagster.apps.interchange.graph_import import take_in
+
+    check_removals(run.corpora, run.warehouse, run.corpus)
+    for table, written in take_in(run.corpora, run.warehouse, run.corpus).items():
+        yield Stored(table, written)
+
 
 STEPS = (
     Step(

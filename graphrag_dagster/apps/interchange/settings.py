@@ -5,10 +5,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from graphrag_dagster.apps.interchange.readers.tabular.columns import GraphColumns
-from graphrag_dagster.kernel.documents.files.discovery import below, first_match
-from graphrag_dagster.kernel.settings.section import PositiveInt, Section
-from graphrag_dagster.kernel.settings.server import Identifier, ServerSettings, ServerUri
+from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GraphColumns
+from graphrag_dagster.kernel.documents.file_discovery import below, first_match
+from graphrag_dagster.kernel.settings.section import (
+    Identifier,
+    PositiveInt,
+    Section,
+    ServerSettings,
+    ServerUri,
+)
 
 
 class GraphFileColumns(Section):

@@ -2,8 +2,7 @@
 
 from types import MappingProxyType
 
-from graphrag_dagster.kernel.catalogue.stages import Stage
-from graphrag_dagster.kernel.catalogue.system import System
+from graphrag_dagster.kernel.catalogue.system import Stage, System
 
 _STAGES = (Stage("imports", version=1, sections=("imports",), kinds=("graph",)),)
 

@@ -6,41 +6,48 @@ import polars as pl
 
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import loaded, systems
-from graphrag_dagster.kernel.models.accounting.planning import (
+from graphrag_dagster.kernel.models.cache.usage_account import price_of
+from graphrag_dagster.kernel.models.call_estimates import (
     PAIR,
     Estimate,
     Plan,
     Range,
     around,
     exactly,
+    names_and_pairs,
     plan_extraction,
     plan_reports,
     plan_typing,
+    reply_tokens,
     summary_tokens,
 )
-from graphrag_dagster.kernel.models.accounting.prices import Price
-from graphrag_dagster.kernel.models.accounting.reply_sizes import names_and_pairs, reply_tokens
-from graphrag_dagster.kernel.models.cache.account import price_of
-from graphrag_dagster.kernel.models.chat.port import ChatRequest
-from graphrag_dagster.kernel.models.endpoint.chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.planning.basis import Basis, basis_of
-from graphrag_dagster.kernel.models.planning.known_replies import SUMMARIES_PER_NAME, Known, Planned, Unit
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.settings.model import ModelSettings, RoleName
-from graphrag_dagster.kernel.storage.corpora import CorpusStore
+from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.model_costs import Price
+from graphrag_dagster.kernel.models.plan_inputs import (
+    SUMMARIES_PER_NAME,
+    KnownReplies,
+    PlanBasis,
+    Planned,
+    Unit,
+    basis_of,
+)
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.name_judging import Untyped
-from graphrag_dagster.kernel.text.tokens import get_tokenizer
-from graphrag_dagster.systems.graphrag.extraction.typing import untyped
-from graphrag_dagster.systems.graphrag.index.plan import (
+from graphrag_dagster.kernel.tasks.name_judging_ports import Untyped
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.graphrag.index.extraction import untyped
+from graphrag_dagster.systems.graphrag.index.indexing_estimates import (
     claims_estimate,
     merging_estimate,
     resolution_estimate,
 )
 from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper, typed_at_once
-from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
-from graphrag_dagster.systems.graphrag.llm.name_judging import MOST_PAIRS
+from graphrag_dagster.systems.graphrag.llm.judges import MOST_PAIRS
+from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings, ReportSettings
 
 #: Tokens of an entity or a relationship in a context.
@@ -82,7 +89,7 @@ def largest_data(name: str) -> dict[RoleName, int]:
 
 
 class _Planner:
-    def __init__(self, name: str, settings: CorpusSettings, basis: Basis) -> None:
+    def __init__(self, name: str, settings: CorpusSettings, basis: PlanBasis) -> None:
         self._name = name
         self._settings = settings
         self._names, self._pairs, self._left = basis.names, basis.pairs, basis.reports
@@ -92,7 +99,7 @@ class _Planner:
         self._largest_unit = int(units.select(pl.max("tokens")).item() or 0)
         self._units: list[tuple[str, str]] = units.select("text_unit_id", "text").rows()
         self._count = get_tokenizer(settings.text_units.encoding).count
-        self._known = Known(settings.model, self._count)
+        self._known = KnownReplies(settings.model, self._count)
 
     def plan(self) -> Plan:
         made = list(self._stages())
@@ -236,7 +243,9 @@ class _Planner:
 _WITHOUT_TYPE = 0.5
 
 
-def typing_estimate(corpus: str, settings: CorpusSettings, units: Sequence[Unit], known: Known) -> Estimate:
+def typing_estimate(
+    corpus: str, settings: CorpusSettings, units: Sequence[Unit], known: KnownReplies
+) -> Estimate:
     """Return what typing asks: of the untyped names of units that stay, of a guessed number in new ones."""
     own = known.of_task("type")
     typer = LlmEntityTyper(

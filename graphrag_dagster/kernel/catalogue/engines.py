@@ -18,7 +18,7 @@ class Engine:
         text: one line about it.
         does: by the name of each task that it can do, what makes who does it: ``module:function``, loaded
             when it is used, or the callable itself. It is called with a
-            :class:`~graphrag_dagster.kernel.tasks.session.Session`, and what it returns has the methods of
+            :class:`.Session`, and what it returns has the methods of
             the task's port.
         asks_model: it asks a chat model at an endpoint.
         quotes: its answers are words of the documents.
@@ -29,7 +29,7 @@ class Engine:
         models: of an engine whose models run on this machine; called with the corpus's settings, gives by
             the setting that names a model which version of it is used. Loaded as the makers are.
         examined: of such an engine; called with the corpus's settings, gives what ``doctor`` says of the
-            models: findings of :mod:`graphrag_dagster.kernel.models.probing.probes`. Loaded as the makers
+            models: findings of :mod:`.capability_probes`. Loaded as the makers
             are.
 
     Raises:
@@ -89,14 +89,14 @@ class _Kind:
 @dataclass(frozen=True, slots=True)
 class EmbedderKind(_Kind):
     """A kind of embedder, chosen by ``embeddings.embedder``; its factory gives an
-    :class:`~graphrag_dagster.kernel.models.embedder.Embedder`.
+    :class:`~graphrag_dagster.kernel.models.embedders.Embedder`.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class RerankerKind(_Kind):
     """A kind of reranker, chosen by ``search.reranker``; its factory gives a
-    :class:`~graphrag_dagster.kernel.retrieval.reranking.reordering.Reranker`, or None for no other order.
+    :class:`~graphrag_dagster.kernel.retrieval.rerankers.Reranker`, or None for no other order.
     """
 
 
@@ -132,8 +132,8 @@ ENGINES = (
         packages=_NEURAL,
         settings=("extraction.device", "extraction.gliner", "extraction.rebel", "extraction.threads"),
         libraries=MappingProxyType({"extraction": _NEURAL}),
-        models="graphrag_dagster.systems.graphrag.extraction.neural:models",
-        examined="graphrag_dagster.systems.graphrag.extraction.neural:examined",
+        models="graphrag_dagster.systems.graphrag.gliner_rebel:models",
+        examined="graphrag_dagster.systems.graphrag.gliner_rebel:examined",
     ),
 )
 
@@ -141,20 +141,20 @@ EMBEDDERS = (
     EmbedderKind(
         "static",
         "packaged static vectors",
-        "graphrag_dagster.kernel.models.local.embedder_kinds:static",
+        "graphrag_dagster.kernel.models.embedders:static",
         libraries=("wordllama",),
     ),
     EmbedderKind(
         "sentence-transformers",
         "a sentence-transformers model on this machine",
-        "graphrag_dagster.kernel.models.local.embedder_kinds:sentence_transformer",
+        "graphrag_dagster.kernel.models.embedders:sentence_transformer",
         packages=("sentence-transformers",),
         libraries=("sentence-transformers",),
     ),
     EmbedderKind(
         "endpoint",
         "the endpoint's embedding model",
-        "graphrag_dagster.kernel.models.local.embedder_kinds:endpoint",
+        "graphrag_dagster.kernel.models.embedders:endpoint",
         asks_model=True,
     ),
 )
@@ -168,17 +168,17 @@ RERANKERS = (
     RerankerKind(
         "none",
         "text units keep their order",
-        "graphrag_dagster.kernel.retrieval.reranking.reranker_kinds:none",
+        "graphrag_dagster.kernel.retrieval.rerankers:none",
     ),
     RerankerKind(
         LEXICAL,
         "by which sentences of a long document answer, from their words and surroundings, no model",
-        "graphrag_dagster.kernel.retrieval.reranking.reranker_kinds:lexical",
+        "graphrag_dagster.kernel.retrieval.rerankers:lexical",
     ),
     RerankerKind(
         "cross-encoder",
         "a sentence-transformers cross-encoder on this machine",
-        "graphrag_dagster.kernel.retrieval.reranking.reranker_kinds:cross_encoder",
+        "graphrag_dagster.kernel.retrieval.rerankers:cross_encoder",
         packages=("sentence-transformers",),
         libraries=("sentence-transformers",),
     ),

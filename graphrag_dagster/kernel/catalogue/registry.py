@@ -17,11 +17,17 @@ from graphrag_dagster.kernel.catalogue.engines import (
     Engine,
     RerankerKind,
 )
-from graphrag_dagster.kernel.catalogue.formats import FORMATS, Format
-from graphrag_dagster.kernel.catalogue.methods import SearchMethod
+from graphrag_dagster.kernel.catalogue.file_formats import FORMATS, Format
 from graphrag_dagster.kernel.catalogue.plugins import Plugin, is_ours, plugins
-from graphrag_dagster.kernel.catalogue.stages import EVERY_INDEX_STAGE, KERNEL_STAGES, KINDS, Stage
-from graphrag_dagster.kernel.catalogue.system import DeclaredPart, System
+from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
+from graphrag_dagster.kernel.catalogue.system import (
+    EVERY_INDEX_STAGE,
+    KERNEL_STAGES,
+    KINDS,
+    DeclaredPart,
+    Stage,
+    System,
+)
 from graphrag_dagster.kernel.catalogue.tasks import ROLES, Role, Task
 
 if TYPE_CHECKING:

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.tasks.answering import (
-        SupportJudge,
-    )
+    from graphrag_dagster.kernel.tasks.answering_ports import SupportJudge
 
 #: What does a task, as its port says.
 Port = TypeVar("Port", covariant=True)

@@ -1,9 +1,12 @@
-"""How long stages tell whoever listens how far they are."""
+"""Progress of long stages, and the model calls that they wait for."""
 
 import logging
+import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 T = TypeVar("T")
@@ -60,7 +63,7 @@ def quietly() -> Iterator[None]:
         _quiet.reset(token)
 
 
-class Stage:
+class ProgressStage:
     """One running stage; made by :func:`stage`."""
 
     def __init__(self, name: str, listeners: Sequence[Listener]) -> None:
@@ -74,13 +77,13 @@ class Stage:
 
 
 @contextmanager
-def stage(name: str, total: int | None = None) -> Iterator[Stage]:
-    """Announce a stage of ``total`` steps; yields the :class:`Stage` to advance."""
+def stage(name: str, total: int | None = None) -> Iterator[ProgressStage]:
+    """Announce a stage of ``total`` steps; yields the :class:`ProgressStage` to advance."""
     listeners = () if _quiet.get() else tuple(_listeners)
     for listener in listeners:
         listener.start(name, total)
     try:
-        yield Stage(name, listeners)
+        yield ProgressStage(name, listeners)
     finally:
         for listener in listeners:
             listener.finish(name)
@@ -92,3 +95,78 @@ def track(items: Iterable[T], name: str, total: int | None = None) -> Iterator[T
         for item in items:
             yield item
             running.advance()
+
+
+#: What calls of a task do, where the name of the task does not say it.
+_WORDS = {
+    "extract_graph": "entities and relationships of a text unit",
+    "extract_claims": "claims of a text unit",
+    "type_entities": "what kinds of things names are",
+    "judge_names": "whether names are one entity",
+    "summarize_descriptions": "merging descriptions",
+    "community_report": "a community report",
+    "rate_reports": "rating reports",
+    "global_map": "reading the context",
+    "global_reduce": "the answer",
+    "local_search": "the answer",
+    "route": "choosing the way of answering",
+    "judge_answers": "judging answers",
+    "probe": "a small question whether it is of use",
+    "embed": "vectors",
+}
+
+
+@dataclass(eq=False, slots=True)
+class PendingCall:
+    """A call: whom it asks, for which task, since which monotonic second, and whether it is sent."""
+
+    whom: str
+    task: str
+    begun: float = field(default_factory=time.monotonic)
+    sent: bool = False
+
+    @property
+    def words(self) -> str:
+        """What it asks for."""
+        return _WORDS.get(self.task, self.task.replace("_", " "))
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """How many calls have been answered since the process began, and those that have not."""
+
+    done: int
+    in_flight: int
+    waiting: int
+    oldest: PendingCall | None
+
+
+_lock = threading.Lock()
+_under_way: dict[int, PendingCall] = {}
+_done = 0
+
+
+@contextmanager
+def under_way(whom: str, task: str) -> Iterator[PendingCall]:
+    """Count a call as under way inside the block, and as done where that ends well."""
+    global _done
+    call = PendingCall(whom, task)
+    with _lock:
+        _under_way[id(call)] = call
+    try:
+        yield call
+        with _lock:
+            _done += 1
+    finally:
+        with _lock:
+            del _under_way[id(call)]
+
+
+def calls_now() -> Calls:
+    """Return what is under way in this process; the oldest is that which was sent for first."""
+    with _lock:
+        every = list(_under_way.values())
+        done = _done
+    sent = [call for call in every if call.sent]
+    oldest = min(sent, key=lambda call: call.begun, default=None)
+    return Calls(done, len(sent), len(every) - len(sent), oldest)

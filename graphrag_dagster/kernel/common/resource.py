@@ -1,4 +1,4 @@
-"""What the parts of a run are handed by whoever runs them: Dagster, the command line, or Python."""
+"""Base of the resources of a run, whoever runs it: Dagster, the command line, or Python."""
 
 from pydantic import BaseModel, ConfigDict
 

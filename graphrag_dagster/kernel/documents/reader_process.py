@@ -18,8 +18,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.documents.files.records import FileLimits, Source
-from graphrag_dagster.kernel.documents.reading import Declined, FileContents, read_file
+from graphrag_dagster.kernel.documents.file_reading import Declined, FileContents, read_file
+from graphrag_dagster.kernel.documents.file_records import FileLimits, Source
 
 _START_SECONDS = 60.0
 #: A process that nobody asks ends; before that it serves the next corpus at once.

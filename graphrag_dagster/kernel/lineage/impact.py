@@ -6,13 +6,16 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.kernel.lineage.affected import Touched, affected_answers, affected_reports
-from graphrag_dagster.kernel.lineage.context_nodes import attachments_of
-from graphrag_dagster.kernel.lineage.finding import find
-from graphrag_dagster.kernel.lineage.resolved import ResolvedRows
-from graphrag_dagster.kernel.lineage.rows import Rows
-from graphrag_dagster.kernel.lineage.steps import lineages
-from graphrag_dagster.kernel.lineage.triples import stated_in
+from graphrag_dagster.kernel.lineage.affected_rows import (
+    Touched,
+    affected_answers,
+    affected_reports,
+    attachments_of,
+)
+from graphrag_dagster.kernel.lineage.entity_lineage import ResolvedRows
+from graphrag_dagster.kernel.lineage.instance_lineage import stated_in
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, lineages
+from graphrag_dagster.kernel.lineage.row_lineage import find
 
 _UNIT_COLUMNS = ("text_unit_id", "human_readable_id", "document_id", "start_char", "end_char", "tokens")
 
@@ -103,7 +106,7 @@ class Impact:
         }
 
 
-def impact(rows: Rows, asked: str) -> Impact:
+def impact(rows: LineageRows, asked: str) -> Impact:
     """Return what would go and change without a document.
 
     Args:
@@ -156,7 +159,7 @@ def impact(rows: Rows, asked: str) -> Impact:
     )
 
 
-def _documents(rows: Rows, asked: str) -> pl.DataFrame:
+def _documents(rows: LineageRows, asked: str) -> pl.DataFrame:
     known = rows.all(
         "corpus.documents", ("document_id", "human_readable_id", "path", "row", "title", "characters")
     )
@@ -167,7 +170,7 @@ def _documents(rows: Rows, asked: str) -> pl.DataFrame:
     return found.sort("human_readable_id").drop("human_readable_id")
 
 
-def _entities(rows: Rows, units: pl.Series) -> pl.DataFrame:
+def _entities(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
     """Entities with an instance in the units, before and after."""
     table, columns = (
         "extraction.gleaned_entities",
@@ -193,7 +196,7 @@ def _entities(rows: Rows, units: pl.Series) -> pl.DataFrame:
     return found.join(after, on="name").with_columns(gone=pl.col("instances_after") == 0)
 
 
-def _relationships(rows: Rows, units: pl.Series) -> pl.DataFrame:
+def _relationships(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
     """Relationships with an instance in the units, before and after."""
     pair = {
         "source": pl.min_horizontal("source", "target"),
@@ -229,7 +232,7 @@ def _relationships(rows: Rows, units: pl.Series) -> pl.DataFrame:
     )
 
 
-def _claims(rows: Rows, units: pl.Series) -> pl.DataFrame:
+def _claims(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
     """Claims with an instance in the units, before and after."""
     about = ["subject", "object", "type"]
     # Claims without an object are alike as well.
@@ -263,13 +266,13 @@ def _claims(rows: Rows, units: pl.Series) -> pl.DataFrame:
     )
 
 
-def _counted(rows: Rows) -> bool:
+def _counted(rows: LineageRows) -> bool:
     """Whether weights are numbers of records, and not sums of strengths."""
     known = rows.all("graph.relationships", ("weight", "instances"))
     return bool((known["weight"] == known["instances"]).all())
 
 
-def _after(rows: Rows, records: pl.DataFrame, units: pl.Series, key: list[str]) -> pl.DataFrame:
+def _after(rows: LineageRows, records: pl.DataFrame, units: pl.Series, key: list[str]) -> pl.DataFrame:
     """What is left of groups of records without the units.
 
     ``descriptions``: distinct ones left; ``redescribed``: there are several, and not those of before in the
@@ -310,7 +313,7 @@ def _told(ordered: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     return ordered.group_by(key, maintain_order=True).agg(told=said.unique(maintain_order=True))
 
 
-def _communities(rows: Rows, gone: pl.Series) -> pl.DataFrame:
+def _communities(rows: LineageRows, gone: pl.Series) -> pl.DataFrame:
     """Communities that lose members, those that lose the most first."""
     lost = (
         rows.of("graph.community_members", "entity_id", gone, ("community_id", "entity_id"))

@@ -1,18 +1,17 @@
-"""Documents and their text units."""
+"""The step of the corpus: documents and their text units."""
 
 from collections.abc import Iterator
 
 import polars as pl
 
-from graphrag_dagster.kernel.documents.dating import periods_of
+from graphrag_dagster.kernel.documents.document_metadata import metadata_of, periods_of
 from graphrag_dagster.kernel.documents.documents import CorpusContents, require_documents
-from graphrag_dagster.kernel.documents.imported import SERVER, imported_texts
-from graphrag_dagster.kernel.documents.metadata import metadata_of
+from graphrag_dagster.kernel.documents.imported_texts import SERVER, imported_texts
 from graphrag_dagster.kernel.documents.text_units import cut
-from graphrag_dagster.kernel.pipeline.display import counts, histogram
-from graphrag_dagster.kernel.pipeline.step import Made, StepRun, Tables
-from graphrag_dagster.kernel.pipeline.updates.erasure import note_gone
-from graphrag_dagster.kernel.pipeline.updates.removals import check_removals
+from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
+from graphrag_dagster.kernel.pipeline.erasure import note_gone
+from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, Tables
 from graphrag_dagster.kernel.tables import (
     DOCUMENT_METADATA,
     DOCUMENT_PERIODS,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from graphrag_dagster.kernel.catalogue.registry import loaded, stages, systems
 from graphrag_dagster.kernel.pipeline.corpus import corpus
 from graphrag_dagster.kernel.pipeline.publishing import published_results, published_snapshot
-from graphrag_dagster.kernel.pipeline.step import Step, by_queries
+from graphrag_dagster.kernel.pipeline.step_declaration import Step, by_queries
 from graphrag_dagster.kernel.tables import (
     COMMUNITY_REPORTS,
     CONTEXT_SIZES,

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source
 from graphrag_dagster.kernel.text.evidence import Row, Words
 

@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.stable_scores import Scores, cosines
-from graphrag_dagster.kernel.models.embedder import Embedder
+from graphrag_dagster.kernel.common.stable_values import Scores, cosines
+from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS
-from graphrag_dagster.kernel.text.similarity import stem, words
+from graphrag_dagster.kernel.text.text_similarity import stem, words
 
 #: Cosine of two words from which one may stand for the other.
 _LEAST = 0.35

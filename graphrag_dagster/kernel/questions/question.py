@@ -10,26 +10,26 @@ import polars as pl
 
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.documents.documents import name_of
-from graphrag_dagster.kernel.questions.context.background import Support
-from graphrag_dagster.kernel.questions.filters import ALL, Filters
-from graphrag_dagster.kernel.questions.scope.clues import favour_of
-from graphrag_dagster.kernel.questions.scope.favour import Favour
+from graphrag_dagster.kernel.questions.context.index_background import Support
+from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
+from graphrag_dagster.kernel.questions.scope.favoured_documents import Favour
+from graphrag_dagster.kernel.questions.scope.question_clues import favour_of
 from graphrag_dagster.kernel.retrieval.retriever import Retriever
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from graphrag_dagster.kernel.catalogue.methods import SearchMethod
+    from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
     from graphrag_dagster.kernel.catalogue.tasks import Port, Task
-    from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
-    from graphrag_dagster.kernel.questions.context.chunks import Count
-    from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
-    from graphrag_dagster.kernel.questions.scope.selecting import Scope
-    from graphrag_dagster.kernel.retrieval.reranking.reordering import Reranker
-    from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-    from graphrag_dagster.kernel.settings.search import SearchSettings
-    from graphrag_dagster.kernel.tasks.answering import SupportJudge
-    from graphrag_dagster.kernel.tasks.ports import Turn
+    from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
+    from graphrag_dagster.kernel.questions.context.context_chunks import Count
+    from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+    from graphrag_dagster.kernel.questions.scope.scope_selection import Scope
+    from graphrag_dagster.kernel.retrieval.rerankers import Reranker
+    from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+    from graphrag_dagster.kernel.settings.search_settings import SearchSettings
+    from graphrag_dagster.kernel.tasks.answering_ports import SupportJudge
+    from graphrag_dagster.kernel.tasks.task_ports import Turn
 
 
 #: Said where nothing was found; what was searched is told behind it. ``Answer.refused`` is what to test for.

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from graphrag_dagster.kernel.questions.citations import Citation
-from graphrag_dagster.kernel.tasks.ports import Quote, RecordKind
+from graphrag_dagster.kernel.tasks.task_ports import Quote, RecordKind
 
 _MARK = re.compile(r"(?P<blank>\s*)\[\s*Data\s*:(?P<inside>[^\[\]]*)\]", re.IGNORECASE)
 _GROUP = re.compile(r"(?P<label>[^;()]*)\((?P<ids>[^()]*)\)")
@@ -32,7 +32,7 @@ _BEGINNINGS: Mapping[str, RecordKind] = MappingProxyType(
 RecordIds = Mapping[RecordKind, tuple[str, ...]]
 
 
-class Cited(NamedTuple):
+class ReportCitation(NamedTuple):
     """One id as it stands in a text; ``kind`` is None for an unknown label, ``number`` for no number."""
 
     kind: RecordKind | None
@@ -41,12 +41,12 @@ class Cited(NamedTuple):
     written: str
 
 
-def parse_citations(text: str) -> list[Cited]:
+def parse_citations(text: str) -> list[ReportCitation]:
     """Return every id cited in a text, in its order; ``+more`` is none."""
     return [cited for mark in _marks(text) for cited in _inside(mark["inside"]).ids]
 
 
-def marked_parts(text: str) -> Iterator[tuple[str, list[Cited]]]:
+def marked_parts(text: str) -> Iterator[tuple[str, list[ReportCitation]]]:
     """Yield what stands before each mark of a text with the ids in it, and last what follows, with none."""
     end = 0
     for mark in _marks(text):
@@ -55,7 +55,7 @@ def marked_parts(text: str) -> Iterator[tuple[str, list[Cited]]]:
     yield text[end:], []
 
 
-def rewrite_citations(text: str, number_of: Callable[[Cited], int | None]) -> str:
+def rewrite_citations(text: str, number_of: Callable[[ReportCitation], int | None]) -> str:
     """Return the text with every cited id replaced; ids without a new number are taken out.
 
     Marks that are left with nothing go, with the blanks before them.
@@ -111,14 +111,14 @@ def _marks(text: str) -> Iterator[re.Match[str]]:
 class _Inside(NamedTuple):
     """What stands in a mark: the ids in their order, and the kinds with ``+more``."""
 
-    ids: tuple[Cited, ...]
+    ids: tuple[ReportCitation, ...]
     more: frozenset[RecordKind | None]
 
 
 @lru_cache(maxsize=1024)
 def _inside(inside: str) -> _Inside:
     """Read a mark; many reports cite the same small numbers, and each mark is read and rewritten."""
-    ids: list[Cited] = []
+    ids: list[ReportCitation] = []
     more = set()
     for group in _GROUP.finditer(inside):
         label = group["label"].strip(" ,\n\t")
@@ -129,7 +129,7 @@ def _inside(inside: str) -> _Inside:
             written = part.strip()
             if written and not written.startswith("+"):
                 number = int(written) if written.isascii() and written.isdigit() else None
-                ids.append(Cited(kind, number, label, written))
+                ids.append(ReportCitation(kind, number, label, written))
     return _Inside(tuple(ids), frozenset(more))
 
 
@@ -185,7 +185,7 @@ class References:
         found: dict[Reference, None] = {}
         written = set()
 
-        def number_of(cited: Cited) -> int | None:
+        def number_of(cited: ReportCitation) -> int | None:
             reference = _reference(cited, ids)
             found[reference] = None
             written.add((cited.kind, cited.number))
@@ -196,7 +196,7 @@ class References:
         numbers: dict[RecordKind, list[int]] = {}
         for citation in citations:
             if citation.kind != "source" and (citation.kind, citation.id) not in written:
-                number = number_of(Cited(citation.kind, citation.id, "", str(citation.id)))
+                number = number_of(ReportCitation(citation.kind, citation.id, "", str(citation.id)))
                 if number is not None:
                     numbers.setdefault(citation.kind, []).append(number)
         found |= dict.fromkeys(map(self._quotation, quotes))
@@ -209,7 +209,7 @@ class References:
         return Reference("text_unit", record, quote.unit_id, valid, span.start, span.end)
 
 
-def _reference(cited: Cited, ids: RecordIds) -> Reference:
+def _reference(cited: ReportCitation, ids: RecordIds) -> Reference:
     if cited.kind is None:
         # A context has no other rows; what a reply calls "sources" comes nearest to text units.
         return Reference("text_unit", None, f"{cited.label} {cited.written}".strip(), valid=False)

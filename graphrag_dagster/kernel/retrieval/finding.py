@@ -1,4 +1,4 @@
-"""What a question is about: text units, entities and reports."""
+"""Text units, entities and reports that a question is about."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -7,16 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.common.stable_scores import Scores, cosines
-from graphrag_dagster.kernel.models.embedder import Embedder
+from graphrag_dagster.kernel.common.stable_values import Scores, cosines
+from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call, Section, entity, section, text_unit
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search, retriever_of
-from graphrag_dagster.kernel.retrieval.linking.linking import LinkedName
+from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
 from graphrag_dagster.kernel.retrieval.ranking import Mode, Ranking, first_places
-from graphrag_dagster.kernel.retrieval.reranking.reordering import Reranked, Sought, reordered
+from graphrag_dagster.kernel.retrieval.rerankers import Reranked, Sought, reordered
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
-from graphrag_dagster.kernel.tasks.answering import Routed
+from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows
 
 _MOST_FOUND = 20

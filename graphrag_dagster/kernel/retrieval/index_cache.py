@@ -1,4 +1,4 @@
-"""What is made of an index once, and kept for whoever asks it later, in files that are read where needed."""
+"""Arrays and frames derived from an index once, and stored in files that are mapped when read."""
 
 import math
 from collections.abc import Callable

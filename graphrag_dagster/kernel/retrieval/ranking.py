@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.stable_scores import Scores, comparable, cosines
+from graphrag_dagster.kernel.common.packed_arrays import Places
+from graphrag_dagster.kernel.common.stable_values import Scores, comparable, cosines
 from graphrag_dagster.kernel.retrieval.index_cache import Shelf
-from graphrag_dagster.kernel.retrieval.lexical import LexicalIndex
-from graphrag_dagster.kernel.retrieval.lists import Places
+from graphrag_dagster.kernel.retrieval.lexical_index import LexicalIndex
 
 Vectors = NDArray[np.float32]
 Mode = Literal["hybrid", "vector", "lexical"]

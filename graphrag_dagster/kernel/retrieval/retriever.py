@@ -9,16 +9,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.stable_scores import Scores
+from graphrag_dagster.kernel.common.stable_values import Scores
+from graphrag_dagster.kernel.retrieval.entity_linking import (
+    EntityLink,
+    EntityLinks,
+    LinkedName,
+    NamedEntities,
+    NameLinker,
+    entities_named,
+)
 from graphrag_dagster.kernel.retrieval.index_cache import Shelf, kept
-from graphrag_dagster.kernel.retrieval.lexical import WordRarity
-from graphrag_dagster.kernel.retrieval.linking.linking import Link, LinkedName, Links, NameLinker
-from graphrag_dagster.kernel.retrieval.linking.naming import NamedEntities, entities_named
-from graphrag_dagster.kernel.retrieval.multihop.asking import Reaching, read_question
-from graphrag_dagster.kernel.retrieval.multihop.following import SHIPPED, Following
-from graphrag_dagster.kernel.retrieval.multihop.names import NameGraph, name_graph
-from graphrag_dagster.kernel.retrieval.multihop.passage_rank import PassageRank
-from graphrag_dagster.kernel.retrieval.multihop.passages import Passages
+from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
+from graphrag_dagster.kernel.retrieval.multihop.multihop_retrieval import SHIPPED, Following, Passages
+from graphrag_dagster.kernel.retrieval.multihop.name_graph import NameGraph, PassageRank, name_graph
+from graphrag_dagster.kernel.retrieval.multihop.question_parsing import Reaching, read_question
 from graphrag_dagster.kernel.retrieval.ranking import (
     Likeness,
     Mode,
@@ -31,8 +35,8 @@ from graphrag_dagster.kernel.retrieval.ranking import (
     with_neighbours,
     z_scores,
 )
-from graphrag_dagster.kernel.retrieval.reranking.answer_features import asks_what_was_said
-from graphrag_dagster.kernel.retrieval.words import Clauses, Decomposer
+from graphrag_dagster.kernel.retrieval.search_words import Clauses, Decomposer
+from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_what_was_said
 
 _STEPS = 8
 _IN_A_UNIT = 0.7
@@ -209,7 +213,7 @@ class Retriever:
         question: str,
         question_vector: QuestionVector = None,
         mode: Mode = "hybrid",
-        links: Links | None = None,
+        links: EntityLinks | None = None,
         prior: Scores | None = None,
         weights: Scores = SHIPPED,
     ) -> Following:
@@ -231,7 +235,7 @@ class Retriever:
         stems, *parts = ranker.lexical.stems_of([question, *self._decomposer.parts(question)])
         return _Asked(stems, parts, ranker.likeness(stems, question_vector, mode))
 
-    def _follow(self, asked: _Asked, links: Links, prior: Scores | None, weights: Scores) -> Following:
+    def _follow(self, asked: _Asked, links: EntityLinks, prior: Scores | None, weights: Scores) -> Following:
         read = read_question(
             links,
             self._unit_ranker.lexical.terms_of(asked.stems),
@@ -242,7 +246,7 @@ class Retriever:
         )
         return Following(read, self._passages, weights, prior)
 
-    def _name_scores(self, following: Following, links: Links) -> Scores:
+    def _name_scores(self, following: Following, links: EntityLinks) -> Scores:
         """How much the question is about each name: those in it, then those in the units that were taken."""
         graph = self._graph
         names = np.zeros(len(graph.names))
@@ -265,7 +269,7 @@ class Retriever:
             return ()
         return self._told(self._linker.link(question))
 
-    def _told(self, links: Links) -> tuple[LinkedName, ...]:
+    def _told(self, links: EntityLinks) -> tuple[LinkedName, ...]:
         text = links.words.text
         found = [
             LinkedName(text(one.start, one.end), None, None, "not linked", 0.0, 0.0, one.reason, one.start)
@@ -278,7 +282,7 @@ class Retriever:
                 found.append(self._told_of(link, text(link.start, link.end)))
         return tuple(sorted(found, key=lambda one: one.start))
 
-    def _told_of(self, link: Link, text: str) -> LinkedName:
+    def _told_of(self, link: EntityLink, text: str) -> LinkedName:
         ids, name = self._entity_ids, self._graph.names[link.place]
         entity_id = ids[link.place] if link.place < len(ids) else None
         sure, weight = round(link.sure, 3), round(link.weight, 3)

@@ -1,11 +1,13 @@
-"""Base of all settings sections, and types of values that the catalogue names."""
+"""Base of all settings sections, types of values that the catalogue names, and settings of a graph server."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias, get_args
+from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -17,13 +19,14 @@ from pydantic import (
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, PydanticKnownError, core_schema
 
 from graphrag_dagster.kernel.catalogue.registry import engines, methods
+from graphrag_dagster.kernel.settings.credentials import CREDENTIAL, VariableName, looks_like_a_key
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+    from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 
 
 @dataclass(frozen=True)
-class Choice:
+class NamedChoice:
     """A name from the catalogue, plug-ins included, checked when a value is validated; spelling is exact.
 
     The error, and the ``enum`` of the JSON schema, list the names as for a ``Literal``.
@@ -52,9 +55,9 @@ class Choice:
 
 
 #: An engine of the catalogue.
-EngineName: TypeAlias = Annotated[str, Choice(engines)]
+EngineName: TypeAlias = Annotated[str, NamedChoice(engines)]
 #: A search method of the catalogue.
-Method: TypeAlias = Annotated[str, Choice(methods)]
+Method: TypeAlias = Annotated[str, NamedChoice(methods)]
 #: A count; a number beyond the limit is a typing error.
 PositiveInt = Annotated[int, Field(gt=0, le=1_000_000_000)]
 #: Seed of random numbers.
@@ -143,3 +146,47 @@ class SwitchedSection(Section):
     @classmethod
     def _on_where_it_says_anything(cls, given: Any) -> Any:
         return {"enabled": True, **given} if isinstance(given, Mapping) and given else given
+
+
+_SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
+
+
+def _uri(uri: str) -> str:
+    try:
+        parts = urlsplit(uri)
+        usable = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not uri.isprintable() or " " in uri:
+        raise ValueError(
+            f"is not an address such as bolt://localhost:7687; start it with one of {', '.join(_SCHEMES)}"
+        )
+    if "@" in parts.netloc or looks_like_a_key(uri):
+        raise PydanticCustomError(
+            CREDENTIAL,
+            "holds a user, a password or a key; put them into environment variables, and name these in "
+            "user_variable and password_variable",
+        )
+    return uri
+
+
+#: Address of a graph server, without credentials.
+ServerUri = Annotated[str, AfterValidator(_uri)]
+
+
+class ServerSettings(Section):
+    """A graph server and its login."""
+
+    uri: ServerUri | None = Field(
+        None, description="neo4j: address of the server, such as bolt://localhost:7687"
+    )
+    database: str | None = Field(None, description="neo4j: name of the database; default: the server's")
+    user_variable: VariableName = Field(
+        "NEO4J_USER", description="neo4j: environment variable with the user; if it is not set, no login"
+    )
+    password_variable: VariableName = Field(
+        "NEO4J_PASSWORD", description="neo4j: environment variable with the password"
+    )
+
+
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=60)]

@@ -35,14 +35,14 @@ _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class YamlValues:
     """Contents of a file, and the line of every value, counted from 1."""
 
     content: object
     lines: Mapping[Location, int] = field(default_factory=dict)
 
 
-def given_in(path: Path, data: bytes) -> Given:
+def given_in(path: Path, data: bytes) -> YamlValues:
     """Parse the bytes of a file.
 
     Raises:
@@ -54,7 +54,7 @@ def given_in(path: Path, data: bytes) -> Given:
         raise SettingsError(f"{path} {error}") from None
 
 
-def parsed(text: str) -> Given:
+def parsed(text: str) -> YamlValues:
     """Parse a YAML text.
 
     Numbers, texts, true, false, null, lists and mappings are read; a date is a text. Rejected are aliases (a
@@ -125,7 +125,7 @@ class _Composer:
         self._lines: dict[Location, int] = {}
         self._values = 0
 
-    def composed(self) -> Given:
+    def composed(self) -> YamlValues:
         content, documents = None, 0
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
@@ -134,7 +134,7 @@ class _Composer:
                     raise _refused(event, "a second document starts; keep one")
             elif isinstance(event, yaml.NodeEvent):
                 content = self._value(event, ())
-        return Given(content, self._lines)
+        return YamlValues(content, self._lines)
 
     def _value(self, event: Any, location: Location) -> object:
         self._values += 1

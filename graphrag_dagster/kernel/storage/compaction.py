@@ -13,9 +13,8 @@ from pathlib import Path
 import duckdb
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.storage.duckdb_files.frames import first_row
-from graphrag_dagster.kernel.storage.duckdb_files.opening import UNLOGGED, attach
-from graphrag_dagster.kernel.storage.durable import sync_folder
+from graphrag_dagster.kernel.common.atomic_files import sync_folder
+from graphrag_dagster.kernel.storage.duckdb_access import UNLOGGED, attach, first_row
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 # Another configuration than that of all other connections keeps those of this process out, as the lock of the

@@ -12,7 +12,7 @@ EXPLORER = "GRAPHRAG_DAGSTER_EXPLORER"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class HomeFolders:
     """File locations of an installation. Empty values are read from the environment when needed.
 
     Attributes:
@@ -26,7 +26,7 @@ class Places:
     memory: str = ""
 
     @classmethod
-    def below(cls, home: Path) -> "Places":
+    def below(cls, home: Path) -> "HomeFolders":
         """The places in a home."""
         return cls(
             corpora=str(home / "corpora"),
@@ -42,12 +42,12 @@ def home() -> Path:
 
 def corpora_root() -> str:
     """The folder of corpora: ``$GRAPHRAG_DAGSTER_CORPORA``, else ``corpora`` in the home."""
-    return os.environ.get(CORPORA) or Places.below(home()).corpora
+    return os.environ.get(CORPORA) or HomeFolders.below(home()).corpora
 
 
 def warehouse_template() -> str:
     """The path of a corpus's DuckDB file, with ``{corpus}``; ``$GRAPHRAG_DAGSTER_WAREHOUSE`` overrides it."""
-    return os.environ.get(WAREHOUSE) or Places.below(home()).warehouse
+    return os.environ.get(WAREHOUSE) or HomeFolders.below(home()).warehouse
 
 
 def dagster_home() -> Path:
@@ -57,7 +57,7 @@ def dagster_home() -> Path:
 
 def memory_file() -> Path:
     """The LLM cache file: ``$GRAPHRAG_DAGSTER_CACHE``, else one in the home's ``cache``."""
-    return Path(os.environ.get(CACHE) or Places.below(home()).memory).resolve()
+    return Path(os.environ.get(CACHE) or HomeFolders.below(home()).memory).resolve()
 
 
 def explorer_url() -> str:

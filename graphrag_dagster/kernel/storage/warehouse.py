@@ -13,14 +13,17 @@ import polars as pl
 
 from graphrag_dagster.errors import DamagedError, HeldError, WarehouseError
 from graphrag_dagster.kernel.common.resource import Resource
+from graphrag_dagster.kernel.storage import migrations
 from graphrag_dagster.kernel.storage.corpus_names import check_name
-from graphrag_dagster.kernel.storage.duckdb_files import migrations
-from graphrag_dagster.kernel.storage.duckdb_files.duckdb_messages import damage_told, holder_of, is_busy
-from graphrag_dagster.kernel.storage.duckdb_files.frames import first_row, frame_of
-from graphrag_dagster.kernel.storage.duckdb_files.opening import (
+from graphrag_dagster.kernel.storage.duckdb_access import (
     attach,
     changed_at,
+    damage_told,
+    first_row,
+    frame_of,
+    holder_of,
     identity,
+    is_busy,
     open_alone,
     open_often,
 )
@@ -72,7 +75,7 @@ def _literal(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenTable:
     """Rows that were written: how many, the first of them, and a hash of all, whatever their order."""
 
     rows: int
@@ -233,7 +236,7 @@ class Warehouse(Resource):
 
     def write_staged(
         self, corpus: str, staged: Iterable[tuple[str, pl.DataFrame]], queries: Mapping[Table, str]
-    ) -> Mapping[Table, Written]:
+    ) -> Mapping[Table, WrittenTable]:
         """Replace the corpus's rows of several tables by what queries make of frames that come one by one.
 
         No more than a frame is held in memory, and all is one transaction: what cannot be read leaves every
@@ -537,7 +540,7 @@ def _registered(connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame) -> I
     connection.unregister(_INCOMING)
 
 
-def _written(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> Written:
+def _written(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> WrittenTable:
     names = ", ".join(_quoted(name) for name in table.column_names)
     rows = f"select {names} from {qualified(table)} where {of_corpus(corpus)}"
     told = first_row(
@@ -546,7 +549,7 @@ def _written(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -
     sample = frame_of(connection, f"{rows} limit {_SAMPLE}")
     if told is None:
         raise WarehouseError(f"{table.full_name} cannot be read as a frame")
-    return Written(told[0], sample, f"{told[1] % 2**128:032x}")
+    return WrittenTable(told[0], sample, f"{told[1] % 2**128:032x}")
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, retyped: list[str]) -> None:

@@ -5,26 +5,26 @@ schema shown in Dagster, the blocking checks and the data dictionary. Every tabl
 ``corpus``, which the warehouse adds on writing and leaves out on reading.
 """
 
-from graphrag_dagster.kernel.tables.answers import (
+from graphrag_dagster.kernel.tables.answer_tables import (
     ANSWER_CITATIONS as ANSWER_CITATIONS,
     ANSWER_CONTEXTS as ANSWER_CONTEXTS,
     ANSWER_COSTS as ANSWER_COSTS,
     ANSWER_STATEMENTS as ANSWER_STATEMENTS,
     ANSWERS as ANSWERS,
 )
-from graphrag_dagster.kernel.tables.context import (
+from graphrag_dagster.kernel.tables.context_node_tables import (
     CONTEXT_ACCOUNT as CONTEXT_ACCOUNT,
     CONTEXT_CANDIDATES as CONTEXT_CANDIDATES,
     CONTEXT_NODES as CONTEXT_NODES,
     CONTEXT_VECTORS as CONTEXT_VECTORS,
 )
-from graphrag_dagster.kernel.tables.declaration import (
+from graphrag_dagster.kernel.tables.table_declaration import (
     SPANS as SPANS,
     VECTOR as VECTOR,
     Column as Column,
     Table as Table,
 )
-from graphrag_dagster.kernel.tables.imports import (
+from graphrag_dagster.kernel.tables.import_tables import (
     IMPORT_ACCOUNT as IMPORT_ACCOUNT,
     IMPORT_QUARANTINE as IMPORT_QUARANTINE,
     IMPORTED_CLAIMS as IMPORTED_CLAIMS,
@@ -37,7 +37,7 @@ from graphrag_dagster.kernel.tables.imports import (
     IMPORTED_TEXT_UNITS as IMPORTED_TEXT_UNITS,
     RECORD_TABLES as RECORD_TABLES,
 )
-from graphrag_dagster.kernel.tables.index import (
+from graphrag_dagster.kernel.tables.core_tables import (
     CLAIM_GROUPS as CLAIM_GROUPS,
     CLAIMS as CLAIMS,
     CLUSTERING_STATE as CLUSTERING_STATE,
@@ -76,13 +76,13 @@ from graphrag_dagster.kernel.tables.index import (
     UNIT_LEDGER as UNIT_LEDGER,
     WRITTEN_REPORTS as WRITTEN_REPORTS,
 )
-from graphrag_dagster.kernel.tables.resolution import (
+from graphrag_dagster.kernel.tables.name_resolution_tables import (
     ALIASES as ALIASES,
     CANDIDATES as CANDIDATES,
     DECISIONS as DECISIONS,
     RESOLUTION_STATE as RESOLUTION_STATE,
 )
-from graphrag_dagster.kernel.tables.usage import MODEL_USAGE as MODEL_USAGE, RUN_USAGE as RUN_USAGE
+from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE as MODEL_USAGE, RUN_USAGE as RUN_USAGE
 
 #: Accounts of runs: they grow with every run; the same input always makes the same rows of every other table.
 ACCOUNTS = (MODEL_USAGE, RUN_USAGE)

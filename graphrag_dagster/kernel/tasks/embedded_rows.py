@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.kernel.common.progress import stage
-from graphrag_dagster.kernel.models.embedder import Embedder
+from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.questions.report_citations import without_citations
 
 

@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphrag_dagster.service.guarding.errors import Refusal
-from graphrag_dagster.service.openai.chat_models import ChatMessage
-from graphrag_dagster.service.openai.chat_text import text_of, without_sources
+from graphrag_dagster.service.error_responses import Refusal
+from graphrag_dagster.service.openai.chat_messages import ChatMessage, text_of, without_sources
 
 _FLAGS = re.IGNORECASE | re.DOTALL
 #: Characters of an instruction in which its task is named; the conversation may follow.
@@ -73,7 +72,7 @@ _ENGLISH = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ChatConversation:
     """What was said: by the users and by the model, in order."""
 
     questions: tuple[str, ...]
@@ -140,7 +139,7 @@ def _kind_of(instruction: str) -> str | None:
     return "title" if asked else None
 
 
-def _conversation(instruction: str, others: Sequence[tuple[str, str]]) -> Conversation:
+def _conversation(instruction: str, others: Sequence[tuple[str, str]]) -> ChatConversation:
     """The conversation in the instruction, else in the other messages, be it in turns or as one text."""
     within = _HISTORY.search(instruction)
     turns = _turns(within[1] if within else instruction)
@@ -150,7 +149,7 @@ def _conversation(instruction: str, others: Sequence[tuple[str, str]]) -> Conver
                 turns += _turns(text) or [(role == "user", text)]
     questions = (" ".join(text.split()) for asks, text in turns if asks)
     answers = (without_sources(text) for asks, text in turns if not asks)
-    return Conversation(tuple(filter(None, questions)), tuple(filter(None, answers)))
+    return ChatConversation(tuple(filter(None, questions)), tuple(filter(None, answers)))
 
 
 def _turns(text: str) -> list[tuple[bool, str]]:
@@ -176,7 +175,7 @@ def _in_form(kind: str, made: Any, instruction: str, response_format: Any) -> st
     return json.dumps(filled or {kind: made}, ensure_ascii=False)
 
 
-def _title(said: Conversation, instruction: str) -> str:
+def _title(said: ChatConversation, instruction: str) -> str:
     """The words of the first question that name its matter, in its order."""
     asked = next(iter(said.questions), "") or next(iter(said.answers), "")
     characters = _limit(_CHARACTERS_AT_MOST, instruction, _CHARACTERS)
@@ -197,7 +196,7 @@ def _limit(pattern: re.Pattern[str], instruction: str, otherwise: int) -> int:
     return max(told) if told else otherwise
 
 
-def _tags(said: Conversation, _: str) -> list[str]:
+def _tags(said: ChatConversation, _: str) -> list[str]:
     found = dict.fromkeys(_names(" ".join(said.questions)))
     counted = Counter(
         word.lower()
@@ -212,7 +211,7 @@ def _tags(said: Conversation, _: str) -> list[str]:
     return list(found)[:_MOST_TAGS] or ["General"]
 
 
-def _follow_ups(said: Conversation, _: str) -> list[str]:
+def _follow_ups(said: ChatConversation, _: str) -> list[str]:
     """Questions about names of the last answer that nobody asked about; in English conversations only."""
     asked = " ".join(said.questions).lower()
     if not said.answers or not _ENGLISH.intersection(asked.split()):
@@ -234,12 +233,12 @@ def _without_small(name: str) -> str:
     return " ".join(words)
 
 
-def _queries(said: Conversation, _: str) -> list[str]:
+def _queries(said: ChatConversation, _: str) -> list[str]:
     return [said.last[:_LONGEST_QUERY]] if said.last else []
 
 
 #: Task → what is made of the conversation; its name is the key in the page's form.
-_MAKERS: dict[str, Callable[[Conversation, str], Any]] = {
+_MAKERS: dict[str, Callable[[ChatConversation, str], Any]] = {
     "title": _title,
     "tags": _tags,
     "follow_ups": _follow_ups,

@@ -1,6 +1,13 @@
-"""The steps of Context-Aware Leiden."""
+"""The steps of Context-Aware Leiden: context nodes of communities, and their study."""
 
-from graphrag_dagster.kernel.pipeline.step import Step
+from collections.abc import Iterator
+
+import polars as pl
+
+from graphrag_dagster.kernel.pipeline.result_display import counts
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun, Tables
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.study_settings import StudySettings
 from graphrag_dagster.kernel.tables import (
     COMMUNITY_LEVELS,
     CONTEXT_ACCOUNT,
@@ -11,8 +18,95 @@ from graphrag_dagster.kernel.tables import (
     ENTITY_EMBEDDINGS,
     RELATIONSHIPS,
 )
-from graphrag_dagster.systems.context_leiden.index.step import context_nodes, context_study
+from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows, text_of_entity
+from graphrag_dagster.systems.context_leiden.settings import ContextSettings
+from graphrag_dagster.systems.context_leiden.studies.context_study import Indexed, study
 from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
+
+
+def context_nodes(tables: Tables, run: StepRun) -> Iterator[Made]:
+    """Nodes attached to communities that they resemble and are no members of (fourth paper §III.A)."""
+    # Only what is switched on needs it.
+    from graphrag_dagster.kernel.graph.undirected_graph import network_of
+    from graphrag_dagster.systems.context_leiden.index.context_node_selection import build_context
+    from graphrag_dagster.systems.context_leiden.index.node_embeddings import node_vectors
+
+    session, own = run.session("context_vectors_embeddings"), run.settings.section(ContextSettings)
+    entities, relationships = tables[ENTITIES], tables[RELATIONSHIPS]
+    vectors = node_vectors(
+        own.embedding,
+        entities["entity_id"],
+        tables[ENTITY_EMBEDDINGS],
+        network_of(relationships),
+        own.seed,
+        own.structure,
+    )
+    made = build_context(relationships, tables[COMMUNITY_LEVELS], vectors, own)
+    taken = entities.join(made.nodes, on="entity_id", how="semi").sort("entity_id")
+    texts = text_of_entity(taken)
+    known = run.before(CONTEXT_VECTORS)
+    stored = embed_rows(taken["entity_id"], texts, session.embedder(), known, named="context nodes")
+    session.still_uses(texts.to_list())
+    yield Made(CONTEXT_CANDIDATES, made.candidates)
+    yield Made(
+        CONTEXT_NODES,
+        made.nodes,
+        {
+            **{f"level_{k}": n for k, n in counts(made.nodes, "level").items()},
+            "candidates": counts(made.candidates, "outcome"),
+            **session.finish(),
+        },
+    )
+    yield Made(CONTEXT_ACCOUNT, made.account)
+    yield Made(CONTEXT_VECTORS, stored)
+
+
+def context_study(tables: Tables, run: StepRun) -> Iterator[Made]:
+    """Context nodes compared with random nodes, as set and otherwise (fourth paper §IV.A)."""
+    frame = _measured(
+        tables[ENTITIES],
+        tables[RELATIONSHIPS],
+        tables[COMMUNITY_LEVELS],
+        tables[ENTITY_EMBEDDINGS],
+        run.settings,
+    )
+    told = {
+        "variants": frame["variant"].n_unique(),
+        "draws": run.settings.section(StudySettings).context.draws,
+    }
+    yield Made(CONTEXT_METRICS, frame, told)
+
+
+def _measured(
+    entities: pl.DataFrame,
+    relationships: pl.DataFrame,
+    community_levels: pl.DataFrame,
+    entity_vectors: pl.DataFrame,
+    settings: CorpusSettings,
+) -> pl.DataFrame:
+    """Return rows of ``studies.context_metrics``.
+
+    Args:
+        entities: rows of ``graph.entities``.
+        relationships: rows of ``graph.relationships``.
+        community_levels: rows of ``graph.community_levels``.
+        entity_vectors: rows of ``embeddings.entities``.
+        settings: of the corpus.
+
+    Raises:
+        EngineError: an extra that the settings need is not installed.
+    """
+    from graphrag_dagster.systems.graphrag.api import CommunitySettings
+
+    index = Indexed(
+        relationships,
+        community_levels,
+        settings.section(ContextSettings),
+        settings.section(CommunitySettings).leiden,
+    )
+    rows = study(index, settings.section(StudySettings).context, entities["entity_id"], entity_vectors)
+    return rows.sort(CONTEXT_METRICS.key)
+
 
 STEPS = (
     Step(

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from graphrag_dagster.kernel.settings.section import PositiveInt, Seed, SwitchedSection
-from graphrag_dagster.kernel.settings.studies import Embedding
-from graphrag_dagster.systems.context_leiden.index.vectors.making import Structure
+from graphrag_dagster.kernel.settings.study_settings import Embedding
+from graphrag_dagster.systems.context_leiden.index.node_embeddings import Structure
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+    from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 
 Penalty = Literal["factor", "subtract"]
 Centrality = Literal["max", "textbook"]

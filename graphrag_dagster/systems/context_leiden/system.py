@@ -2,8 +2,7 @@
 
 from types import MappingProxyType
 
-from graphrag_dagster.kernel.catalogue.stages import Stage
-from graphrag_dagster.kernel.catalogue.system import Job, System
+from graphrag_dagster.kernel.catalogue.system import Job, Stage, System
 
 #: What the fourth paper has: flat communities, enriched by what resembles them, and an agent over them.
 _PAPER = MappingProxyType(

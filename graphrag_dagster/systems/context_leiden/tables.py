@@ -1,6 +1,6 @@
 """Table of the study of Context-Aware Leiden."""
 
-from graphrag_dagster.kernel.tables.declaration import Table, column
+from graphrag_dagster.kernel.tables.table_declaration import Table, column
 
 CONTEXT_METRICS = Table(
     "studies",

@@ -1,14 +1,22 @@
-"""The step of CoTeRAG-S."""
+"""The step of CoTeRAG-S, and the checks of its tables."""
 
-from graphrag_dagster.kernel.pipeline.step import Step
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.pipeline.result_display import counts
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun, Tables
+from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, TableRule
 from graphrag_dagster.kernel.tables import (
     COMMUNITY_LEVELS,
     ENTITIES,
     TEXT_CHUNKS,
     TEXT_UNIT_EMBEDDINGS,
     TRIPLES,
+    Table,
 )
-from graphrag_dagster.systems.coterag.index.step import coterag
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.coterag.settings import CoteragSettings
 from graphrag_dagster.systems.coterag.tables import (
     COTERAG_COMMUNITIES,
     COTERAG_DESCRIPTION_VECTORS,
@@ -21,6 +29,60 @@ from graphrag_dagster.systems.coterag.tables import (
     COTERAG_TERMS,
     COTERAG_THRESHOLDS,
 )
+from graphrag_dagster.systems.coterag.tasks import COMMUNITY_SUMMARISER
+
+#: What is written beside communities and summaries.
+BESIDE = (
+    COTERAG_STORES,
+    COTERAG_MEMBERS,
+    COTERAG_DESCRIPTIONS,
+    COTERAG_DESCRIPTION_VECTORS,
+    COTERAG_QUOTES,
+    COTERAG_TERMS,
+    COTERAG_SUMMARY_VECTORS,
+    COTERAG_THRESHOLDS,
+)
+
+
+def coterag(tables: Tables, run: StepRun) -> Iterator[Made]:
+    """The CoTeRAG-S index: communities of triples, what stands apart from them, and thresholds."""
+    # Only what is switched on needs it.
+    from graphrag_dagster.systems.coterag.index.index_builder import build_coterag
+
+    session, settings = run.session("coterag"), run.settings
+    embedder = session.embedder()
+    vectors = (COTERAG_DESCRIPTION_VECTORS, COTERAG_SUMMARY_VECTORS)
+    made = build_coterag(
+        entities=tables[ENTITIES],
+        triples=tables[TRIPLES],
+        community_levels=tables[COMMUNITY_LEVELS],
+        text_chunks=tables[TEXT_CHUNKS],
+        chunk_vectors=tables[TEXT_UNIT_EMBEDDINGS],
+        known={one.name: run.before(one) for one in vectors},
+        summariser=session.task(COMMUNITY_SUMMARISER),
+        embedder=embedder,
+        tokenizer=get_tokenizer(settings.text_units.encoding),
+        options=settings.section(CoteragSettings),
+    )
+    session.still_uses(made.embedded)
+    summaries = made.tables["summaries"]
+    told: dict[Table, dict[str, Any]] = {
+        COTERAG_COMMUNITIES: {
+            "tiny": int(made.tables["communities"]["tiny"].sum()),
+            "stores": counts(made.tables["stores"], "store"),
+            "templated_descriptions": round(made.templated, 4),
+            "profile": settings.section(CoteragSettings).profile,
+            "embedder": embedder.name,
+        },
+        COTERAG_SUMMARIES: {
+            **counts(summaries, "engine"),
+            "problems": int(summaries["problem"].is_not_null().sum()),
+            **session.finish(),
+        },
+    }
+    for table in (COTERAG_COMMUNITIES, COTERAG_SUMMARIES, *BESIDE):
+        yield Made(table, made.tables[table.name], told.get(table, {}))
+
 
 STEPS = (
     Step(
@@ -35,5 +97,27 @@ STEPS = (
             *(COTERAG_STORES, COTERAG_MEMBERS, COTERAG_DESCRIPTIONS, COTERAG_DESCRIPTION_VECTORS),
             *(COTERAG_QUOTES, COTERAG_TERMS, COTERAG_SUMMARY_VECTORS, COTERAG_THRESHOLDS),
         ),
+    ),
+)
+
+
+def _stores_hold_every_entity(of: CheckedPlace) -> list[str]:
+    if not of.settings.makes("coterag"):
+        return []
+    entities, placed = set(of.read(tables.ENTITIES)["entity_id"]), of.read(COTERAG_STORES)
+    main = set(placed.filter(store="main")["entity_id"])
+    inside = set(of.read(COTERAG_MEMBERS)["entity_id"])
+    wrong = [
+        (entities - set(placed["entity_id"]), "is in no store"),
+        (inside - main, "is preserved apart, and in a community"),
+    ]
+    return [f"entity {one} {problem}" for found, problem in wrong for one in sorted(found)]
+
+
+RULES: Sequence[TableRule] = (
+    TableRule(
+        COTERAG_STORES,
+        "Every entity is of the main graph or preserved apart, and communities are of the main graph",
+        _stores_hold_every_entity,
     ),
 )

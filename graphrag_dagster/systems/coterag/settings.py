@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field, model_validator
 
 from graphrag_dagster.kernel.settings.section import EngineName, PositiveInt, Section, Seed, SwitchedSection
-from graphrag_dagster.systems.coterag.index.communities import LEAST_MEMBERS
-from graphrag_dagster.systems.coterag.index.descriptions import MOST_TOKENS
-from graphrag_dagster.systems.coterag.index.triples import KEPT_COMPONENT
-from graphrag_dagster.systems.coterag.options import (
+from graphrag_dagster.systems.coterag.coterag_options import (
     PAPER,
     CoverageRule,
     Matched,
@@ -21,9 +18,11 @@ from graphrag_dagster.systems.coterag.options import (
     TermWeights,
     disorder,
 )
+from graphrag_dagster.systems.coterag.index.entity_descriptions import MOST_TOKENS
+from graphrag_dagster.systems.coterag.index.triple_communities import KEPT_COMPONENT, LEAST_MEMBERS
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+    from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 
 Threshold = Annotated[float, Field(ge=0, lt=1)]
 Quantile = Annotated[float, Field(gt=0, lt=1)]

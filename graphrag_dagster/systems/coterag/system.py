@@ -2,9 +2,12 @@
 
 from types import MappingProxyType
 
-from graphrag_dagster.kernel.catalogue.methods import TEXT_UNIT_TABLES, UNIT_VECTOR_TABLES, SearchMethod
-from graphrag_dagster.kernel.catalogue.stages import Stage
-from graphrag_dagster.kernel.catalogue.system import DeclaredPart, System
+from graphrag_dagster.kernel.catalogue.search_methods import (
+    TEXT_UNIT_TABLES,
+    UNIT_VECTOR_TABLES,
+    SearchMethod,
+)
+from graphrag_dagster.kernel.catalogue.system import DeclaredPart, Stage, System
 from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, LLM
 
 COTERAG = "coterag"
@@ -25,8 +28,8 @@ def _of_coterag(
     return SearchMethod(
         name,
         text,
-        f"graphrag_dagster.systems.coterag.search.method:{function}",
-        "graphrag_dagster.systems.coterag.search.sizes:looked_again",
+        f"graphrag_dagster.systems.coterag.search.coterag_method:{function}",
+        "graphrag_dagster.systems.coterag.coterag_estimates:looked_again",
         brief="" if without else "communities by summaries and terms, their paths, and a second look",
         tasks=("evidence_router", "evidence_answerer", "answer_validator"),
         tables=(*TEXT_UNIT_TABLES, "graph.entities", *UNIT_VECTOR_TABLES, *_TABLES),
@@ -101,14 +104,14 @@ SYSTEM = System(
     engines=MappingProxyType(
         {
             LLM: "graphrag_dagster.systems.coterag.llm.engine",
-            EXTRACTIVE: "graphrag_dagster.systems.coterag.extractive.engine",
+            EXTRACTIVE: "graphrag_dagster.systems.coterag.extractive",
         }
     ),
     methods=METHODS,
     parts=MappingProxyType(
         {
             "coterag": DeclaredPart(
-                "coterag.thresholds", "graphrag_dagster.systems.coterag.search.stored:CoteragTables"
+                "coterag.thresholds", "graphrag_dagster.systems.coterag.search.coterag_snapshot:CoteragTables"
             )
         }
     ),
@@ -116,7 +119,7 @@ SYSTEM = System(
     tables=("graphrag_dagster.systems.coterag.tables:TABLES",),
     stages=_STAGES,
     pipeline="graphrag_dagster.systems.coterag.pipeline:STEPS",
-    lineage="graphrag_dagster.systems.coterag.lineage:LINEAGE",
-    estimates="graphrag_dagster.systems.coterag.plan:estimates",
-    rules="graphrag_dagster.systems.coterag.index.checks:RULES",
+    lineage="graphrag_dagster.systems.coterag.summary_lineage:LINEAGE",
+    estimates="graphrag_dagster.systems.coterag.coterag_estimates:estimates",
+    rules="graphrag_dagster.systems.coterag.pipeline:RULES",
 )

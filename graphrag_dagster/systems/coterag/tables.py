@@ -1,6 +1,6 @@
 """Tables of CoTeRAG-S: stores, flat communities, descriptions, summaries, terms and thresholds."""
 
-from graphrag_dagster.kernel.tables.declaration import ENGINE, Table, column, embeddings
+from graphrag_dagster.kernel.tables.table_declaration import ENGINE, Table, column, embeddings
 
 _COMMUNITY = column("community_id", "VARCHAR", "Community", ref="coterag.communities.community_id")
 _ENTITY = column("entity_id", "VARCHAR", "Entity", ref="graph.entities.entity_id")

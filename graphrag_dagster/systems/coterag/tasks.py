@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, asking
-from graphrag_dagster.kernel.tasks.answering import ContextWriter
-from graphrag_dagster.kernel.tasks.ports import ContextUnit, Engine, OfEngine, Quote, Usage
+from graphrag_dagster.kernel.tasks.answering_ports import ContextWriter
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, OfEngine, Quote, Usage
 
 #: What a model replies where the context is not enough, as all of its reply.
 SEARCH_MORE = "SEARCH_MORE"

@@ -8,15 +8,15 @@ from graphrag_dagster.errors import EngineError
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings, GraphSettings
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.tasks.answering import Explorer, ReportRater
-    from graphrag_dagster.kernel.tasks.ports import (
+    from graphrag_dagster.kernel.tasks.answering_ports import FollowUpExplorer, ReportRater
+    from graphrag_dagster.kernel.tasks.task_ports import (
         Answerer,
         ClaimExtractor,
         DescriptionMerger,
         GraphExtractor,
         ReportWriter,
     )
-    from graphrag_dagster.kernel.tasks.session import Session
+    from graphrag_dagster.kernel.tasks.task_provider import Session
 
 
 def graph_extractor(session: Session) -> GraphExtractor:
@@ -29,7 +29,7 @@ def graph_extractor(session: Session) -> GraphExtractor:
 
 def claim_extractor(session: Session) -> ClaimExtractor:
     """Extractor of claims."""
-    from graphrag_dagster.engines.extractive.claims import ExtractiveClaimExtractor
+    from graphrag_dagster.engines.extractive.claim_extraction import ExtractiveClaimExtractor
 
     own = session.settings.section(ExtractionSettings)
     return ExtractiveClaimExtractor(own.pipeline, own.processes, own.languages)
@@ -37,14 +37,14 @@ def claim_extractor(session: Session) -> ClaimExtractor:
 
 def description_merger(session: Session) -> DescriptionMerger:
     """Merger of descriptions."""
-    from graphrag_dagster.engines.extractive.descriptions import ExtractiveDescriptionMerger
+    from graphrag_dagster.engines.extractive.description_merging import ExtractiveDescriptionMerger
 
     return ExtractiveDescriptionMerger(session.settings.section(GraphSettings).max_description_words)
 
 
 def report_writer(_session: Session) -> ReportWriter:
     """Writer of community reports."""
-    from graphrag_dagster.engines.extractive.report_writer import ExtractiveReportWriter
+    from graphrag_dagster.engines.extractive.extractive_report_writer import ExtractiveReportWriter
 
     return ExtractiveReportWriter()
 
@@ -55,8 +55,8 @@ def answerer(session: Session) -> Answerer:
     Raises:
         EngineError: the settings or the form ask for what only a model can give.
     """
-    from graphrag_dagster.engines.extractive.answerer import ExtractiveAnswerer
-    from graphrag_dagster.kernel.models.local.embedders import shared_static
+    from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
+    from graphrag_dagster.kernel.models.local_embedders import shared_static
 
     if session.settings.search.unit == "points":
         raise EngineError(
@@ -67,15 +67,15 @@ def answerer(session: Session) -> Answerer:
 
 def rater(_session: Session) -> ReportRater:
     """Rater of reports by relevance."""
-    from graphrag_dagster.engines.extractive.exploring import ExtractiveReportRater
-    from graphrag_dagster.kernel.models.local.embedders import shared_static
+    from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveReportRater
+    from graphrag_dagster.kernel.models.local_embedders import shared_static
 
     return ExtractiveReportRater(shared_static())
 
 
-def explorer(_session: Session) -> Explorer:
+def explorer(_session: Session) -> FollowUpExplorer:
     """Explorer that asks follow-up questions."""
-    from graphrag_dagster.engines.extractive.exploring import ExtractiveExplorer
-    from graphrag_dagster.kernel.models.local.embedders import shared_static
+    from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveExplorer
+    from graphrag_dagster.kernel.models.local_embedders import shared_static
 
     return ExtractiveExplorer(shared_static())

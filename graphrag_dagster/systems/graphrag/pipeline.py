@@ -4,7 +4,7 @@ Tables that people request are assets, each with its shown inputs. States, accou
 beside them.
 """
 
-from graphrag_dagster.kernel.pipeline.step import Step
+from graphrag_dagster.kernel.pipeline.step_declaration import Step
 from graphrag_dagster.kernel.tables import (
     ALIASES,
     CANDIDATES,
@@ -46,11 +46,10 @@ from graphrag_dagster.kernel.tables import (
     UNIT_LEDGER,
     WRITTEN_REPORTS,
 )
-from graphrag_dagster.systems.graphrag.index.communities import communities
+from graphrag_dagster.systems.graphrag.index.community_reports import WRITTEN_FROM, reports
 from graphrag_dagster.systems.graphrag.index.extraction import extraction
-from graphrag_dagster.systems.graphrag.index.graph import graph, resolution
-from graphrag_dagster.systems.graphrag.index.report_writing import WRITTEN_FROM
-from graphrag_dagster.systems.graphrag.index.reports import reports
+from graphrag_dagster.systems.graphrag.index.graph_communities import communities
+from graphrag_dagster.systems.graphrag.index.merged_graph import graph, resolution
 
 STEPS = (
     Step(

@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from graphrag_dagster.engines.neural.labels import SCIENTIFIC
+from graphrag_dagster.engines.neural.label_rules import SCIENTIFIC
 from graphrag_dagster.kernel.catalogue.registry import engines, engines_reading
-from graphrag_dagster.kernel.graph.leiden import LeidenOptions
-from graphrag_dagster.kernel.graph.relations import relation_label
+from graphrag_dagster.kernel.graph.graph_labels import relation_label
+from graphrag_dagster.kernel.graph.hierarchical_leiden import LeidenOptions
 from graphrag_dagster.kernel.settings.section import EngineName, PositiveInt, Section, Seed, SwitchedSection
-from graphrag_dagster.kernel.tasks.exemplars import (
+from graphrag_dagster.kernel.tasks.example_schemas import (
     MOST_EXAMPLES,
     ClaimExample,
     GraphExample,
     foreign_type,
     unlabelled,
 )
-from graphrag_dagster.kernel.text.similarity import normalise
+from graphrag_dagster.kernel.text.text_similarity import normalise
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+    from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 _EXAMPLES = (

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from graphrag_dagster.kernel.catalogue.methods import (
+from graphrag_dagster.kernel.catalogue.search_methods import (
     AUTO,
     BASELINE,
     COMMUNITY_TABLES,
@@ -23,12 +23,11 @@ from graphrag_dagster.kernel.catalogue.methods import (
     UNIT_VECTOR_TABLES,
     SearchMethod,
 )
-from graphrag_dagster.kernel.catalogue.stages import Stage
-from graphrag_dagster.kernel.catalogue.system import System
+from graphrag_dagster.kernel.catalogue.system import Stage, System
 from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, GLINER_REBEL, LLM
 
 _SEARCH = "graphrag_dagster.systems.graphrag.search"
-_SIZES = "graphrag_dagster.systems.graphrag.search.sizes"
+_SIZES = "graphrag_dagster.systems.graphrag.search.search_estimates"
 _AROUND = ("community reports", "traversal", "text units")
 
 
@@ -75,7 +74,7 @@ METHODS = (
     SearchMethod(
         "dynamic",
         "the community reports relevant to the question, from the roots down",
-        f"{_SEARCH}.dynamic:dynamic_search",
+        f"{_SEARCH}.global_search:dynamic_search",
         f"{_SIZES}:rated",
         brief="reports chosen from the top down",
         tasks=("rater", "answerer"),
@@ -87,7 +86,7 @@ METHODS = (
     SearchMethod(
         LOCAL,
         "the surroundings in the graph of the entities that the question names",
-        f"{_SEARCH}.local:local",
+        f"{_SEARCH}.local_search:local",
         f"{_SIZES}:one_call",
         brief="the entities of the question and their surroundings",
         tables=LOCAL_TABLES,
@@ -97,7 +96,7 @@ METHODS = (
     SearchMethod(
         "drift",
         "community reports first, then the surroundings that follow-up questions lead to",
-        f"{_SEARCH}.drift:drift",
+        f"{_SEARCH}.drift_search:drift",
         f"{_SIZES}:followed_up",
         brief="local, led by reports",
         tasks=("explorer", "answerer"),
@@ -108,7 +107,7 @@ METHODS = (
     SearchMethod(
         "basic",
         "the source texts nearest to the question",
-        f"{_SEARCH}.vector_rag:basic",
+        f"{_SEARCH}.basic_search:basic",
         f"{_SIZES}:one_call",
         brief="passages found by words and vectors",
         tables=(*TEXT_UNIT_TABLES, *UNIT_VECTOR_TABLES),
@@ -119,7 +118,7 @@ METHODS = (
     SearchMethod(
         "sql",
         "counts, top lists, firsts and lasts, and groups, by a query over the tables that is shown",
-        f"{_SEARCH}.sql.answering:sql",
+        f"{_SEARCH}.sql.sql_search:sql",
         f"{_SIZES}:queried",
         brief="counts and lists by a query over the tables",
         tasks=("query_writer",),
@@ -145,7 +144,7 @@ METHODS = (
     SearchMethod(
         BASELINE,
         "the source texts nearest to the question, by vectors",
-        f"{_SEARCH}.vector_rag:nearest",
+        f"{_SEARCH}.basic_search:nearest",
         f"{_SIZES}:one_call",
         tables=(*TEXT_UNIT_TABLES, *UNIT_VECTOR_TABLES),
         options=MAP_OPTIONS,
@@ -252,7 +251,7 @@ SYSTEM = System(
         {
             LLM: "graphrag_dagster.systems.graphrag.llm.engine",
             EXTRACTIVE: "graphrag_dagster.systems.graphrag.extractive",
-            GLINER_REBEL: "graphrag_dagster.systems.graphrag.extraction.neural",
+            GLINER_REBEL: "graphrag_dagster.systems.graphrag.gliner_rebel",
         }
     ),
     methods=METHODS,
@@ -270,8 +269,8 @@ SYSTEM = System(
     profiles=MappingProxyType({"paper": _PAPER}),
     stages=_STAGES,
     pipeline="graphrag_dagster.systems.graphrag.pipeline:STEPS",
-    rules="graphrag_dagster.systems.graphrag.index.checks:RULES",
+    rules="graphrag_dagster.systems.graphrag.index.index_checks:RULES",
     resources=MappingProxyType(
-        {"clustering": "graphrag_dagster.systems.graphrag.communities.resource:ClusteringStart"}
+        {"clustering": "graphrag_dagster.systems.graphrag.index.graph_communities:ClusteringStart"}
     ),
 )

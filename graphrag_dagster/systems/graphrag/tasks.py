@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, GLINER_REBEL, LLM, SUPPORT_JUDGE, Task, asking
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.tasks.answering import (
-        Explorer,
+    from graphrag_dagster.kernel.tasks.answering_ports import (
+        FollowUpExplorer,
         QueryWriter,
         ReportRater,
         Router,
     )
-    from graphrag_dagster.kernel.tasks.name_judging import EntityTyper, NameJudge
-    from graphrag_dagster.kernel.tasks.ports import (
+    from graphrag_dagster.kernel.tasks.name_judging_ports import EntityTyper, NameJudge
+    from graphrag_dagster.kernel.tasks.task_ports import (
         Answerer,
         ClaimExtractor,
         DescriptionMerger,
@@ -73,7 +73,7 @@ ANSWERER: Task[Answerer] = Task(
     waited_for=True,
 )
 RATER: Task[ReportRater] = Task("rater", "search", "judge", asking("rate_reports"), waited_for=True)
-EXPLORER: Task[Explorer] = Task(
+EXPLORER: Task[FollowUpExplorer] = Task(
     "explorer", "search", "answer", asking("drift_primer", "drift_step"), waited_for=True
 )
 QUERY_WRITER: Task[QueryWriter | None] = Task(

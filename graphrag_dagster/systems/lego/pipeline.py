@@ -1,21 +1,127 @@
-"""The step of LEGO-GraphRAG: questions with gold answers."""
+"""The step of LEGO-GraphRAG: instances answer questions with gold answers, and are measured."""
 
-from graphrag_dagster.kernel.pipeline.step import Step
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
+from graphrag_dagster.kernel.pipeline.result_display import counts
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun, Tables
 from graphrag_dagster.kernel.pipeline.steps import SNAPSHOT
-from graphrag_dagster.systems.lego.studies.step import paths
-from graphrag_dagster.systems.lego.studies.tables import (
-    PATH_JUDGEMENTS,
-    PATH_SCORES,
-    PATH_SUMMARY,
-    RECALL_WINDOWS,
-)
+from graphrag_dagster.kernel.settings.corpus_settings import deciding_models
+from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.systems.lego.search.instance_definitions import Recipe, needs_embedder
+from graphrag_dagster.systems.lego.settings import PathSettings
 from graphrag_dagster.systems.lego.tables import (
     PATH_ANSWERS,
     PATH_COSTS,
+    PATH_JUDGEMENTS,
     PATH_QUESTIONS,
+    PATH_SCORES,
     PATH_SUBGRAPHS,
+    PATH_SUMMARY,
     PATHS_FOUND,
+    RECALL_WINDOWS,
 )
+from graphrag_dagster.systems.lego.tasks import PATH_JUDGE
+
+
+def paths(_tables: Tables, run: StepRun) -> Iterator[Made]:
+    """The questions of the question files answered by every chosen instance, and measured.
+
+    What is still good from an earlier run is kept.
+    """
+    # What paths need is much, and few runs measure them.
+    from graphrag_dagster.systems.lego.search.graph_arrays import path_arrays_of, path_store_of
+    from graphrag_dagster.systems.lego.studies.benchmark_runs import Here
+    from graphrag_dagster.systems.lego.studies.gold_questions import linked_questions, questions_of
+    from graphrag_dagster.systems.lego.studies.question_scores import with_judgements
+    from graphrag_dagster.systems.lego.studies.recall_learning import learned_from_log, windows_of
+    from graphrag_dagster.systems.lego.studies.score_summary import summarised
+    from graphrag_dagster.systems.lego.studies.study_runner import answer_questions
+
+    own, folder, corpus = run.settings.section(PathSettings), run.corpora.folder(run.corpus), run.corpus
+    session, prefilter = run.session("paths"), own.prefilter.prefilter()
+    store = path_store_of(run.warehouse, corpus, prefilter)
+    questions = linked_questions(questions_of(folder, own), store, own, session.embedder())
+    named = questions.with_columns(
+        pl.col("problem").fill_null("none"), pl.col("hops").cast(pl.String).fill_null("?")
+    )
+    yield Made(
+        PATH_QUESTIONS,
+        questions,
+        {
+            "sampled": int(questions["sampled"].sum()),
+            "problems": counts(named, "problem"),
+            "linked_by": counts(questions, "linked_by"),
+            "hops": counts(named, "hops"),
+            "nodes": store.nodes,
+            "edges": store.edges,
+            "left_out_triples": store.left_out,
+            "followed": store.followed(own.direction),
+            **session.finish(),
+        },
+    )
+    learned = learned_from_log(folder, own.recall) if own.recall.enabled else {}
+    windows = windows_of(questions, store, own, learned)
+    yield Made(RECALL_WINDOWS, windows)
+
+    asking = run.session("path_asked")
+    arrays = path_arrays_of(run.warehouse, corpus, prefilter)
+    here = Here(corpus, run.warehouse, arrays.folder, arrays.index, tuple(windows.to_dicts()))
+    made = answer_questions(questions, here, asking, lambda recipe: decided(asking, recipe))
+    subgraphs, costs = made.frames[PATH_SUBGRAPHS], made.frames[PATH_COSTS]
+    reasons = subgraphs.with_columns(pl.col("reason").replace("", "paths"))
+    answers = made.frames[PATH_ANSWERS]
+    told = {
+        **counts(answers, "engine"),
+        "problems": int(answers["problem"].is_not_null().sum()),
+        "kept": made.kept,
+        "instances": counts(subgraphs, "instance"),
+        "reasons": counts(reasons, "reason"),
+        "empty_selections": int(costs["empty"].sum()),
+        "selection_problems": int(costs["problems"].is_not_null().sum()),
+        "windows_learned": len(learned),
+        **asking.finish(),
+    }
+    for table, frame in made.frames.items():
+        yield Made(table, frame, told if table is PATH_ANSWERS else {})
+
+    judged, about = _judged(questions, answers, run)
+    yield Made(PATH_JUDGEMENTS, judged)
+    scores = with_judgements(made.frames[PATH_SCORES], judged)
+    frame = summarised(scores, questions, costs=costs, seed=own.seed)
+    measured = {"instances": frame["instance"].n_unique(), "measures": frame["measure"].n_unique()}
+    yield Made(PATH_SUMMARY, frame, {**measured, **about})
+
+
+def _judged(
+    questions: pl.DataFrame, answers: pl.DataFrame, run: StepRun
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Whether a model takes each answer for correct (Judge@1); nothing without a model."""
+    from graphrag_dagster.systems.lego.studies.question_scores import judged_answers
+
+    session = run.session("path_judged")
+    judge = session.task(PATH_JUDGE)
+    if judge is None:
+        return PATH_JUDGEMENTS.empty(), {"judged": False, "why": "no model judges"}
+    frame = judged_answers(questions, answers, judge)
+    return frame, {"judged": True, "unusable": int(frame["correct"].is_null().sum()), **session.finish()}
+
+
+def decided(session: Session, recipe: Recipe) -> str:
+    """Hash of what decides what an instance gives, but for question and snapshot."""
+    settings = session.settings
+    engine = settings.engine_of("paths")
+    asks = settings.asks_model("paths")
+    options = recipe.options
+    embedded = options.scorer == "embedder" or needs_embedder(options)
+    embedder = session.embedder().name if embedded else ""
+    models = deciding_models(settings, ("paths",)) if asks else []
+    return stable_id("path instance", recipe, engine, embedder, *models, code_version("paths"))
+
 
 STEPS = (
     Step(

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from graphrag_dagster.kernel.catalogue.methods import (
+from graphrag_dagster.kernel.catalogue.search_methods import (
     FORM_OPTIONS,
     GRAPH_TABLES,
     REPORT_TABLES,
@@ -11,8 +11,7 @@ from graphrag_dagster.kernel.catalogue.methods import (
     UNIT_VECTOR_TABLES,
     SearchMethod,
 )
-from graphrag_dagster.kernel.catalogue.stages import Stage
-from graphrag_dagster.kernel.catalogue.system import Job, System
+from graphrag_dagster.kernel.catalogue.system import Job, Stage, System
 from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, LLM
 
 _STAGES = (
@@ -38,7 +37,7 @@ SYSTEM = System(
     engines=MappingProxyType(
         {
             LLM: "graphrag_dagster.systems.lego.llm.engine",
-            EXTRACTIVE: "graphrag_dagster.systems.lego.extractive.engine",
+            EXTRACTIVE: "graphrag_dagster.systems.lego.extractive",
         }
     ),
     methods=(
@@ -46,8 +45,8 @@ SYSTEM = System(
             "paths",
             "text units that state the paths from what the question names, and those that a walk over names "
             "and text units reaches",
-            "graphrag_dagster.systems.lego.search.answering:paths",
-            "graphrag_dagster.systems.lego.search.sizes:walked",
+            "graphrag_dagster.systems.lego.search.lego_method:paths",
+            "graphrag_dagster.systems.lego.search.lego_estimates:walked",
             brief="paths of the graph and the words that state them",
             tasks=("path_selector", "answerer"),
             tables=(
@@ -62,7 +61,7 @@ SYSTEM = System(
     profiles=MappingProxyType({"paper_002": "graphrag_dagster.systems.lego.settings:PAPER_PROFILE"}),
     tables=(
         "graphrag_dagster.systems.lego.tables:TABLES",
-        "graphrag_dagster.systems.lego.studies.tables:TABLES",
+        "graphrag_dagster.systems.lego.tables:STUDY_TABLES",
     ),
     stages=_STAGES,
     pipeline="graphrag_dagster.systems.lego.pipeline:STEPS",

@@ -1,6 +1,6 @@
-"""Tables of LEGO-GraphRAG: questions with gold answers, and the results of every instance (spec_lego §5)."""
+"""Tables of LEGO-GraphRAG: gold questions, the results of every instance, their measures (spec_lego §5)."""
 
-from graphrag_dagster.kernel.tables.declaration import ENGINE, Table, column
+from graphrag_dagster.kernel.tables.table_declaration import ENGINE, Column, Table, column
 
 _QUESTION = column("question_id", "VARCHAR", "Question", ref="paths.questions.question_id")
 _INSTANCE = column(
@@ -152,4 +152,127 @@ TABLES = (
     PATHS_FOUND,
     PATH_ANSWERS,
     PATH_COSTS,
+)
+
+
+def _measure(name: str, meaning: str) -> Column:
+    return column(name, "DOUBLE", f"{meaning}; null without gold answers", nullable=True)
+
+
+def _of_answer(suffix: str, who: str) -> tuple[Column, ...]:
+    return (
+        _measure(f"hits_at_1{suffix}", f"1: the answer {who} contains a gold answer; 0: it does not"),
+        _measure(f"answer_f1{suffix}", f"F1 of the answer {who} as one prediction"),
+        _measure(f"list_f1{suffix}", f"F1 of the items that the answer {who} lists"),
+    )
+
+
+def _of_paths(cut: int) -> tuple[Column, ...]:
+    first = f"first {cut} paths" if cut > 1 else "first path"
+    return (
+        _measure(f"path_precision_at_{cut}", f"Share of the {first} that contain a gold answer"),
+        _measure(f"path_recall_at_{cut}", f"Share of the gold answers that the {first} contain"),
+        _measure(f"path_f1_at_{cut}", f"F1 of the {first}"),
+        _measure(f"path_hit_at_{cut}", f"1: the {first} contain a gold answer; 0: they do not"),
+    )
+
+
+PATH_SCORES = Table(
+    "paths",
+    "scores",
+    "paths",
+    "Scores of each instance on each question, by gold answers (second paper B.4)",
+    ("question_id", "instance"),
+    (
+        _QUESTION,
+        _INSTANCE,
+        *_of_answer("", "of a model"),
+        *_of_answer("_lex", "made by rules"),
+        *(one for cut in (1, 4, 8, 16, 32) for one in _of_paths(cut)),
+        _measure("subgraph_recall", "Share of the gold answers among the labels of the subgraph's nodes"),
+        _measure("subgraph_f1", "F1 of the subgraph's nodes as predictions"),
+        column("answers", "INTEGER", "Different gold answers"),
+        column("unmatchable", "INTEGER", "Gold answers that no text can be said to contain, such as `$`"),
+        column("paths", "INTEGER", "Paths that were found"),
+        column("subgraph_nodes", "INTEGER", "Nodes of the subgraph"),
+        column("subgraph_edges", "INTEGER", "Edges of the subgraph"),
+        column("wcc", "INTEGER", "Weakly connected components of the subgraph"),
+    ),
+)
+
+PATH_JUDGEMENTS = Table(
+    "paths",
+    "judgements",
+    "paths",
+    "Whether a model accepts the answer of an instance as correct (second paper B.4)",
+    ("question_id", "instance"),
+    (
+        _QUESTION,
+        _INSTANCE,
+        column("correct", "BOOLEAN", "Its verdict; null: no usable reply", nullable=True),
+        column("problem", "VARCHAR", "Why there is no verdict", nullable=True),
+        ENGINE,
+    ),
+)
+
+PATH_SUMMARY = Table(
+    "paths",
+    "summary",
+    "paths",
+    "Mean of each measure over the questions, by instance and number of hops (second paper B.4)",
+    ("instance", "hops", "measure"),
+    (
+        _INSTANCE,
+        column("hops", "VARCHAR", "Hops of the questions; `all`: all questions"),
+        column(
+            "measure",
+            "VARCHAR",
+            "Column of paths.scores; judge_at_1: share of the answers that a model accepts as correct; "
+            "judge_agreement: share of the answers on which it agrees with hits_at_1; or the cost of a "
+            "module, such as calls_extraction",
+        ),
+        column("mean", "DOUBLE", "Mean over the questions; null without a value", nullable=True),
+        column("low", "DOUBLE", "Lower end of its 95 % bootstrap interval", nullable=True),
+        column("high", "DOUBLE", "Upper end", nullable=True),
+        column("questions", "INTEGER", "Questions with a value"),
+        column("undefined", "INTEGER", "Questions without a value"),
+    ),
+)
+
+RECALL_WINDOWS = Table(
+    "paths",
+    "recall_windows",
+    "paths",
+    "Chosen size of the subgraph for enough recall, by class of questions (second paper B.5)",
+    ("class",),
+    (
+        column(
+            "class",
+            "VARCHAR",
+            "Class of similar questions: complex or simple, then dense, medium or sparse by their seeds' "
+            "edges; `all`: all questions",
+        ),
+        column("threshold", "DOUBLE", "Required recall, 0–1"),
+        column("why", "VARCHAR", "Source of the threshold"),
+        column(
+            "best",
+            "INTEGER",
+            "Window with the highest F1 whose recall is sufficient; null: none",
+            nullable=True,
+        ),
+        column(
+            "smallest", "INTEGER", "Smallest window whose recall is sufficient; null: none", nullable=True
+        ),
+        column("chosen", "INTEGER", "Window in use: the smallest, or the one with the highest recall"),
+        column("recall", "DOUBLE", "Recall of the window in use, on the tuning questions"),
+        column("f1", "DOUBLE", "F1 of that window"),
+        column("questions", "INTEGER", "Tuning questions"),
+    ),
+)
+
+STUDY_TABLES = (
+    PATH_SCORES,
+    PATH_JUDGEMENTS,
+    PATH_SUMMARY,
+    RECALL_WINDOWS,
 )

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, asking
-from graphrag_dagster.kernel.common.stable_scores import Scores
-from graphrag_dagster.kernel.graph.verbalised import Places, Verbalised
-from graphrag_dagster.kernel.tasks.ports import Engine, OfEngine, Usage
+from graphrag_dagster.kernel.common.stable_values import Scores
+from graphrag_dagster.kernel.graph.graph_labels import Places, Verbalised
+from graphrag_dagster.kernel.tasks.task_ports import Engine, OfEngine, Usage
 
 #: What is selected: whole paths after the search, paths of one step more (``subgraph``: of those that a
 #: subgraph is made of), nodes, relations or triples; each has a prompt of its own. ``refinement``: whole
@@ -65,7 +65,7 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class GraphAnswer:
+class PathAnswer:
     """An answer from paths.
 
     Attributes:
@@ -90,7 +90,7 @@ class PathAnswerer(OfEngine, Protocol):
 
     def answer(
         self, question: str, paths: Verbalised, scores: Scores, reports: Sequence[str] = ()
-    ) -> GraphAnswer:
+    ) -> PathAnswer:
         """Return an answer from the paths alone, which may be none.
 
         Args:

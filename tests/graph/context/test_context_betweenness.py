@@ -4,7 +4,7 @@ import pytest
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.systems.context_leiden.index import betweenness as module
-from graphrag_dagster.systems.context_leiden.index import sweep
+from graphrag_dagster.systems.context_leiden.index import betweenness as sweep
 from graphrag_dagster.systems.context_leiden.index.betweenness import betweenness, centrality
 from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 from tests.support.context_graphs import adjacency_of

@@ -2,8 +2,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graphrag_dagster.systems.context_leiden.index import distances as module
-from graphrag_dagster.systems.context_leiden.index.distances import distances
+from graphrag_dagster.systems.context_leiden.index import community_distances as module
+from graphrag_dagster.systems.context_leiden.index.community_distances import distances
 from tests.support.context_graphs import adjacency_of
 
 

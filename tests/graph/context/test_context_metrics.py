@@ -5,20 +5,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.systems.context_leiden.index.build import build_context
-from graphrag_dagster.systems.context_leiden.index.metrics import level_nodes, nearest
-from graphrag_dagster.systems.context_leiden.index.metrics.measuring import cross_similarity, measure_context
-from graphrag_dagster.systems.context_leiden.index.metrics.memberships import (
+from graphrag_dagster.systems.context_leiden.index import cosine_similarity as nearest
+from graphrag_dagster.systems.context_leiden.index.context_node_selection import build_context
+from graphrag_dagster.systems.context_leiden.index.cosine_similarity import (
+    UnitVectors,
+    nearest_nodes,
+    nearest_to,
+)
+from graphrag_dagster.systems.context_leiden.settings import ContextSettings
+from graphrag_dagster.systems.context_leiden.studies import context_metrics as level_nodes
+from graphrag_dagster.systems.context_leiden.studies.context_metrics import (
     NONE,
     Memberships,
+    cross_similarity,
+    measure_context,
     random_misaligned,
     random_nodes,
     shares,
 )
-from graphrag_dagster.systems.context_leiden.index.metrics.nearest import nearest_nodes, nearest_to
-from graphrag_dagster.systems.context_leiden.index.metrics.rows import COLUMNS
-from graphrag_dagster.systems.context_leiden.index.units import Units
-from graphrag_dagster.systems.context_leiden.settings import ContextSettings
+from graphrag_dagster.systems.context_leiden.studies.metric_tables import COLUMNS
 from tests.support.context_graphs import FIVE, Case, community_levels, random_case
 
 FIVE_HOME = np.array([0, 0, 1, 1, 1])
@@ -38,7 +43,7 @@ def random_matrix(seed: int, nodes: int, width: int = 8) -> np.ndarray:
 
 
 def test_the_example_of_five_nodes() -> None:
-    units = Units(FIVE.node_vectors.matrix)
+    units = UnitVectors(FIVE.node_vectors.matrix)
     members = np.arange(5)
     cross = cross_similarity(units, members, FIVE_HOME)
     assert cross.tolist() == pytest.approx([1 / 3, 1 / 3, 0, 0, 1])
@@ -74,7 +79,7 @@ def test_the_closed_form_is_the_mean_of_the_cosines(seed: int, nodes: int, commu
         outside = home[:, None] != home[None, :]
         if second is not None:
             outside &= second[:, None] != home[None, :]
-        found = cross_similarity(Units(matrix), np.arange(nodes), home, second)
+        found = cross_similarity(UnitVectors(matrix), np.arange(nodes), home, second)
         for node in range(nodes):
             if outside[node].any():
                 assert found[node] == pytest.approx(cosines[node][outside[node]].mean(), abs=1e-9)
@@ -87,7 +92,7 @@ def test_the_closed_form_is_the_mean_of_the_cosines(seed: int, nodes: int, commu
 def test_the_nearest_are_those_of_all_pairs(nodes: int, copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearest, "_PRODUCTS", 9000)
     matrix = random_matrix(nodes, nodes)[np.arange(nodes) // copies]
-    units = Units(matrix)
+    units = UnitVectors(matrix)
     members = np.arange(nodes)
     cosines = units.double(members) @ units.double(members).T
     cosines[members, members] = -9
@@ -106,7 +111,7 @@ def test_precision_never_falls_whatever_is_attached(seed: int) -> None:
     nodes = int(rng.integers(2, 40))
     home = np.unique(rng.integers(0, 6, nodes), return_inverse=True)[1]
     members = np.arange(nodes)
-    near = nearest_nodes(Units(random_matrix(seed, nodes)), members, members, 5)
+    near = nearest_nodes(UnitVectors(random_matrix(seed, nodes)), members, members, 5)
     attached = np.where(rng.random(nodes) < 0.4, rng.integers(0, home.max() + 1, nodes), NONE)
     plain = shares(home, np.full(nodes, NONE), members, near, own_set=False)
     own_set = shares(home, attached, members, near, own_set=True)

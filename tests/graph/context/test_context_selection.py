@@ -4,16 +4,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.settings.corpus import parse_settings
-from graphrag_dagster.kernel.tables.context import OUTCOMES
-from graphrag_dagster.systems.context_leiden.index.partition import Candidates, budgets, select
+from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
+from graphrag_dagster.kernel.tables.context_node_tables import OUTCOMES
+from graphrag_dagster.systems.context_leiden.index.context_node_selection import (
+    ContextCandidates,
+    budgets,
+    select,
+)
 from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 
 
-def candidates(*rows: tuple[float, int, float], target: int = 0) -> Candidates:
+def candidates(*rows: tuple[float, int, float], target: int = 0) -> ContextCandidates:
     """Candidates of one community by similarity, distance and centrality."""
     similarity, distance, centrality = np.array(rows, dtype=float).reshape(-1, 3).T
-    return Candidates(
+    return ContextCandidates(
         np.arange(len(rows)),
         np.full(len(rows), target),
         similarity,
@@ -22,7 +26,7 @@ def candidates(*rows: tuple[float, int, float], target: int = 0) -> Candidates:
     )
 
 
-def outcomes(found: Candidates, options: ContextSettings) -> list[str]:
+def outcomes(found: ContextCandidates, options: ContextSettings) -> list[str]:
     return [OUTCOMES[number] for number in select(found, options).outcome]
 
 
@@ -91,7 +95,7 @@ def test_dropped_candidates_do_not_count_for_the_budget() -> None:
 
 def test_communities_have_budgets_of_their_own() -> None:
     three, one = candidates(*[(0.9, 1, 0)] * 3), candidates((0.1, 6, 1))
-    both = Candidates(
+    both = ContextCandidates(
         np.arange(4),
         np.array([5, 5, 2, 5]),
         np.concatenate([three.similarity, one.similarity]),

@@ -3,9 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.systems.context_leiden.index import similarity
-from graphrag_dagster.systems.context_leiden.index.similarity import Alignment, alignment, community_means
-from graphrag_dagster.systems.context_leiden.index.units import Units
+from graphrag_dagster.systems.context_leiden.index import cosine_similarity as similarity
+from graphrag_dagster.systems.context_leiden.index.cosine_similarity import (
+    CommunityAlignment,
+    UnitVectors,
+    alignment,
+    community_means,
+)
 
 
 def matrix(seed: int, nodes: int, width: int) -> np.ndarray:
@@ -17,8 +21,8 @@ def partition(seed: int, nodes: int, communities: int) -> np.ndarray:
     return np.unique(found, return_inverse=True)[1]
 
 
-def aligned(vectors: np.ndarray, labels: np.ndarray, *, include_self: bool = True) -> Alignment:
-    return alignment(Units(vectors), np.arange(len(vectors)), labels, include_self=include_self)
+def aligned(vectors: np.ndarray, labels: np.ndarray, *, include_self: bool = True) -> CommunityAlignment:
+    return alignment(UnitVectors(vectors), np.arange(len(vectors)), labels, include_self=include_self)
 
 
 def pairwise(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -33,7 +37,7 @@ def test_the_product_with_the_mean_is_the_mean_of_the_cosines(
     seed: int, nodes: int, communities: int, width: int
 ) -> None:
     vectors, labels = matrix(seed, nodes, width), partition(seed, nodes, communities)
-    units = Units(vectors)
+    units = UnitVectors(vectors)
     means, sizes = community_means(units, np.arange(nodes), labels)
     assert sizes.tolist() == np.bincount(labels).tolist()
     expected = pairwise(vectors, labels)

@@ -6,12 +6,17 @@ import polars as pl
 import pytest
 
 from graphrag_dagster.errors import EngineError, GraphragError
-from graphrag_dagster.kernel.common.stable_scores import unit_rows
-from graphrag_dagster.kernel.graph.network import Network, network
-from graphrag_dagster.systems.context_leiden.index.vectors import spectral
-from graphrag_dagster.systems.context_leiden.index.vectors.making import node_vectors, walks
-from graphrag_dagster.systems.context_leiden.index.vectors.node_vectors import NodeVectors, dimension, weights
-from graphrag_dagster.systems.context_leiden.index.vectors.spectral import log_pmi
+from graphrag_dagster.kernel.common.stable_values import unit_rows
+from graphrag_dagster.kernel.graph.undirected_graph import Network, network
+from graphrag_dagster.systems.context_leiden.index import node_embeddings as spectral
+from graphrag_dagster.systems.context_leiden.index.node_embeddings import (
+    NodeVectors,
+    dimension,
+    log_pmi,
+    node_vectors,
+    walks,
+    weights,
+)
 
 BLOCK = 25
 NO_EDGES = network(pl.DataFrame(schema={"source": pl.String, "target": pl.String, "weight": pl.Float64}))

@@ -9,20 +9,20 @@ from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
 from graphrag_dagster.kernel.tasks import prompts
 
 if TYPE_CHECKING:
-    from graphrag_dagster.apps.evaluation.measures.quality_tasks import QualityJudge
     from graphrag_dagster.apps.evaluation.tasks import (
         AnswerJudge,
         ClaimDecomposer,
+        QualityJudge,
         QuestionWriter,
         ReasonReader,
         TestsetWriter,
     )
-    from graphrag_dagster.kernel.tasks.session import Session
+    from graphrag_dagster.kernel.tasks.task_provider import Session
 
 
 def question_writer(session: Session) -> QuestionWriter:
     """Writer of questions from the description of the corpus."""
-    from graphrag_dagster.apps.evaluation.llm.questioning import LlmQuestionWriter
+    from graphrag_dagster.apps.evaluation.llm.question_writers import LlmQuestionWriter
 
     limit = session.reply_limit(tasks.QUESTION_WRITER)
     return LlmQuestionWriter(session.chat(tasks.QUESTION_WRITER), prompts, max_tokens=limit)
@@ -30,7 +30,7 @@ def question_writer(session: Session) -> QuestionWriter:
 
 def testset_writer(session: Session) -> TestsetWriter:
     """Writer of questions with reference answers from documents."""
-    from graphrag_dagster.apps.evaluation.llm.testset import LlmTestsetWriter
+    from graphrag_dagster.apps.evaluation.llm.question_writers import LlmTestsetWriter
 
     limit = session.reply_limit(tasks.TESTSET_WRITER)
     return LlmTestsetWriter(session.chat(tasks.TESTSET_WRITER), prompts, max_tokens=limit)
@@ -38,7 +38,7 @@ def testset_writer(session: Session) -> TestsetWriter:
 
 def answer_judge(session: Session) -> AnswerJudge:
     """Judge that compares answers."""
-    from graphrag_dagster.apps.evaluation.llm.judging import LlmAnswerJudge
+    from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmAnswerJudge
 
     return LlmAnswerJudge(
         session.chat(tasks.ANSWER_JUDGE),
@@ -50,7 +50,7 @@ def answer_judge(session: Session) -> AnswerJudge:
 
 def reason_reader(session: Session) -> ReasonReader:
     """Reader of a judge's reasons that finds their themes."""
-    from graphrag_dagster.apps.evaluation.llm.theming import LlmReasonReader
+    from graphrag_dagster.apps.evaluation.llm.theme_reading import LlmReasonReader
 
     limit = session.reply_limit(tasks.REASON_READER)
     return LlmReasonReader(session.chat(tasks.REASON_READER), prompts, max_tokens=limit)
@@ -58,7 +58,7 @@ def reason_reader(session: Session) -> ReasonReader:
 
 def claim_decomposer(session: Session) -> ClaimDecomposer:
     """Splits answers into claims."""
-    from graphrag_dagster.apps.evaluation.llm.decomposing import LlmClaimDecomposer
+    from graphrag_dagster.apps.evaluation.llm.claim_decomposition import LlmClaimDecomposer
 
     own = session.settings.section(EvaluationSettings)
     return LlmClaimDecomposer(
@@ -72,7 +72,7 @@ def claim_decomposer(session: Session) -> ClaimDecomposer:
 
 def quality_judge(session: Session) -> QualityJudge:
     """Judge of which statements of an answer are relevant and true."""
-    from graphrag_dagster.apps.evaluation.llm.quality import LlmQualityJudge
+    from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmQualityJudge
 
     limit = session.reply_limit(tasks.QUALITY_JUDGE)
     return LlmQualityJudge(session.chat(tasks.QUALITY_JUDGE), prompts, max_tokens=limit)

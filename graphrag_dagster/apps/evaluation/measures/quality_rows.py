@@ -6,12 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.apps.evaluation.measures.metrics import QualityItem, lexical_measures, measure
-from graphrag_dagster.apps.evaluation.measures.quality_asking import Embed
-from graphrag_dagster.apps.evaluation.measures.quality_items import Family
-from graphrag_dagster.apps.evaluation.measures.quality_tasks import QualityJudge
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
-from graphrag_dagster.kernel.questions.support.answer_sentences import without_citations
+from graphrag_dagster.apps.evaluation.measures.quality_metrics import QualityItem, lexical_measures, measure
+from graphrag_dagster.apps.evaluation.measures.quality_verdicts import Embed, Family
+from graphrag_dagster.apps.evaluation.tasks import QualityJudge
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.statement_reading import without_citations
 
 Rows = list[dict[str, Any]]
 

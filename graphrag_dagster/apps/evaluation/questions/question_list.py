@@ -12,10 +12,10 @@ from pydantic import Field
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings, QuestionSettings
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.kernel.common.resource import Resource
-from graphrag_dagster.kernel.documents.files.discovery import SETTINGS_FILE
+from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.questions.question import checked
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
-from graphrag_dagster.kernel.storage.corpora import content_of
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.storage.corpus_store import content_of
 
 _MOST_BYTES = 10_000_000
 _QUESTIONS = ("question", "question_text")

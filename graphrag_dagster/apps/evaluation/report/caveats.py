@@ -4,11 +4,17 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from graphrag_dagster.apps.evaluation.inference.measures import KINDS, faithful_to_itself, measure
-from graphrag_dagster.apps.evaluation.inference.numbers import ALPHA, listed, p_value, share
+from graphrag_dagster.apps.evaluation.inference.measure_names import (
+    ALPHA,
+    KINDS,
+    faithful_to_itself,
+    listed,
+    measure,
+    p_value,
+    share,
+)
 from graphrag_dagster.apps.evaluation.inference.verdict import ENOUGH_QUESTIONS
-from graphrag_dagster.apps.evaluation.report.content import ReportData, rows_of
-from graphrag_dagster.apps.evaluation.report.tables import tests
+from graphrag_dagster.apps.evaluation.report.table_views import ReportData, rows_of, tests
 from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.common.printable import counted
 

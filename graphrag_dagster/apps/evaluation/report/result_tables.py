@@ -1,19 +1,33 @@
-"""Tables of the results: the judge's preferences, counts, and every test."""
+"""Tables of the results: preferences, counts, tests, agreement of judge and claims, metrics, cost."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphrag_dagster.apps.evaluation.inference.contrasts import Contrast, opposed
-from graphrag_dagster.apps.evaluation.inference.measures import CONTROL, Kind, Measure, measure
-from graphrag_dagster.apps.evaluation.inference.numbers import ALPHA, NONE, p_value, percent, plain, signed
-from graphrag_dagster.apps.evaluation.inference.verdict import overall_winners
-from graphrag_dagster.apps.evaluation.report.content import ReportData, rows_of
-from graphrag_dagster.apps.evaluation.report.tables import (
+import polars as pl
+
+from graphrag_dagster.apps.evaluation.inference.measure_names import (
+    ALPHA,
+    CONTROL,
+    NONE,
+    Kind,
+    Measure,
+    measure,
+    money,
+    p_value,
+    percent,
+    plain,
+    share,
+    signed,
+)
+from graphrag_dagster.apps.evaluation.inference.verdict import Contrast, opposed, overall_winners
+from graphrag_dagster.apps.evaluation.report.table_views import (
     BOUNDS,
     TESTED,
-    Cell,
-    TableView,
+    ReportCell,
+    ReportData,
+    ReportTable,
     others,
+    rows_of,
     table,
     tested_notes,
     tests,
@@ -25,12 +39,12 @@ Row = dict[str, Any]
 Tests = Mapping[tuple[str, str], Contrast]
 
 
-def judged_table(data: ReportData) -> TableView | None:
+def judged_table(data: ReportData) -> ReportTable | None:
     """Return the win rates over the baseline, with intervals and corrected p."""
     found = {(one.measure, one.condition): one for one in tests(data)}
     names = [name for name in CRITERIA if any(key[0] == name for key in found)]
     rows = [
-        [Cell(name, ("control",) if name == CONTROL else ()), *_win_cells(found, name, others(data))]
+        [ReportCell(name, ("control",) if name == CONTROL else ()), *_win_cells(found, name, others(data))]
         for name in names
     ]
     return table(
@@ -40,23 +54,23 @@ def judged_table(data: ReportData) -> TableView | None:
     )
 
 
-def _win_cells(found: Tests, name: str, conditions: Sequence[str]) -> list[Cell]:
+def _win_cells(found: Tests, name: str, conditions: Sequence[str]) -> list[ReportCell]:
     cells = []
     for condition in conditions:
         test = found.get((name, condition))
         if test is None:
-            cells.append(Cell(NONE))
+            cells.append(ReportCell(NONE))
             continue
         interval = test.win_rate_interval
         bounds = (f"{percent(interval[0], 0)} to {percent(interval[1], 0)}",) if interval else ()
         word = {"better": "wins", "worse": "loses"}.get(test.outcome, test.outcome)
-        cells.append(Cell(percent(test.mean), (*bounds, *tested_notes(test, word)), tone_of(test)))
+        cells.append(ReportCell(percent(test.mean), (*bounds, *tested_notes(test, word)), tone_of(test)))
     return cells
 
 
 def measure_table(
     data: ReportData, kinds: Sequence[Kind], caption: str, *, inclusive: bool
-) -> TableView | None:
+) -> ReportTable | None:
     """Return the means of measures of some kinds with intervals, and their tests against the baseline.
 
     ``inclusive`` chooses which of the two counts of clusters are shown.
@@ -70,7 +84,7 @@ def measure_table(
     ]
     rows = [
         [
-            Cell(one.label, _wanted(one)),
+            ReportCell(one.label, _wanted(one)),
             *(
                 _mean_cell(means.get((one.name, condition)), found.get((one.name, condition)))
                 for condition in data.conditions
@@ -86,19 +100,19 @@ def _wanted(one: Measure) -> tuple[str, ...]:
     return notes.get(one.sign, ())
 
 
-def _mean_cell(row: Row | None, test: Contrast | None) -> Cell:
+def _mean_cell(row: Row | None, test: Contrast | None) -> ReportCell:
     if row is None or row["mean"] is None:
-        return Cell(NONE)
+        return ReportCell(NONE)
     bounds = () if row["ci_low"] is None else (f"{plain(row['ci_low'])} to {plain(row['ci_high'])}",)
     if test is None:
-        return Cell(plain(row["mean"]), bounds)
+        return ReportCell(plain(row["mean"]), bounds)
     word = "more" if test.difference > 0 else "less"
     if test.outcome in ("no difference", "mixed"):
         word = test.outcome
-    return Cell(plain(row["mean"]), (*bounds, *tested_notes(test, word)), tone_of(test))
+    return ReportCell(plain(row["mean"]), (*bounds, *tested_notes(test, word)), tone_of(test))
 
 
-def win_rate_grids(data: ReportData) -> list[TableView]:
+def win_rate_grids(data: ReportData) -> list[ReportTable]:
     """Return for each criterion the win rates of all pairs, coloured where the corrected test finds any."""
     rates = {
         (row["criterion"], row["condition"], row["opponent"]): row["win_rate"]
@@ -114,7 +128,7 @@ def win_rate_grids(data: ReportData) -> list[TableView]:
         winners = [] if data.win_rates is None else overall_winners(data.win_rates, name, data.conditions)
         rows = [
             [
-                Cell(one, ("overall winner",) if one in winners else ()),
+                ReportCell(one, ("overall winner",) if one in winners else ()),
                 *(
                     _grid_cell(rates.get((name, one, other)), (name, frozenset((one, other))) in differing)
                     for other in data.conditions
@@ -128,13 +142,13 @@ def win_rate_grids(data: ReportData) -> list[TableView]:
     return grids
 
 
-def _grid_cell(rate: float | None, differs: bool) -> Cell:
+def _grid_cell(rate: float | None, differs: bool) -> ReportCell:
     if rate is None:
-        return Cell(NONE)
-    return Cell(f"{rate:.1f}", tone="" if not differs or rate == 50 else "good" if rate > 50 else "bad")
+        return ReportCell(NONE)
+    return ReportCell(f"{rate:.1f}", tone="" if not differs or rate == 50 else "good" if rate > 50 else "bad")
 
 
-def all_tests_table(data: ReportData) -> TableView | None:
+def all_tests_table(data: ReportData) -> ReportTable | None:
     """Return every test of every pair."""
     place = {name: at for at, name in enumerate(data.conditions)}
     rows: list[Row] = sorted(
@@ -161,17 +175,179 @@ def all_tests_table(data: ReportData) -> TableView | None:
         ),
         [
             [
-                Cell(f"{row['condition_a']} and {row['condition_b']}", (measure(row["measure"]).label,)),
-                Cell(f"{row['questions']:,}", (f"{row['zeros']:,} equal",)),
-                Cell(f"{plain(row['mean_a'])} and {plain(row['mean_b'])}"),
-                Cell(signed(row["difference"])),
-                Cell(NONE if row["ci_low"] is None else f"{plain(row['ci_low'])} to {plain(row['ci_high'])}"),
-                Cell(plain(row["z"])),
-                Cell(signed(row["rank_biserial"])),
-                Cell(p_value(row["p"])),
-                Cell(p_value(row["p_holm"])),
+                ReportCell(
+                    f"{row['condition_a']} and {row['condition_b']}", (measure(row["measure"]).label,)
+                ),
+                ReportCell(f"{row['questions']:,}", (f"{row['zeros']:,} equal",)),
+                ReportCell(f"{plain(row['mean_a'])} and {plain(row['mean_b'])}"),
+                ReportCell(signed(row["difference"])),
+                ReportCell(
+                    NONE if row["ci_low"] is None else f"{plain(row['ci_low'])} to {plain(row['ci_high'])}"
+                ),
+                ReportCell(plain(row["z"])),
+                ReportCell(signed(row["rank_biserial"])),
+                ReportCell(p_value(row["p"])),
+                ReportCell(p_value(row["p_holm"])),
             ]
             for row in rows
         ],
         folded=True,
+    )
+
+
+def alignment_table(data: ReportData) -> ReportTable | None:
+    """Return how often the judge and the claims agree."""
+    rows = sorted(rows_of(data.alignment), key=lambda row: (measure(row["criterion"]).order, row["measure"]))
+    numbers = ("comparisons", "judge_ties", "agree", "disagree", "claim_ties")
+    return table(
+        "Of the decided comparisons, how often the claims name the same winner",
+        (
+            "Criterion and measure",
+            "pairs",
+            "judge ties",
+            "agree",
+            "disagree",
+            "of these claim ties",
+            "agreement",
+        ),
+        [
+            [
+                ReportCell(row["criterion"], (measure(row["measure"]).label,)),
+                *(ReportCell(f"{row[one]:,}") for one in numbers),
+                ReportCell(share(row["agreement"], 0)),
+            ]
+            for row in rows
+        ],
+    )
+
+
+def bias_table(data: ReportData) -> ReportTable | None:
+    """Return how often the answer that was shown first won."""
+    rows = sorted(
+        rows_of(data.position_bias),
+        key=lambda row: (row["criterion"] == "all", measure(row["criterion"]).order),
+    )
+    return table(
+        "How often the answer shown first won; a fair judge gives 50 %",
+        (
+            "Criterion",
+            "verdicts",
+            "ties",
+            "unusable",
+            "first wins",
+            "95 % interval (Clopper and Pearson)",
+            "p against 50 % (exact binomial test)",
+        ),
+        [
+            [
+                ReportCell(row["criterion"]),
+                *(ReportCell(f"{row[one]:,}") for one in ("judgements", "ties", "unusable")),
+                ReportCell(share(row["share"])),
+                ReportCell(_span(row)),
+                ReportCell(p_value(row["p"])),
+            ]
+            for row in rows
+        ],
+    )
+
+
+def _span(row: Row) -> str:
+    return NONE if row["ci_low"] is None else f"{share(row['ci_low'], 0)} to {share(row['ci_high'], 0)}"
+
+
+def cost_table(data: ReportData) -> ReportTable | None:
+    """Return what an answer takes, by search method."""
+    found = {row["condition"]: row for row in rows_of(data.condition_costs)}
+    base = found[data.baseline]["context_tokens"] if data.baseline in found else None
+    rows = []
+    for condition in (one for one in data.conditions if one in found):
+        row = found[condition]
+        times = (f"{row['context_tokens'] / base:.1f} × {data.baseline}",) if base else ()
+        rows.append(
+            [
+                ReportCell(condition),
+                *(ReportCell(f"{row[one]:,}") for one in ("answers", "refused")),
+                ReportCell(plain(row["context_rows"])),
+                ReportCell(plain(row["context_tokens"]), times if condition != data.baseline else ()),
+                *(ReportCell(plain(row[one])) for one in ("calls", "input_tokens", "output_tokens")),
+                ReportCell(money(row["usd"])),
+                ReportCell(plain(row["seconds"])),
+            ]
+        )
+    header = ("answers", "refused", "rows read", "tokens read", "calls", "tokens sent", "tokens received")
+    return table(
+        "Cost of an answer: means, for the seconds the median, as if no reply had come from the LLM cache",
+        ("Search method", *header, "US dollars", "seconds"),
+        rows,
+    )
+
+
+def sizes_table(data: ReportData) -> ReportTable | None:
+    """Return what each condition reads for a question, laid out as the paper's Table 2."""
+    rows = rows_of(data.context_sizes)
+    spoken = (("units", "{:,}"), ("tokens", "{:,}"), ("percent_of_ts", "{:.1f}"))
+    return table(
+        "Tokens that the conditions read for one question: reports of C0, C1, …, text units of TS",
+        ("", *(row["condition"] for row in rows)),
+        [
+            [
+                ReportCell("% of TS" if name == "percent_of_ts" else name),
+                *(ReportCell(NONE if row[name] is None else form.format(row[name])) for row in rows),
+            ]
+            for name, form in spoken
+        ]
+        if rows
+        else [],
+    )
+
+
+def quality_table(data: ReportData) -> ReportTable | None:
+    """Return the means of the quality metrics over the answers that have a value."""
+    if data.quality_scores is None or data.answers is None:
+        return None
+    scored = data.quality_scores.join(data.answers.select("answer_id", "method"), on="answer_id")
+    means = {
+        (family, metric, method): (mean, has, of)
+        for family, metric, method, mean, has, of in scored.group_by("family", "metric", "method")
+        .agg(pl.col("value").mean(), pl.col("value").count().alias("has"), pl.len().alias("of"))
+        .iter_rows()
+    }
+    found = {(one.measure, one.condition): one for one in tests(data)}
+    rows = []
+    for family, metric in sorted({key[:2] for key in means}):
+        cells = [ReportCell(f"{family} {metric}".replace("_", " "))]
+        for condition in data.conditions:
+            mean, has, of = means.get((family, metric, condition), (None, 0, 0))
+            test = found.get((f"{family} {metric}", condition))
+            notes = [f"{has:,} of {of:,} answers"] if of else []
+            notes += tested_notes(test, test.outcome) if test else ()
+            cells.append(ReportCell(plain(mean), tuple(notes), tone_of(test) if test else ""))
+        rows.append(cells)
+    return table(
+        "Mean of each metric, 0 to 1, over the answers that have a value, and against "
+        f"{data.baseline} {TESTED}",
+        ("Metric", *data.conditions),
+        rows,
+    )
+
+
+def quality_reasons(data: ReportData) -> ReportTable | None:
+    """Return why metrics have no value, counted by metric, search method and reason."""
+    if data.quality_scores is None or data.answers is None:
+        return None
+    missing = (
+        data.quality_scores.filter(pl.col("value").is_null())
+        .join(data.answers.select("answer_id", "method"), on="answer_id", how="left")
+        .group_by("family", "metric", "method", "reason")
+        .agg(pl.len().alias("answers"))
+        .sort("family", "metric", "method", "reason")
+    )
+    return table(
+        "Metrics without a value; none of these counts as 0",
+        ("Metric", "search method", "answers", "why"),
+        [
+            [f"{family} {metric}".replace("_", " "), method or NONE, f"{number:,}", reason or NONE]
+            for family, metric, method, reason, number in missing.iter_rows()
+        ],
+        wordy=True,
     )

@@ -1,18 +1,18 @@
-"""What a corpus has of graphs that came from elsewhere, as the views of :mod:`.own_tables`.
+"""Imported graphs of a corpus as the views that Microsoft GraphRAG's tables are made of.
 
 The rows are written as they came: what a row has under ``attributes`` by the name of a column is the value
 of that column, null included; all else is what it was read as.
 """
 
-from graphrag_dagster.apps.interchange.exporting import own_tables
+from graphrag_dagster.apps.interchange.exporting import index_tables as own_tables
+from graphrag_dagster.apps.interchange.exporting.export_source import ExportSource
 from graphrag_dagster.apps.interchange.exporting.microsoft_tables import given
-from graphrag_dagster.apps.interchange.exporting.source import Source
 
 _PLACE = "row_number() over (order by b.path, b.row) - 1 as n"
 _NUMBER = "row_number() over (order by b.path, b.row) - 1"
 
 
-def _numbered(source: Source, table: str) -> str:
+def _numbered(source: ExportSource, table: str) -> str:
     """Return the expression of ``human_readable_id``: as it came, unless that would not be unique."""
     told = source.value(
         "select count(*) = count(distinct attributes ->> 'human_readable_id') "
@@ -23,7 +23,7 @@ def _numbered(source: Source, table: str) -> str:
     )
 
 
-def _documents(source: Source) -> str:
+def _documents(source: ExportSource) -> str:
     return f"""
         select
             {_PLACE}, {given("id", "b.key")}, {_numbered(source, "imports_documents")}, b.title, b.text,
@@ -32,7 +32,7 @@ def _documents(source: Source) -> str:
     """
 
 
-def _text_units(source: Source) -> str:
+def _text_units(source: ExportSource) -> str:
     return f"""
         select
             {_PLACE}, {given("id", "b.key")}, {_numbered(source, "imports_text_units")}, b.text,
@@ -44,7 +44,7 @@ def _text_units(source: Source) -> str:
     """
 
 
-def _entities(source: Source) -> str:
+def _entities(source: ExportSource) -> str:
     return f"""
         select
             {_PLACE}, b.graph, b.key, {given("id", "b.key")}, {_numbered(source, "imports_entities")}, b.name,
@@ -56,7 +56,7 @@ def _entities(source: Source) -> str:
     """
 
 
-def _relationships(source: Source) -> str:
+def _relationships(source: ExportSource) -> str:
     return f"""
         select
             {_PLACE}, {given("id", "coalesce(b.key, b.path || '#' || b.row)")},
@@ -73,7 +73,7 @@ def _relationships(source: Source) -> str:
     """
 
 
-def _covariates(source: Source) -> str:
+def _covariates(source: ExportSource) -> str:
     as_read = ("type", "description", "status", "start_date", "end_date")
     return f"""
         select
@@ -89,7 +89,7 @@ def _covariates(source: Source) -> str:
     """
 
 
-def _communities(source: Source) -> str:
+def _communities(source: ExportSource) -> str:
     as_given = "coalesce(try_cast(b.attributes ->> 'community' as bigint), try_cast(b.key as bigint))"
     unique = source.value(f"select count(*) = count(distinct {as_given}) from imports_communities as b")
     number = as_given if unique else f"({_NUMBER})"
@@ -122,7 +122,7 @@ inner join ms_declared as e on e.graph = c.graph and e.key = c.key
 """
 
 
-def _reports(source: Source) -> str:
+def _reports(source: ExportSource) -> str:
     shape = """'[{"explanation": "VARCHAR", "summary": "VARCHAR"}]'"""
     return f"""
         select
@@ -162,7 +162,7 @@ inner join matched as m on m.community_id = r.id
 """
 
 
-def define_records(source: Source) -> None:
+def define_records(source: ExportSource) -> None:
     """Name what came of documents, text units, entities, relations and claims."""
     source.define("ms_documents", _documents(source))
     source.define("ms_text_units", _text_units(source))
@@ -178,13 +178,13 @@ def define_records(source: Source) -> None:
     source.define("ms_covariates", _covariates(source))
 
 
-def define_communities(source: Source) -> None:
+def define_communities(source: ExportSource) -> None:
     """Name the communities that came; entities are named by then."""
     source.define("ms_communities", _communities(source))
     source.keep("ms_members", _MEMBERS)
 
 
-def define_reports(source: Source, *, kept: bool) -> None:
+def define_reports(source: ExportSource, *, kept: bool) -> None:
     """Name the reports of the communities that came: those that came with them, or those written anew."""
     own_tables.define_reports(source)
     if kept:

@@ -3,8 +3,8 @@
 What the views have under ``attributes`` is written as it is; all else is counted from the records.
 """
 
-from graphrag_dagster.apps.interchange.exporting.source import Source
-from graphrag_dagster.apps.interchange.writers.rows import Rows
+from graphrag_dagster.apps.interchange.exporting.export_rows import RowBatches
+from graphrag_dagster.apps.interchange.exporting.export_source import ExportSource
 
 #: Attribute in which reading says where nothing stood.
 NULLS = "nulls"
@@ -214,6 +214,6 @@ EMBEDDED = {
 }
 
 
-def microsoft_rows(source: Source, table: str) -> Rows:
+def microsoft_rows(source: ExportSource, table: str) -> RowBatches:
     """Return the rows of a table of Microsoft GraphRAG; the views that it is made of are defined."""
     return source.rows(TABLES[table])

@@ -10,8 +10,7 @@ from email.parser import BytesParser
 from email.policy import compat32
 from email.utils import getaddresses, parsedate_to_datetime
 
-from graphrag_dagster.kernel.documents.files.decoding import decode
-from graphrag_dagster.kernel.documents.files.records import (
+from graphrag_dagster.kernel.documents.file_records import (
     Reading,
     Record,
     RefusedError,
@@ -21,8 +20,9 @@ from graphrag_dagster.kernel.documents.files.records import (
     lines_of,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.markup.html import parse, to_text
-from graphrag_dagster.kernel.documents.readers.speech import left_out
+from graphrag_dagster.kernel.documents.readers.conversations import left_out
+from graphrag_dagster.kernel.documents.readers.html import parse, to_text
+from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _BEGINNING = re.compile(rb"^From [^\r\n]{1,300}\r?\n", re.MULTILINE)
 _HEADER = re.compile(rb"[A-Za-z][A-Za-z0-9-]{0,70}:|[ \t]|>?From ")

@@ -4,8 +4,7 @@ import re
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from graphrag_dagster.kernel.models.chat.asking import UnusableReply, ask
-from graphrag_dagster.kernel.models.chat.port import (
+from graphrag_dagster.kernel.models.chat.chat_model import (
     CallFailed,
     ChatModel,
     ChatReply,
@@ -13,9 +12,10 @@ from graphrag_dagster.kernel.models.chat.port import (
     Message,
     noted_replies,
 )
-from graphrag_dagster.kernel.models.chat.prompt import Prompt
-from graphrag_dagster.kernel.models.chat.replies import NotUsable, visible
-from graphrag_dagster.kernel.tasks.ports import Usage
+from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, visible
+from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask
+from graphrag_dagster.kernel.tasks.task_ports import Usage
 
 _WORD = re.compile(r"[^\W\d_]+")
 #: First tokens of YES and NO by encoding; a whole vocabulary in memory for two words would cost 100 MB.

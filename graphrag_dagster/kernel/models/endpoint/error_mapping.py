@@ -7,9 +7,14 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
-from graphrag_dagster.kernel.models.chat.port import CallFailed, Refused
-from graphrag_dagster.kernel.models.endpoint.address import BASE_URL, Address
-from graphrag_dagster.kernel.models.endpoint.limits import LONGEST_WAIT, duration, retry_after, wait_words
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
+from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL, Address
+from graphrag_dagster.kernel.models.endpoint.rate_limits import (
+    LONGEST_WAIT,
+    duration,
+    retry_after,
+    wait_words,
+)
 from graphrag_dagster.kernel.models.endpoint.response_parsing import (
     BadAnswer,
     ending,

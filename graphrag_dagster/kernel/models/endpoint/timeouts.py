@@ -11,8 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from graphrag_dagster.kernel.common.progress import say
-from graphrag_dagster.kernel.common.waiting import Call
+from graphrag_dagster.kernel.common.progress import PendingCall, say
 
 #: Reading a token takes this share of the time that writing one takes, or less.
 _READING = 1 / 16
@@ -102,7 +101,7 @@ class Waited:
         least: seconds that the settings grant.
     """
 
-    def __init__(self, call: Call, size: Size, pace: Pace, least: float) -> None:
+    def __init__(self, call: PendingCall, size: Size, pace: Pace, least: float) -> None:
         self.call = call
         self._size = size
         self._pace = pace

@@ -12,7 +12,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy.exc import SQLAlchemyError
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.storage.durable import write_durably
+from graphrag_dagster.kernel.common.atomic_files import write_durably
 from graphrag_dagster.kernel.storage.home import dagster_home
 
 _SETTINGS_FILE = "dagster.yaml"

@@ -1,4 +1,4 @@
-"""The one type of answer, whatever the way of answering."""
+"""The one type of answer, whatever the search method."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -6,10 +6,10 @@ from typing import Any
 
 from graphrag_dagster.kernel.catalogue.engines import Verdict
 from graphrag_dagster.kernel.catalogue.registry import quotes
-from graphrag_dagster.kernel.questions.context.queries import Query
-from graphrag_dagster.kernel.questions.scope.favour import Favoured
-from graphrag_dagster.kernel.questions.scope.selecting import Scope
-from graphrag_dagster.kernel.tasks.ports import Engine, Usage
+from graphrag_dagster.kernel.questions.context.index_snapshot import Query
+from graphrag_dagster.kernel.questions.scope.favoured_documents import Favoured
+from graphrag_dagster.kernel.questions.scope.scope_selection import Scope
+from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
 from graphrag_dagster.kernel.text.evidence import Evidence
 
 Value = str | int | float | bool | None

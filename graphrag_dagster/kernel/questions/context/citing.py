@@ -1,4 +1,4 @@
-"""From what an answer cites to the words it rests on."""
+"""From the citations of an answer to the words that they rest on."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 
 from graphrag_dagster.kernel.questions.citations import canonical_citations, parse_citations
 from graphrag_dagster.kernel.questions.context.answer import Source, Statement
-from graphrag_dagster.kernel.questions.context.background import Support
 from graphrag_dagster.kernel.questions.context.context_units import ContextUnits, Provenance
-from graphrag_dagster.kernel.questions.support.reading import numbers_shared
-from graphrag_dagster.kernel.tasks.answering import Cited, SupportOf
-from graphrag_dagster.kernel.tasks.ports import FinalAnswer, Quote, Usage
-from graphrag_dagster.kernel.text.sentences import sentence_spans
+from graphrag_dagster.kernel.questions.context.index_background import Support
+from graphrag_dagster.kernel.questions.statement_reading import numbers_shared
+from graphrag_dagster.kernel.tasks.answering_ports import Cited, SupportOf
+from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, Quote, Usage
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 
 _MARK = re.compile(r"(?P<blank>\s*)(?P<mark>\[Data: [^\[\]]*\](?:[ \t]*\[Data: [^\[\]]*\])*)")
 _KNOWLEDGE = re.compile(r"\[LLM:\s?verify\]", re.IGNORECASE)

@@ -5,11 +5,16 @@ for the other. Below ``published/<corpus>`` beside the warehouse lie ``<version>
 changes, ``<version>.json``, its manifest, and ``current.json``, which names the version that is read.
 """
 
-from graphrag_dagster.kernel.storage.published.contents import RESULTS, SEARCHED
-from graphrag_dagster.kernel.storage.published.manifest import Published, folder_of, published, snapshots
 from graphrag_dagster.kernel.storage.published.provenance import Accounts, Origin
-from graphrag_dagster.kernel.storage.published.publishing import prune, publish, rollback
-from graphrag_dagster.kernel.storage.published.reading import reading
+from graphrag_dagster.kernel.storage.published.snapshot_contents import RESULTS, SEARCHED
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
+    Published,
+    folder_of,
+    published,
+    reading,
+    snapshots,
+)
+from graphrag_dagster.kernel.storage.published.snapshot_publishing import prune, publish, rollback
 
 __all__ = [
     "RESULTS",

@@ -14,9 +14,9 @@ from filelock import FileLock, Timeout
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import loaded, systems
-from graphrag_dagster.kernel.common.ids import stable_id
+from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.retrieval.index_cache import FORMAT as SEARCHED_FORMAT
-from graphrag_dagster.kernel.storage.published.manifest import Published, snapshots
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import Published, snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _LOCK = ".lock"

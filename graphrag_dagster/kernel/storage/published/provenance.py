@@ -11,7 +11,7 @@ import polars as pl
 
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.catalogue.registry import engines, libraries, models_here, tasks
-from graphrag_dagster.kernel.settings.corpus import CorpusSettings
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.credentials import redacted_settings
 from graphrag_dagster.kernel.tasks.prompts import all_prompts
 

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 
 from graphrag_dagster.kernel.catalogue.registry import systems
-from graphrag_dagster.kernel.models.chat.prompt import Prompt
+from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
 
 _SUFFIX = ".txt"
 

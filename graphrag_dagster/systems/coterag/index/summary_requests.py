@@ -5,19 +5,18 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from graphrag_dagster.kernel.tasks.ports import Quote
+from graphrag_dagster.kernel.tasks.task_ports import Quote
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS
-from graphrag_dagster.kernel.text.sentences import sentence_spans
-from graphrag_dagster.kernel.text.spans import Span
-from graphrag_dagster.systems.coterag.index.communities import Communities
-from graphrag_dagster.systems.coterag.index.triples import TripleGraph
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
+from graphrag_dagster.systems.coterag.index.triple_communities import Communities, TripleGraph
+from graphrag_dagster.systems.coterag.search.term_coverage import folded_words
 from graphrag_dagster.systems.coterag.tasks import (
     SourceSentence,
     SummaryEntity,
     SummaryRequest,
     SummaryTriple,
 )
-from graphrag_dagster.systems.coterag.terms import folded_words
 
 #: Sentences of a request: those that state the most triples; and its frequent words.
 _SENTENCES, _TERMS = 300, 15

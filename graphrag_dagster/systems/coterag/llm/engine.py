@@ -1,4 +1,4 @@
-"""Who does the tasks of CoTeRAG-S by a language model."""
+"""Implementations of CoTeRAG-S's tasks by a language model."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from graphrag_dagster.systems.coterag import tasks
 from graphrag_dagster.systems.coterag.settings import CoteragSettings
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.tasks.answering import ContextWriter
-    from graphrag_dagster.kernel.tasks.session import Session
+    from graphrag_dagster.kernel.tasks.answering_ports import ContextWriter
+    from graphrag_dagster.kernel.tasks.task_provider import Session
     from graphrag_dagster.systems.coterag.tasks import (
         AnswerValidator,
         CommunitySummariser,
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def community_summariser(session: Session) -> CommunitySummariser:
     """Who summarises communities; what the model cannot is made of quotations, and says so."""
-    from graphrag_dagster.systems.coterag.extractive.summarising import ExtractiveCommunitySummariser
-    from graphrag_dagster.systems.coterag.llm.summarising import LlmCommunitySummariser
+    from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
+    from graphrag_dagster.systems.coterag.llm.community_summaries import LlmCommunitySummariser
 
     own = session.settings.section(CoteragSettings)
     return LlmCommunitySummariser(
@@ -37,7 +37,7 @@ def community_summariser(session: Session) -> CommunitySummariser:
 
 def evidence_router(session: Session) -> EvidenceRouter:
     """Who says whether a question needs the documents; a model of the role ``route``."""
-    from graphrag_dagster.systems.coterag.llm.answering import LlmEvidenceRouter
+    from graphrag_dagster.systems.coterag.llm.evidence_answering import LlmEvidenceRouter
 
     limit = session.reply_limit(tasks.EVIDENCE_ROUTER)
     return LlmEvidenceRouter(session.chat(tasks.EVIDENCE_ROUTER), prompts, max_tokens=limit)
@@ -45,7 +45,7 @@ def evidence_router(session: Session) -> EvidenceRouter:
 
 def evidence_answerer(session: Session) -> EvidenceAnswerer:
     """Who answers from a context, and says where it is not enough."""
-    from graphrag_dagster.systems.coterag.llm.answering import LlmEvidenceAnswerer
+    from graphrag_dagster.systems.coterag.llm.evidence_answering import LlmEvidenceAnswerer
 
     limit = session.reply_limit(tasks.EVIDENCE_ANSWERER)
     chat = session.chat(tasks.EVIDENCE_ANSWERER)
@@ -54,7 +54,7 @@ def evidence_answerer(session: Session) -> EvidenceAnswerer:
 
 def answer_validator(session: Session) -> AnswerValidator:
     """Who checks answers against their context; a model of the role ``validate``."""
-    from graphrag_dagster.systems.coterag.llm.answering import LlmAnswerValidator
+    from graphrag_dagster.systems.coterag.llm.evidence_answering import LlmAnswerValidator
 
     limit = session.reply_limit(tasks.ANSWER_VALIDATOR)
     return LlmAnswerValidator(session.chat(tasks.ANSWER_VALIDATOR), prompts, max_tokens=limit)

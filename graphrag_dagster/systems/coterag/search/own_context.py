@@ -1,4 +1,4 @@
-"""Answers from what a model knows: it writes a context, and answers from this alone (spec_coterag §9).
+"""The search method ``own-context``: a model writes a context from what it knows, and answers from it.
 
 It is what a system with documents is compared with. No index is read, so nothing can be cited.
 """
@@ -6,15 +6,15 @@ It is what a system with documents is compared with. No index is read, so nothin
 from dataclasses import replace
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.kernel.models.accounting.planning import Range, WaySize, exactly
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.models.call_estimates import Range, WaySize, exactly
 from graphrag_dagster.kernel.questions.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.kernel.questions.context.answer import OWN_CONTEXT, Answer, Call, ContextUse, Source
 from graphrag_dagster.kernel.questions.context.citing import uncited
 from graphrag_dagster.kernel.questions.context.context_units import as_row
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Search
-from graphrag_dagster.kernel.tasks.answering import WrittenContext
-from graphrag_dagster.kernel.tasks.ports import ContextUnit, FinalAnswer
+from graphrag_dagster.kernel.tasks.answering_ports import WrittenContext
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer
 from graphrag_dagster.kernel.text.evidence import Written
 from graphrag_dagster.systems.coterag.tasks import CONTEXT_WRITER
 from graphrag_dagster.systems.graphrag.api import ANSWERER, HEADERS

@@ -11,27 +11,27 @@ from graphrag_dagster.systems.graphrag.settings import ClaimSettings, Extraction
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.catalogue.tasks import Task
-    from graphrag_dagster.kernel.tasks.answering import (
-        Explorer,
+    from graphrag_dagster.kernel.tasks.answering_ports import (
+        FollowUpExplorer,
         QueryWriter,
         ReportRater,
         Router,
         SupportJudge,
     )
-    from graphrag_dagster.kernel.tasks.name_judging import EntityTyper, NameJudge
-    from graphrag_dagster.kernel.tasks.ports import (
+    from graphrag_dagster.kernel.tasks.name_judging_ports import EntityTyper, NameJudge
+    from graphrag_dagster.kernel.tasks.task_ports import (
         Answerer,
         ClaimExtractor,
         DescriptionMerger,
         GraphExtractor,
         ReportWriter,
     )
-    from graphrag_dagster.kernel.tasks.session import Session
+    from graphrag_dagster.kernel.tasks.task_provider import Session
 
 
 def graph_extractor(session: Session) -> GraphExtractor:
     """Extractor of entities and relationships."""
-    from graphrag_dagster.systems.graphrag.llm.extraction.graph import LlmGraphExtractor
+    from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 
     own = session.settings.section(ExtractionSettings)
     return LlmGraphExtractor(
@@ -48,7 +48,7 @@ def graph_extractor(session: Session) -> GraphExtractor:
 
 def claim_extractor(session: Session) -> ClaimExtractor:
     """Extractor of claims."""
-    from graphrag_dagster.systems.graphrag.llm.extraction.claims import LlmClaimExtractor
+    from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmClaimExtractor
 
     own, gleaning = (
         session.settings.section(ClaimSettings),
@@ -79,7 +79,7 @@ def entity_typer(session: Session) -> EntityTyper:
 
 def name_judge(session: Session) -> NameJudge:
     """Judge of whether names are one entity."""
-    from graphrag_dagster.systems.graphrag.llm.name_judging import LlmNameJudge
+    from graphrag_dagster.systems.graphrag.llm.judges import LlmNameJudge
 
     limit = session.reply_limit(tasks.NAME_JUDGE)
     return LlmNameJudge(session.chat(tasks.NAME_JUDGE), prompts, max_tokens=limit)
@@ -87,7 +87,7 @@ def name_judge(session: Session) -> NameJudge:
 
 def description_merger(session: Session) -> DescriptionMerger:
     """Merger of descriptions."""
-    from graphrag_dagster.systems.graphrag.llm.descriptions import LlmDescriptionMerger
+    from graphrag_dagster.systems.graphrag.llm.summarization import LlmDescriptionMerger
 
     own = session.settings.section(GraphSettings)
     return LlmDescriptionMerger(
@@ -101,8 +101,8 @@ def description_merger(session: Session) -> DescriptionMerger:
 
 def report_writer(session: Session) -> ReportWriter:
     """Writer of community reports; a report that the model cannot write is made of quotations and marked."""
-    from graphrag_dagster.engines.extractive.report_writer import ExtractiveReportWriter
-    from graphrag_dagster.systems.graphrag.llm.report_writer import LlmReportWriter
+    from graphrag_dagster.engines.extractive.extractive_report_writer import ExtractiveReportWriter
+    from graphrag_dagster.systems.graphrag.llm.summarization import LlmReportWriter
 
     return LlmReportWriter(
         session.chat(tasks.REPORT_WRITER),
@@ -114,7 +114,7 @@ def report_writer(session: Session) -> ReportWriter:
 
 def answerer(session: Session) -> Answerer:
     """Answerer of questions."""
-    from graphrag_dagster.systems.graphrag.llm.answerer import LlmAnswerer
+    from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
 
     limit = session.reply_limit(tasks.ANSWERER)
     return LlmAnswerer(
@@ -131,25 +131,25 @@ def answerer(session: Session) -> Answerer:
 
 def rater(session: Session) -> ReportRater:
     """Rater of reports by relevance; it uses the role ``judge``, which may be a cheap model."""
-    from graphrag_dagster.systems.graphrag.llm.exploring import LlmReportRater
+    from graphrag_dagster.systems.graphrag.llm.followup_questions import LlmReportRater
 
     return LlmReportRater(session.chat(tasks.RATER), prompts)
 
 
 def support_judge(session: Session) -> SupportJudge:
     """Judge of whether words support statements; without a usable reply it judges by words."""
-    from graphrag_dagster.kernel.models.local.embedders import shared_static
-    from graphrag_dagster.kernel.questions.support.by_words import JudgeByWords
-    from graphrag_dagster.systems.graphrag.llm.supporting import LlmSupportJudge
+    from graphrag_dagster.kernel.models.local_embedders import shared_static
+    from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
+    from graphrag_dagster.systems.graphrag.llm.judges import LlmSupportJudge
 
     limit = session.reply_limit(SUPPORT_JUDGE)
     chat, fallback = session.chat(SUPPORT_JUDGE), JudgeByWords(shared_static())
     return LlmSupportJudge(chat, prompts, fallback=fallback, max_tokens=limit)
 
 
-def explorer(session: Session) -> Explorer:
+def explorer(session: Session) -> FollowUpExplorer:
     """Explorer that asks follow-up questions."""
-    from graphrag_dagster.systems.graphrag.llm.exploring import LlmExplorer
+    from graphrag_dagster.systems.graphrag.llm.followup_questions import LlmExplorer
 
     limit = session.reply_limit(tasks.EXPLORER)
     return LlmExplorer(session.chat(tasks.EXPLORER), prompts, max_tokens=limit // 2)
@@ -157,7 +157,7 @@ def explorer(session: Session) -> Explorer:
 
 def query_writer(session: Session) -> QueryWriter:
     """Writer of queries over the tables of an index."""
-    from graphrag_dagster.systems.graphrag.llm.querying import LlmQueryWriter
+    from graphrag_dagster.systems.graphrag.llm.query_writing import LlmQueryWriter
 
     limit = session.reply_limit(tasks.QUERY_WRITER)
     return LlmQueryWriter(session.chat(tasks.QUERY_WRITER), prompts, max_tokens=limit // 2)
@@ -165,7 +165,7 @@ def query_writer(session: Session) -> QueryWriter:
 
 def router(session: Session) -> Router:
     """Router that chooses the search method; it uses the role ``route``, which may be a cheap model."""
-    from graphrag_dagster.systems.graphrag.llm.routing import LlmRouter
+    from graphrag_dagster.systems.graphrag.llm.llm_router import LlmRouter
 
     limit = session.reply_limit(tasks.ROUTER)
     return LlmRouter(session.chat(tasks.ROUTER), prompts, max_tokens=limit)

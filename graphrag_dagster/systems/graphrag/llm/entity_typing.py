@@ -4,14 +4,12 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from graphrag_dagster.kernel.models.chat.asker import Asker
-from graphrag_dagster.kernel.models.chat.asking import UnusableReply, ask
-from graphrag_dagster.kernel.models.chat.port import ChatModel, ChatRequest
-from graphrag_dagster.kernel.models.chat.prompt import PromptSource, enclose
-from graphrag_dagster.kernel.models.chat.replies import Incomplete, NotUsable
-from graphrag_dagster.kernel.models.chat.schemas import Shape
-from graphrag_dagster.kernel.models.chat.verdict_replies import worded
-from graphrag_dagster.kernel.tasks.name_judging import Typing, Untyped
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
+from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete, NotUsable
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, worded
+from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
+from graphrag_dagster.kernel.tasks.name_judging_ports import Typing, Untyped
 
 #: Most names in a call, and most characters of the texts that they stand in, unless one is longer by itself.
 MOST_NAMES, MOST_CHARACTERS = 24, 8_000
@@ -33,7 +31,7 @@ class _LabelShape(Shape):
     label: str
 
 
-class LabelsShape(Shape):
+class TypeLabelsShape(Shape):
     """Labels of names as the endpoint is asked for them."""
 
     results: list[_LabelShape]
@@ -102,7 +100,7 @@ class LlmEntityTyper(Asker):
             names=enclose("material", "\n".join(shown)),
         )
         least = _TOKENS_PER_LABEL * len(names)
-        return self._asking("type_entities", self._system, user, LabelsShape, least)
+        return self._asking("type_entities", self._system, user, TypeLabelsShape, least)
 
     async def _typed(self, names: Sequence[_Name]) -> list[Typing]:
         def read(text: str) -> tuple[dict[int, str], bool]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final
 
-from graphrag_dagster.engines.extractive.names.wordlists import FEMALE_NAMES, MALE_NAMES
-from graphrag_dagster.kernel.text.similarity import normalise
-from graphrag_dagster.systems.graphrag.resolution.pairs.parsing import kind_of, parsed
+from graphrag_dagster.engines.extractive.names.name_wordlists import FEMALE_NAMES, MALE_NAMES
+from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.name_parsing import kind_of, parsed
 
 #: A name and its type.
 Name = tuple[str, str]

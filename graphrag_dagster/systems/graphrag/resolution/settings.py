@@ -1,18 +1,21 @@
-"""The section ``resolution`` and ``decisions.jsonl``: which names are one entity, and who decided so."""
+"""The section ``resolution``, and the file ``decisions.jsonl`` with people's decisions on names."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from filelock import FileLock, Timeout
 from pydantic import Field, ValidationError, model_validator
 
-from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.common.printable import shortened
-from graphrag_dagster.kernel.documents.files.discovery import DECISIONS_FILE
+from graphrag_dagster.errors import CorpusError, SettingsError
+from graphrag_dagster.kernel.common.atomic_files import sync_folder, write_durably
+from graphrag_dagster.kernel.common.printable import shortened, told_of
+from graphrag_dagster.kernel.documents.file_discovery import DECISIONS_FILE, DECISIONS_LOCK
 from graphrag_dagster.kernel.settings.section import EngineName, Section
-from graphrag_dagster.kernel.text.similarity import normalise
-from graphrag_dagster.systems.graphrag.resolution.people import Decisions, Word
+from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
 
 Spelling = Annotated[str, Field(min_length=1, max_length=1000)]
 Told = Annotated[str, Field(min_length=1, max_length=200)]
@@ -45,9 +48,9 @@ class NamesSaid(Section):
             )
         return self
 
-    def word(self, verdict: Literal["same", "different"]) -> Word:
+    def word(self, verdict: Literal["same", "different"]) -> NameRuling:
         """Return it in the form that resolution uses."""
-        return Word(verdict, tuple(self.names), self.document, self.id, self.who, self.when)
+        return NameRuling(verdict, tuple(self.names), self.document, self.id, self.who, self.when)
 
 
 class Decision(NamesSaid):
@@ -178,3 +181,58 @@ def _parsed(line: bytes, where: str) -> Decision:
         key = ".".join(map(str, problem["loc"])) or "the line"
         told = problem["msg"].removeprefix("Value error, ")
         raise SettingsError(f"{where}: {key}: {told}; fix the line or remove it") from None
+
+
+_SECONDS = 10.0
+
+
+@contextmanager
+def changing_decisions(folder: Path, seconds: float = _SECONDS) -> Iterator[list[Decision]]:
+    """Give the decisions of a corpus, in their order, and keep what the caller makes of the list.
+
+    One writer at a time. Where the caller fails nothing is written; where no decision is left the file goes.
+
+    Args:
+        folder: of the corpus.
+        seconds: to wait for another writer.
+
+    Raises:
+        SettingsError: a line of the file is no decision.
+        CorpusError: the file cannot be written, or another process holds it.
+    """
+    lock = FileLock(folder / DECISIONS_LOCK)
+    try:
+        lock.acquire(timeout=seconds)
+    except Timeout:
+        raise CorpusError(
+            f"another process is writing decisions on names in {folder}; waited {seconds:.0f} s. Try again "
+            "when it is done"
+        ) from None
+    except OSError as error:
+        raise _refused(error) from None
+    try:
+        decisions = read_decisions(folder)
+        before = list(decisions)
+        yield decisions
+        if decisions != before:
+            _keep(folder / DECISIONS_FILE, decisions)
+    finally:
+        lock.release()
+
+
+def _keep(path: Path, decisions: list[Decision]) -> None:
+    try:
+        if decisions:
+            write_durably(path, written(decisions))
+        else:
+            path.unlink()
+            sync_folder(path.parent)
+    except OSError as error:
+        raise _refused(error) from None
+
+
+def _refused(error: OSError) -> CorpusError:
+    return CorpusError(
+        f"nothing was written: {told_of(error)}. Decisions can also be set in corpus.yaml, as "
+        "resolution.same and resolution.different"
+    )

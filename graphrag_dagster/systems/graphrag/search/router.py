@@ -15,18 +15,18 @@ from types import MappingProxyType
 import polars as pl
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.catalogue.methods import GLOBAL, LOCAL, SOURCES
+from graphrag_dagster.kernel.catalogue.search_methods import GLOBAL, LOCAL, SOURCES
 from graphrag_dagster.kernel.common.printable import counted
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.questions.context.index import IndexSnapshot
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.questions.searcher import answered, in_way
+from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
 from graphrag_dagster.kernel.retrieval.finding import NAMES, linked, named_in, telling_route, with_history
-from graphrag_dagster.kernel.retrieval.linking.linking import LinkedName
-from graphrag_dagster.kernel.tasks.answering import Routed
+from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.text.english_words import GENERAL, GENRES, MANY, OVERVIEW
-from graphrag_dagster.kernel.text.similarity import stem, stems, words
-from graphrag_dagster.systems.graphrag.search.sql.recognising import fits
+from graphrag_dagster.kernel.text.text_similarity import stem, stems, words
+from graphrag_dagster.systems.graphrag.search.sql.template_matching import fits
 from graphrag_dagster.systems.graphrag.tasks import ROUTER
 
 _NEAREST = 10
@@ -61,7 +61,7 @@ _MOST_REASONS, _MOST_NAMES = 2, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RoutedMethod:
     """A search method by its name, how likely it suits (½ to 1), why, and what a model said if asked."""
 
     method: str
@@ -92,7 +92,7 @@ def answer(search: Search) -> Answer:
     return choice.told_in(told)
 
 
-def choose(search: Search, linked_names: Sequence[LinkedName]) -> Choice:
+def choose(search: Search, linked_names: Sequence[LinkedName]) -> RoutedMethod:
     """Choose between the surroundings of what a question names, the reports of the corpus, and its tables.
 
     Args:
@@ -116,7 +116,7 @@ def choose(search: Search, linked_names: Sequence[LinkedName]) -> Choice:
         return replace(
             chosen, why=f"no usable reply of the model, so that rules chose; {chosen.why}", routed=routed
         )
-    chosen = Choice(routed.way, 0.5, f"{routed.way}: {routed.reason} (a model chose)")
+    chosen = RoutedMethod(routed.way, 0.5, f"{routed.way}: {routed.reason} (a model chose)")
     if routed.way == GLOBAL and search.index.restricted:
         chosen = _without_reports(search) or chosen
     return replace(chosen, routed=routed)
@@ -132,43 +132,43 @@ def _open_ways(search: Search) -> list[str]:
     return [LOCAL, *([GLOBAL] if reported else []), *(["sql"] if queried else [])]
 
 
-def _by_rules(search: Search, named: Sequence[LinkedName]) -> Choice:
+def _by_rules(search: Search, named: Sequence[LinkedName]) -> RoutedMethod:
     """Choose by the cues of a question; ``named`` are its names that are linked to entities, surest first."""
     if search.index.reports.is_empty() and not search.index.restricted:
-        return Choice(LOCAL, 1.0, f"{LOCAL}: this corpus has no community reports")
+        return RoutedMethod(LOCAL, 1.0, f"{LOCAL}: this corpus has no community reports")
     found = cues_of(search, [one.text for one in named])
     local = probability_of_local(found)
     if local < 0.5 and search.question.history:
-        return Choice(LOCAL, 1 - local, f"{LOCAL}: the question goes on from a conversation")
+        return RoutedMethod(LOCAL, 1 - local, f"{LOCAL}: the question goes on from a conversation")
     if local < 0.5 and search.favour.names_documents:
-        return Choice(LOCAL, 1.0, f"{LOCAL}: the question names documents or their period")
+        return RoutedMethod(LOCAL, 1.0, f"{LOCAL}: the question names documents or their period")
     if local < 0.5 and search.index.restricted and (instead := _without_reports(search)):
         return instead
     method, sign = (LOCAL, 1) if local >= 0.5 else (GLOBAL, -1)
     reasons = _reasons(found, sign, list(dict.fromkeys(one.title or one.text for one in named)))
-    return Choice(method, max(local, 1 - local), f"{method}: {reasons} (rules chose)")
+    return RoutedMethod(method, max(local, 1 - local), f"{method}: {reasons} (rules chose)")
 
 
-def _by_query(search: Search) -> Choice | None:
+def _by_query(search: Search) -> RoutedMethod | None:
     """Choose the tables for what a query answers without a guess; they know of no restriction."""
     if search.index.queries is None or search.index.restricted or search.question.history:
         return None
     fit = fits(search.question.text, search.index)
     if fit.recognised is None or fit.score < 1:
         return None
-    return Choice("sql", 1.0, "sql: a query over the tables answers it")
+    return RoutedMethod("sql", 1.0, "sql: a query over the tables answers it")
 
 
-def _without_reports(search: Search) -> Choice | None:
+def _without_reports(search: Search) -> RoutedMethod | None:
     """Choose for a question about the whole of a restriction whose reports leave most of it out."""
     index, options = search.index, search.options
     if index.once(_reported, options.level) >= 0.5:
         return None
     why = f"the reports of C{options.level} from these documents alone cover less than half of them"
     if index.text_chunks["tokens"].sum() > _MOST_CONTEXTS * options.context_tokens:
-        return Choice(LOCAL, 1.0, f"{LOCAL}: {why}")
+        return RoutedMethod(LOCAL, 1.0, f"{LOCAL}: {why}")
     units = counted(len(index.text_chunks), "text unit")
-    return Choice(SOURCES, 1.0, f"{SOURCES}: {why}, so what they say is read whole, {units}")
+    return RoutedMethod(SOURCES, 1.0, f"{SOURCES}: {why}, so what they say is read whole, {units}")
 
 
 def _reported(index: IndexSnapshot, level: int) -> float:
@@ -191,7 +191,7 @@ def cues_of(search: Search, names: Sequence[str]) -> dict[str, float]:
     return cues(search.question.text, names, texts, search.retriever.rarity.of)
 
 
-def _other_than(search: Search, choice: Choice) -> Answer | None:
+def _other_than(search: Search, choice: RoutedMethod) -> Answer | None:
     try:
         return answered(in_way(search, GLOBAL if choice.method == LOCAL else LOCAL))
     except QuestionError:

@@ -1,4 +1,4 @@
-"""Who does the tasks of LEGO-GraphRAG by a language model."""
+"""Implementations of LEGO-GraphRAG's tasks by a language model."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from graphrag_dagster.systems.lego import tasks
 from graphrag_dagster.systems.lego.settings import PathSettings
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.tasks.session import Session
+    from graphrag_dagster.kernel.tasks.task_provider import Session
     from graphrag_dagster.systems.lego.tasks import PathAnswerer, PathJudge, PathSelector
 
 
 def path_selector(session: Session) -> PathSelector:
     """Who selects nodes, relations, triples and paths; a model of the role ``select``."""
     from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
-    from graphrag_dagster.systems.lego.llm.selector import LlmPathSelector
+    from graphrag_dagster.systems.lego.llm.path_selection import LlmPathSelector
 
     own, chat = session.settings.section(PathSettings), session.chat(tasks.PATH_SELECTOR)
     forced = first_tokens(encoding_of_model(chat.name)) if session.settings.model.logit_bias else ()
@@ -32,7 +32,7 @@ def path_selector(session: Session) -> PathSelector:
 
 def path_answerer(session: Session) -> PathAnswerer:
     """Who answers from paths."""
-    from graphrag_dagster.systems.lego.llm.selector import LlmPathAnswerer
+    from graphrag_dagster.systems.lego.llm.path_selection import LlmPathAnswerer
 
     return LlmPathAnswerer(
         session.chat(tasks.PATH_ANSWERER),
@@ -45,7 +45,7 @@ def path_answerer(session: Session) -> PathAnswerer:
 
 def path_judge(session: Session) -> PathJudge:
     """Who says whether answers from paths are correct."""
-    from graphrag_dagster.systems.lego.llm.judging import LlmPathJudge
+    from graphrag_dagster.systems.lego.llm.path_judging import LlmPathJudge
 
     return LlmPathJudge(
         session.chat(tasks.PATH_JUDGE),

@@ -6,18 +6,17 @@ from pathlib import Path
 from typing import Literal
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.common.ids import stable_id
-from graphrag_dagster.kernel.graph.arrays import FORMAT as PATHS_FORMAT
-from graphrag_dagster.kernel.graph.arrays import PathStore, store_of
-from graphrag_dagster.kernel.graph.prefilter import Prefilter
-from graphrag_dagster.kernel.models.embedder import CorpusEmbedder
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.graph.adjacency_arrays import FORMAT as PATHS_FORMAT
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, Prefilter, store_of
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.storage.published.derived_files import Beside
-from graphrag_dagster.kernel.storage.published.reading import reading
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import reading
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 from graphrag_dagster.kernel.tables import ENTITIES, TRIPLES
-from graphrag_dagster.systems.lego.subgraphs.nearest import label_vectors, triple_vectors
-from graphrag_dagster.systems.lego.subgraphs.partition import Partition, partition_of
-from graphrag_dagster.systems.lego.subgraphs.vectors import TextVectors
+from graphrag_dagster.systems.lego.subgraphs.community_partition import GraphPartition, partition_of
+from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import label_vectors, triple_vectors
+from graphrag_dagster.systems.lego.subgraphs.text_vectors import TextVectors
 
 Of = Literal["labels", "triples"]
 _DIGITS = 12
@@ -58,7 +57,7 @@ def path_arrays_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> P
     return _made(warehouse, corpus, _hash("prefilter", *_told(prefilter)), write)
 
 
-def path_partition_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> Partition:
+def path_partition_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> GraphPartition:
     """Return the communities of the graph, which lie beside its arrays; see :func:`path_arrays_of`."""
     store = path_store_of(warehouse, corpus, prefilter)
 
@@ -66,7 +65,7 @@ def path_partition_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -
         partition_of(store).write(making)
 
     variant = _hash("partition", *_told(prefilter))
-    return Partition.opened(_made(warehouse, corpus, variant, write).folder, store)
+    return GraphPartition.opened(_made(warehouse, corpus, variant, write).folder, store)
 
 
 def path_vectors_of(

@@ -7,11 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from graphrag_dagster.kernel.documents.files.decoding import Decoded
-from graphrag_dagster.kernel.documents.files.records import Reading, Record, Source, one_line
-from graphrag_dagster.kernel.documents.readers.data.dates import moment_of
-from graphrag_dagster.kernel.documents.readers.speech import (
-    Message,
+from graphrag_dagster.kernel.documents.file_records import Reading, Record, Source, one_line
+from graphrag_dagster.kernel.documents.readers.conversations import (
+    SpokenMessage,
     by_day,
     is_message,
     is_of_model,
@@ -20,6 +18,8 @@ from graphrag_dagster.kernel.documents.readers.speech import (
     speaker_of,
     words_of,
 )
+from graphrag_dagster.kernel.documents.readers.data.stored_dates import moment_of
+from graphrag_dagster.kernel.documents.text_decoding import Decoded
 
 #: Where the messages of one chat stand.
 _MESSAGES = ("messages", "MessageList", "value", "chat_messages")
@@ -173,7 +173,7 @@ def _when(item: Mapping[str, object]) -> datetime.datetime | None:
 
 def _said(
     items: Sequence[Mapping[str, object]], source: Source, left: Counter[str]
-) -> list[tuple[Mapping[str, object], Message]]:
+) -> list[tuple[Mapping[str, object], SpokenMessage]]:
     names = {**source.names, **_names_in(items)}
     found = []
     for item in items:
@@ -193,7 +193,7 @@ def _said(
     return found
 
 
-def _in_threads(said: Sequence[tuple[Mapping[str, object], Message]]) -> list[Message]:
+def _in_threads(said: Sequence[tuple[Mapping[str, object], SpokenMessage]]) -> list[SpokenMessage]:
     """In the order of time, replies of a thread after what they reply to where that is of the same day."""
     ordered = sorted(said, key=lambda one: one[1].when or datetime.datetime.min)
     roots = {
@@ -202,7 +202,7 @@ def _in_threads(said: Sequence[tuple[Mapping[str, object], Message]]) -> list[Me
         if item.get("thread_ts") == item.get("ts") and "ts" in item
     }
 
-    def place(one: tuple[Mapping[str, object], Message]) -> tuple[datetime.datetime, datetime.datetime]:
+    def place(one: tuple[Mapping[str, object], SpokenMessage]) -> tuple[datetime.datetime, datetime.datetime]:
         when = one[1].when or datetime.datetime.min
         root = roots.get(str(one[0].get("thread_ts")))
         return (root if root and root.date() == when.date() else when), when
@@ -299,7 +299,7 @@ def _listed(value: object) -> list[object]:
 def _of_page(markup: str) -> str:
     if "<" not in markup and "&" not in markup:
         return markup
-    from graphrag_dagster.kernel.documents.readers.markup.html import parse, to_text
+    from graphrag_dagster.kernel.documents.readers.html import parse, to_text
 
     return to_text(parse(markup))[0]
 

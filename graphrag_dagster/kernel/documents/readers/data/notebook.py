@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graphrag_dagster.kernel.documents.files.decoding import decode
-from graphrag_dagster.kernel.documents.files.records import (
+from graphrag_dagster.kernel.documents.file_records import (
     Reading,
     Record,
     Source,
@@ -16,9 +15,10 @@ from graphrag_dagster.kernel.documents.files.records import (
     one_line,
     plain,
 )
-from graphrag_dagster.kernel.documents.readers.markup.html import parse, to_text
-from graphrag_dagster.kernel.documents.readers.markup.markdown import first_heading
-from graphrag_dagster.kernel.documents.readers.speech import left_out
+from graphrag_dagster.kernel.documents.readers.conversations import left_out
+from graphrag_dagster.kernel.documents.readers.html import parse, to_text
+from graphrag_dagster.kernel.documents.readers.markdown import first_heading
+from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _FENCE = re.compile(r"`{3,}")

@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from graphrag_dagster.kernel.documents.files.decoding import decode
-from graphrag_dagster.kernel.documents.files.records import (
+from graphrag_dagster.kernel.documents.file_records import (
     Reading,
     Record,
     RefusedError,
@@ -15,9 +14,11 @@ from graphrag_dagster.kernel.documents.files.records import (
     clean,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.markup.html import parse, to_text
-from graphrag_dagster.kernel.documents.readers.office.docx_lists import Styles
-from graphrag_dagster.kernel.documents.readers.office.office_parts import (
+from graphrag_dagster.kernel.documents.readers.html import parse, to_text
+from graphrag_dagster.kernel.documents.readers.office.docx_styles import Styles
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
+    Package,
+    Related,
     chart,
     chosen,
     diagram,
@@ -25,9 +26,10 @@ from graphrag_dagster.kernel.documents.readers.office.office_parts import (
     equation,
     listed,
     row,
+    texts,
 )
-from graphrag_dagster.kernel.documents.readers.office.packages import Package, Related, texts
-from graphrag_dagster.kernel.documents.readers.office.packages import child as child_of
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import child as child_of
+from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _MOST_EMBEDDED = 3
 #: Said of a text, or struck out of it.

@@ -5,8 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from graphrag_dagster.kernel.documents.files.decoding import decode
-from graphrag_dagster.kernel.documents.files.records import (
+from graphrag_dagster.kernel.documents.file_records import (
     Reading,
     Record,
     RefusedError,
@@ -14,9 +13,9 @@ from graphrag_dagster.kernel.documents.files.records import (
     UnreadableError,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.markup.html import parse, to_text
-from graphrag_dagster.kernel.documents.readers.office.office_parts import listed
-from graphrag_dagster.kernel.documents.readers.office.packages import Package, resolved
+from graphrag_dagster.kernel.documents.readers.html import parse, to_text
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import Package, listed, resolved
+from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _LOCKED = "META-INF/encryption.xml"

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
-from graphrag_dagster.kernel.documents.files.records import (
+from graphrag_dagster.kernel.documents.file_records import (
     Reading,
     Record,
     Source,
@@ -12,8 +12,7 @@ from graphrag_dagster.kernel.documents.files.records import (
     clean,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.office.office_parts import listed, row
-from graphrag_dagster.kernel.documents.readers.office.packages import Package
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import Package, listed, row
 
 #: Not shown: deleted text, declarations, and what repeats what the text says.
 _NOT_SHOWN = frozenset(

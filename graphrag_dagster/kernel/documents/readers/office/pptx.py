@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from xml.etree.ElementTree import Element
 
-from graphrag_dagster.kernel.documents.files.records import (
+from graphrag_dagster.kernel.documents.file_records import (
     Reading,
     Record,
     Source,
@@ -13,8 +13,12 @@ from graphrag_dagster.kernel.documents.files.records import (
     clean,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.office.office_parts import (
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
+    Package,
+    Related,
     chart,
+    child,
+    children,
     chosen,
     diagram,
     drawn,
@@ -22,8 +26,8 @@ from graphrag_dagster.kernel.documents.readers.office.office_parts import (
     equation,
     listed,
     row,
+    texts,
 )
-from graphrag_dagster.kernel.documents.readers.office.packages import Package, Related, child, children, texts
 
 #: What a layout puts on every slide.
 _OF_EVERY_SLIDE = frozenset({"sldNum", "dt", "ftr", "hdr", "sldImg"})

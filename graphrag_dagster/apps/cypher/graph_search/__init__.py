@@ -1,1 +1,0 @@
-"""The search method `graph`: a query over the graph, or the nearest community reports."""

@@ -1,0 +1,177 @@
+"""Entity references against gleanings (paper Figure 3), and the distinct entities among them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from graphrag_dagster.apps.evaluation.figures.figure_style import (
+    ACCENT,
+    COLOURS,
+    INK,
+    PLAIN,
+    Figure,
+    drawn,
+    panels,
+    sentences,
+    short,
+)
+from graphrag_dagster.apps.evaluation.figures.scatter_plots import spread
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+_HEIGHT = 3.4
+_MARKERS = "osD^vP"
+_UNASKED = "forced"
+_TITLES = {"entities": "Entity references", "distinct_entities": "Distinct entities"}
+
+
+@dataclass(frozen=True, slots=True)
+class GleaningLine:
+    """The counts of a chunk size (tokens) in one mode, by gleanings: references and distinct names.
+
+    Distinct names are None where they were not counted.
+    """
+
+    size: int
+    mode: str
+    gleanings: tuple[int, ...]
+    entities: tuple[int, ...]
+    distinct_entities: tuple[int | None, ...]
+
+
+def gleaning_lines(counts: pl.DataFrame) -> Figure | None:
+    """Draw a line per chunk size and mode; where nothing was gleaned, bars per size.
+
+    Args:
+        counts: chunk_size (tokens), mode (``checked`` or ``forced``), gleanings, entities (references of all
+            rounds so far), distinct_entities (names among them, nullable).
+
+    Returns:
+        None without counts.
+    """
+    if counts.is_empty():
+        return None
+    lines = _lines_of(counts)
+    gleaned = max(len(line.gleanings) for line in lines) > 1
+    kinds = [kind for kind in _TITLES if any(n is not None for line in lines for n in getattr(line, kind))]
+    unasked = gleaned and any(line.mode == _UNASKED for line in lines)
+    return drawn(
+        (lambda drawing: _draw_lines(drawing, lines, kinds))
+        if gleaned
+        else lambda drawing: _draw_bars(drawing, lines, kinds),
+        height=_HEIGHT if gleaned else 0.8 + 0.34 * max(2, len(lines)),
+        name="gleanings",
+        title="Entity references by chunk size" + (" and gleanings" if gleaned else ""),
+        caption=sentences(
+            "References are the entity records of all replies, as counted in the paper; distinct entities "
+            "are the names among them, as merged in the graph.",
+            "Gleanings are repeated requests for missed records, made while the model says that some are "
+            "missing."
+            if gleaned
+            else "",
+            "Dashed lines show gleanings that are always made." if unasked else "",
+        ),
+        alt=sentences(
+            f"{'Lines' if gleaned else 'Bars'} of entity references and distinct entities.",
+            *(_told(line, gleaned) for line in lines),
+        ),
+    )
+
+
+def _lines_of(counts: pl.DataFrame) -> list[GleaningLine]:
+    ordered = counts.sort("chunk_size", "mode", "gleanings")
+    return [
+        GleaningLine(
+            size, mode, tuple(rows["gleanings"]), tuple(rows["entities"]), tuple(rows["distinct_entities"])
+        )
+        for (size, mode), rows in ordered.group_by("chunk_size", "mode", maintain_order=True)
+    ]
+
+
+def _told(line: GleaningLine, gleaned: bool) -> str:
+    points = zip(line.gleanings, line.entities, line.distinct_entities, strict=True)
+    told = []
+    for at, (last, references, distinct) in enumerate(points):
+        named = "" if distinct is None else f" ({distinct:,}{'' if at else ' distinct'})"
+        told.append(f"{references:,}{'' if at else ' references'}{named}{f' at {last}' if gleaned else ''}")
+    unasked = ", always made" if gleaned and line.mode == _UNASKED else ""
+    return f"Chunks of {line.size:,} tokens{unasked}: {', '.join(told)}."
+
+
+def _draw_lines(drawing: "Drawing", lines: Sequence[GleaningLine], kinds: Sequence[str]) -> None:
+    sizes = sorted({line.size for line in lines})
+    for axis, kind in zip(panels(drawing, len(kinds), len(kinds)), kinds, strict=True):
+        shown = [line for line in lines if None not in getattr(line, kind)]
+        highest = max(count for line in shown for count in getattr(line, kind)) or 1
+        last = max(line.gleanings[-1] for line in shown)
+        axis.set(ylim=(0, highest * 1.06), xlim=(-0.08, last + 0.08), xlabel="gleanings")
+        axis.set_xticks(range(last + 1))
+        axis.set_title(_TITLES[kind], pad=8)
+        for line in shown:
+            place = sizes.index(line.size)
+            axis.plot(
+                line.gleanings,
+                getattr(line, kind),
+                color=COLOURS[place % len(COLOURS)],
+                marker=_MARKERS[place % len(_MARKERS)],
+                linestyle=(0, (4, 2)) if line.mode == _UNASKED else "-",
+                clip_on=False,
+                zorder=2 if line.mode == _UNASKED else 3,
+            )
+        _name_lines(axis, shown, kind, highest * 1.06 * 0.062)
+        _quiet(axis, "y")
+
+
+def _name_lines(axis: "Axes", lines: Sequence[GleaningLine], kind: str, gap: float) -> None:
+    """Write each size once, at the end of its first line; ``gap`` is about the height of a line of text."""
+    named = list({line.size: line for line in reversed(lines)}.values())[::-1]
+    ends = [getattr(line, kind)[-1] for line in named]
+    for place, (line, end, height) in enumerate(zip(named, ends, spread(ends, gap), strict=True)):
+        axis.annotate(
+            f"{line.size:,} tokens",
+            (line.gleanings[-1], end),
+            xytext=(1.04, height),
+            textcoords=axis.get_yaxis_transform(),
+            va="center_baseline",
+            color=INK,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": COLOURS[place % len(COLOURS)],
+                "linewidth": 0.7,
+                "shrinkA": 0,
+                "shrinkB": 0,
+            },
+            annotation_clip=False,
+        )
+
+
+def _draw_bars(drawing: "Drawing", lines: Sequence[GleaningLine], kinds: Sequence[str]) -> None:
+    for axis, kind in zip(panels(drawing, len(kinds), len(kinds)), kinds, strict=True):
+        for place, line in enumerate(lines):
+            count = getattr(line, kind)[-1]
+            axis.barh(place, count or 0, 0.62, color=ACCENT if kind == "entities" else PLAIN)
+            axis.annotate(
+                "–" if count is None else f"{count:,}",
+                (count or 0, place),
+                xytext=(4, 0),
+                textcoords="offset points",
+                va="center_baseline",
+            )
+        axis.set_yticks(range(len(lines)), [f"{line.size:,} tokens" for line in lines])
+        axis.set(ylim=(len(lines) - 0.5, -0.5))
+        axis.set_title(_TITLES[kind], pad=8)
+        axis.margins(x=0.12)
+        _quiet(axis, "x")
+
+
+def _quiet(axis: "Axes", counted: str) -> None:
+    """Leave only the grid of the axis that is counted on."""
+    along = axis.yaxis if counted == "y" else axis.xaxis
+    along.set_major_formatter(lambda value, _: short(value))
+    along.grid(visible=True)
+    axis.spines["left" if counted == "y" else "bottom"].set_visible(False)
+    axis.tick_params(length=0)

@@ -1,0 +1,288 @@
+"""Judges answers with a model: in pairs, or against their context (paper §3.3, Appendix F)."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, model_validator
+
+from graphrag_dagster.apps.evaluation.tasks import (
+    CRITERIA,
+    IDENTICAL,
+    AnswerPair,
+    GeneratedQuestions,
+    StatementsOf,
+    Verdict,
+    VerdictRequest,
+    VerdictsOf,
+    Winner,
+)
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
+from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed
+from graphrag_dagster.kernel.models.chat.reply_schemas import (
+    GeneratedShape,
+    Shape,
+    StatementsShape,
+    TernaryVerdictsShape,
+    VerdictsShape,
+    read_questions,
+    read_statements,
+    read_verdicts,
+)
+from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
+from graphrag_dagster.kernel.tasks.task_ports import ItemVerdict
+from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
+
+_NAMES = {
+    "reason": ("reason", "reasoning", "explanation", "rationale"),
+    "winner": ("winner", "verdict", "better_answer", "better", "choice"),
+}
+_NUMBER = re.compile(r"(?:(?<!\w)-)?\d+(?:\.\d+)?")
+_SIDE = re.compile(
+    r"(?:the )?(?:answer|response|option)?[ _:#-]*(?:(?P<one>a|one|first)|(?P<two>b|two|second))"
+    r"(?: (?:answer|response|option|one))?"
+)
+_TIE = re.compile(r"\b(?:tied?|draw|equal|neither|none|both|no winner)\b")
+_WINNERS: dict[float, Winner] = {0.0: 0, 1.0: 1, 2.0: 2}
+
+
+class VerdictShape(Shape):
+    """A verdict as the endpoint is asked for it: reason first, so that the winner follows from it."""
+
+    reason: str
+    # No enumeration: not every endpoint takes one of numbers, and what is read is checked anyway.
+    winner: int
+
+
+class _Judged(BaseModel):
+    """A verdict as it is read; a missing reason costs no second call."""
+
+    reason: str
+    winner: Any
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_alike(cls, value: Any) -> Any:
+        one = value[0] if isinstance(value, list) and len(value) == 1 else value
+        if not isinstance(one, dict):
+            return one
+        lower = {str(key).strip().lower().replace(" ", "_"): item for key, item in one.items()}
+        read = {
+            field: next((lower[name] for name in names if lower.get(name) is not None), None)
+            for field, names in _NAMES.items()
+        }
+        return {"reason": str(read["reason"] or "").strip(), "winner": read["winner"]}
+
+
+def read_winner(value: object) -> Winner | None:
+    """Return the winner that a value names, however it is written; None where it names none or several."""
+    if isinstance(value, bool | None):
+        return None
+    text = " ".join(str(value).lower().split()).strip("\"'*.!()[] ")
+    if numbers := {float(number) for number in _NUMBER.findall(text)}:
+        return _WINNERS.get(numbers.pop()) if len(numbers) == 1 else None
+    if side := _SIDE.fullmatch(text):
+        return 1 if side["one"] else 2
+    return 0 if _TIE.search(text) else None
+
+
+class LlmAnswerJudge(Asker):
+    """Asks a model which of two answers is better, one call for each comparison.
+
+    What all calls share comes first in the prompt and the criterion last, so that the calls on the same two
+    answers have everything up to it in common, which providers bill at a lower price.
+
+    Args:
+        model: judges.
+        prompts: ``judge_system``, ``judge_user``, a ``judge_criterion_…`` for each criterion, and ``retry``.
+        max_tokens: longest reply.
+        temperature: of the sampling; None is the model's own.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        max_tokens: int = 800,
+        temperature: float | None = None,
+    ) -> None:
+        super().__init__(model, prompts, max_tokens)
+        self._system = prompts.load("judge_system").render()
+        self._user = prompts.load("judge_user")
+        self._criteria = {one: prompts.load(f"judge_criterion_{one}").render() for one in CRITERIA}
+        self._temperature = temperature
+
+    def judge(self, comparisons: Sequence[AnswerPair]) -> Iterator[Verdict]:
+        """Yield the verdicts in the order of the comparisons, many calls at a time.
+
+        A comparison without a usable reply is a tie whose ``problem`` says why; one of identical answers is
+        a tie without a call.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        return run_in_order(
+            self._verdict,
+            comparisons,
+            name="Judging answers",
+            total=len(comparisons),
+            calls=self._model.concurrency,
+        )
+
+    async def _verdict(self, comparison: AnswerPair) -> Verdict:
+        if comparison.identical:
+            return IDENTICAL
+        try:
+            asked = await ask(self._model, self._request(comparison), _read, self._retry)
+        except UnusableReply as lost:
+            return Verdict(0, "", lost.reason, lost.usage)
+        winner, reason = asked.value
+        return Verdict(winner, reason, usage=asked.usage)
+
+    def _request(self, comparison: AnswerPair) -> ChatRequest:
+        user = self._user.render(
+            question=enclose("question", comparison.question),
+            answer_1=enclose("answer_1", comparison.answer_1),
+            answer_2=enclose("answer_2", comparison.answer_2),
+            criterion=self._criteria[comparison.criterion],
+        )
+        request = self._asking("judge_answers", self._system, user, VerdictShape)
+        return replace(request, temperature=self._temperature, replicate=comparison.replicate)
+
+
+def _read(text: str) -> tuple[tuple[Winner, str], bool]:
+    reply, repaired = read_typed(text, _Judged)
+    winner = read_winner(reply.winner)
+    if winner is None:
+        raise NotUsable('its "winner" is not one of the numbers 1, 2 and 0')
+    return (winner, reply.reason), repaired
+
+
+T = TypeVar("T")
+
+_TERNARY = frozenset({"relevant_to_question", "true_to_context"})
+_AGAINST_CONTEXT = frozenset({"true_to_context", "attributable_to_context"})
+#: A record with an id, a verdict and a reason of fifteen words takes no more, line breaks included.
+_TOKENS_PER_VERDICT = 64
+
+
+class LlmQualityJudge(Asker):
+    """Asks a model for statements, verdicts and questions.
+
+    Args:
+        model: answers.
+        prompts: ``quality_statements_*``, ``quality_questions_*``, ``quality_<kind>_system`` of each kind of
+            verdict, ``quality_relevant_to_question_user``, ``quality_against_context_user``,
+            ``quality_useful_node_user`` and ``retry``.
+        max_tokens: longest reply; more where a text is so long, or a request has so many items, that the
+            reply needs it.
+    """
+
+    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
+        super().__init__(model, prompts, max_tokens)
+        self._prompts = prompts
+
+    def statements(self, texts: Sequence[str]) -> list[StatementsOf]:
+        """Return the statements of each text; without a usable reply ``problem`` says why.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+
+        async def one(text: str) -> StatementsOf:
+            if not text.strip():
+                return StatementsOf(())
+            messages = self._messages("statements", {}, text=enclose("source_text", text))
+            # Twice the tokens of the text, at four characters a token.
+            limit = len(text) // 2
+            request = self._asking("quality_statements", *messages, StatementsShape, limit)
+            return await self._items(request, _own(request, read_statements, said=tuple))
+
+        return self._each(one, texts, "Taking answers apart")
+
+    def verdicts(self, requests: Sequence[VerdictRequest]) -> list[VerdictsOf]:
+        """Return the verdicts of each request; without one for every item ``problem`` says why.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+
+        async def one(request: VerdictRequest) -> VerdictsOf:
+            many = len(request.items)
+            if not many:
+                return VerdictsOf(())
+            messages = self._messages(request.kind, {}, **_sections(request))
+            shape = TernaryVerdictsShape if request.kind in _TERNARY else VerdictsShape
+            chat = self._asking(f"quality_{request.kind}", *messages, shape, _TOKENS_PER_VERDICT * many)
+            return await self._items(chat, _own(chat, lambda text: read_verdicts(text, many), said=_reasons))
+
+        return self._each(one, requests, "Judging answers")
+
+    def questions_for(self, answers: Sequence[str], count: int) -> list[GeneratedQuestions]:
+        """Return ``count`` questions for each answer; without a usable reply ``problem`` says why.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+
+        async def one(answer: str) -> GeneratedQuestions:
+            shown = enclose("source_text", answer)
+            messages = self._messages("questions", {"count": str(count)}, text=shown)
+            request = self._asking("quality_questions", *messages, GeneratedShape)
+            own = _own(request, lambda text: read_questions(text, count), said=_questions)
+            try:
+                asked = await ask(self._model, request, own, self._retry)
+            except UnusableReply as lost:
+                return GeneratedQuestions((), problem=lost.reason, usage=lost.usage)
+            return GeneratedQuestions(*asked.value, usage=asked.usage)
+
+        return self._each(one, answers, "Asking for what was answered")
+
+    def _messages(self, task: str, told: dict[str, str], **data: str) -> tuple[str, str]:
+        system = self._prompts.load(f"quality_{task}_system").render(**told)
+        shown = "against_context" if task in _AGAINST_CONTEXT else task
+        return system, self._prompts.load(f"quality_{shown}_user").render(**data)
+
+
+def _own(
+    request: ChatRequest, read: Callable[[str], tuple[T, bool]], said: Callable[[T], tuple[str, ...]]
+) -> Callable[[str], tuple[T, bool]]:
+    """Read what a reply says of itself: what it copies of the prompt's example is not usable."""
+    system, user = request.messages
+    example = WorkedExample.of(system.content)
+
+    def own(text: str) -> tuple[T, bool]:
+        value, repaired = read(text)
+        example.refuse_copies(said(value), user.content)
+        return value, repaired
+
+    return own
+
+
+def _reasons(verdicts: tuple[ItemVerdict, ...]) -> tuple[str, ...]:
+    return tuple(one.reason for one in verdicts)
+
+
+def _questions(made: tuple[tuple[str, ...], bool]) -> tuple[str, ...]:
+    return made[0]
+
+
+def _sections(request: VerdictRequest) -> dict[str, str]:
+    """Return the data of the user's prompt of a kind of verdict."""
+    numbered = "\n".join(
+        # On one line, so that no item can pass for several.
+        f"{number}. {' '.join(item.split()) or '(blank)'}"
+        for number, item in enumerate(request.items, start=1)
+    )
+    question = enclose("question", request.question)
+    if request.kind == "useful_node":
+        reference = enclose("source_text", request.reference)
+        return {"question": question, "reference": reference, "material": enclose("material", numbered)}
+    statements = enclose("source_text", numbered)
+    if request.kind == "relevant_to_question":
+        return {"question": question, "statements": statements}
+    return {"material": enclose("material", "\n\n".join(request.context)), "statements": statements}

@@ -1,0 +1,323 @@
+"""Splits answers into claims with a model, in three steps for each sentence (spec_graphrag §10).
+
+Selection keeps verifiable content, disambiguation makes the sentence stand alone, decomposition splits it;
+after Claimify (Metropolitansky and Larson 2025). A sentence whose reply stays unusable has failed: it is
+reported with the reason, and no other sentence is affected.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, field_validator, model_validator
+
+from graphrag_dagster.apps.evaluation.tasks import AnswerText, SentenceClaims, SentenceState
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
+from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, spelt_alike
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
+from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
+from graphrag_dagster.kernel.questions.statement_reading import (
+    AnswerSentence,
+    answer_sentences,
+    without_citations,
+)
+from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
+from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
+
+_SELECTIONS: Mapping[str, str] = MappingProxyType(
+    {"keep": "same", "kept": "same", "rewrite": "new", "rewritten": "new", "drop": "none", "dropped": "none"}
+)
+_DISAMBIGUATIONS: Mapping[str, str] = MappingProxyType(
+    {"clear": "same", "resolved": "new", "resolve": "new", "ambiguous": "none", "unclear": "none"}
+)
+_CLAIM_NAMES = ("claim", "text", "statement", "sentence")
+_MOST_REASON = 300
+
+
+class SelectionShape(Shape):
+    """The reply to selection as the endpoint is asked for it; the reason first, so that it comes first."""
+
+    reason: str
+    verdict: Literal["keep", "rewrite", "drop"]
+    sentence: str
+
+
+class DisambiguationShape(Shape):
+    """The reply to disambiguation as the endpoint is asked for it."""
+
+    reason: str
+    verdict: Literal["clear", "resolved", "ambiguous"]
+    sentence: str
+
+
+class AtomicClaimsShape(Shape):
+    """The reply to decomposition as the endpoint is asked for it."""
+
+    claims: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceVerdict:
+    """Result of a step on a sentence: ``text``, empty if nothing is left, and why; ``changed``: reworded."""
+
+    text: str
+    reason: str
+    changed: bool = False
+
+
+class _Reply(BaseModel):
+    """A verdict as it came."""
+
+    verdict: str
+    sentence: str = ""
+    reason: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _small_names(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {str(key).strip().lower(): item for key, item in value.items() if item is not None}
+
+    @field_validator("verdict", "sentence", "reason")
+    @classmethod
+    def _on_one_line(cls, text: str) -> str:
+        return " ".join(text.split())
+
+
+class _Claims(BaseModel):
+    """Claims as they came: texts, or objects that hold one."""
+
+    claims: list[str]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _however_written(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            value = next((item for key, item in value.items() if str(key).strip().lower() == "claims"), value)
+        if isinstance(value, str):
+            value = [value] if value.strip() else []
+        return {"claims": [_claim(one) for one in value]} if isinstance(value, list) else value
+
+
+def _claim(one: Any) -> Any:
+    if not isinstance(one, dict):
+        return one
+    lower = spelt_alike(one)
+    return next((lower[name] for name in _CLAIM_NAMES if name in lower), None)
+
+
+def read_selection(text: str, sentence: str, example: WorkedExample) -> tuple[SentenceVerdict, bool]:
+    """Return what selection left of a sentence, and whether the reply was repaired.
+
+    Raises:
+        NotUsable: no verdict of those asked for, a rewritten sentence is missing or the example's.
+    """
+    return _read_verdict(text, sentence, example, _SELECTIONS)
+
+
+def read_disambiguation(text: str, sentence: str, example: WorkedExample) -> tuple[SentenceVerdict, bool]:
+    """Return what disambiguation made of a sentence; raises as :func:`read_selection` does."""
+    return _read_verdict(text, sentence, example, _DISAMBIGUATIONS)
+
+
+def read_claims(text: str, sentence: str, example: WorkedExample) -> tuple[tuple[str, ...], bool]:
+    """Return the claims without citations, each once, and whether the reply was repaired.
+
+    Raises:
+        NotUsable: they are no texts, or one is the example's.
+    """
+    # A bare list of texts is no JSON to the reader of replies.
+    whole = f'{{"claims": {text}}}' if text.startswith("[") else text
+    reply, repaired = read_typed(whole, _Claims)
+    tidied = [" ".join(without_citations(one).split()) for one in reply.claims]
+    claims = tuple({_folded(one): one for one in reversed(tidied) if one}.values())[::-1]
+    example.refuse_copies(claims, sentence)
+    return claims, repaired
+
+
+def _read_verdict(
+    text: str, sentence: str, example: WorkedExample, meanings: Mapping[str, str]
+) -> tuple[SentenceVerdict, bool]:
+    reply, repaired = read_typed(text, _Reply)
+    meaning = meanings.get(reply.verdict.strip("\"'. ").lower())
+    reason = reply.reason[:_MOST_REASON]
+    if meaning is None:
+        first = {meaning: word for word, meaning in reversed(list(meanings.items()))}
+        asked = '", "'.join(reversed(list(first.values())))
+        raise NotUsable(f'the verdict {reply.verdict[:40]!r} is not one of those allowed: "{asked}"')
+    if meaning == "none":
+        return SentenceVerdict("", reason or reply.verdict.lower()), repaired
+    if meaning == "same" or reply.sentence == sentence:
+        return SentenceVerdict(sentence, reason), repaired
+    if not reply.sentence:
+        raise NotUsable(f'the verdict is {reply.verdict!r}, but the "sentence" is empty')
+    example.refuse_copies([reply.sentence], sentence)
+    return SentenceVerdict(reply.sentence, reason or reply.verdict.lower(), changed=True), repaired
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A sentence where it stands."""
+
+    question: str
+    sentences: tuple[AnswerSentence, ...]
+    number: int
+
+    @property
+    def sentence(self) -> AnswerSentence:
+        return self.sentences[self.number]
+
+    def passage(self, preceding: int, following: int) -> str:
+        """The sentence among its neighbours, one a line."""
+        around = self.sentences[max(0, self.number - preceding) : self.number + 1 + following]
+        return "\n".join(one.text for one in around)
+
+
+class LlmClaimDecomposer:
+    """Asks a model for the claims of answers, one to three calls for each sentence; headings cost none.
+
+    Args:
+        model: answers.
+        prompts: ``claims_select_system`` and ``_user``, ``claims_disambiguate_…``, ``claims_decompose_…`` and
+            ``retry``.
+        preceding: sentences before the one in question that each step sees.
+        following: sentences after it that selection sees.
+        max_tokens: longest reply.
+    """
+
+    engine: Engine = "llm"
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        preceding: int = 5,
+        following: int = 5,
+        max_tokens: int = 1000,
+    ) -> None:
+        self._model = model
+        select, disambiguate, decompose = "claims_select", "claims_disambiguate", "claims_decompose"
+        around = (preceding, following)
+        before = (preceding, 0)
+        self._select = _Step(model, prompts, select, around, SelectionShape, read_selection, max_tokens)
+        self._disambiguate = _Step(
+            model, prompts, disambiguate, before, DisambiguationShape, read_disambiguation, max_tokens
+        )
+        self._decompose = _Step(model, prompts, decompose, before, AtomicClaimsShape, read_claims, max_tokens)
+
+    def decompose(self, answers: Sequence[AnswerText]) -> Iterator[tuple[SentenceClaims, ...]]:
+        """Yield the claims of each answer's sentences, answers and sentences in their order.
+
+        All sentences are asked about side by side, whatever answer they belong to.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        split = [answer_sentences(answer.text) for answer in answers]
+        places = (
+            _Place(answer.question, sentences, number)
+            for answer, sentences in zip(answers, split, strict=True)
+            for number in range(len(sentences))
+        )
+        total = sum(map(len, split))
+        calls = self._model.concurrency
+        made = run_in_order(self._claims, places, name="Extracting claims", total=total, calls=calls)
+        for sentences in split:
+            yield tuple(islice(made, len(sentences)))
+        # Taken to its end, so that its stage ends too.
+        next(made, None)
+
+    async def _claims(self, place: _Place) -> SentenceClaims:
+        sentence = place.sentence.text
+        if place.sentence.heading:
+            return SentenceClaims(sentence, "not_verifiable", reason="a heading")
+        account = _Account()
+        try:
+            selected = await self._select.of(place, sentence, account)
+            if not selected.text:
+                return account.closed(sentence, "not_verifiable", reason=selected.reason)
+            clear = await self._disambiguate.of(place, selected.text, account)
+            if not clear.text:
+                return account.closed(sentence, "ambiguous", reason=clear.reason)
+            claims = await self._decompose.of(place, clear.text, account)
+        except UnusableReply as lost:
+            return account.closed(sentence, "failed", reason=f"{account.step}: {lost.reason}")
+        if not claims:
+            return account.closed(sentence, "not_verifiable", reason="the model found no claim in it")
+        if clear.text == sentence:
+            return account.closed(sentence, "kept", claims)
+        reasons = (step.reason for step in (selected, clear) if step.changed)
+        return account.closed(sentence, "rewritten", claims, "; ".join(reasons))
+
+
+class _Account:
+    """Cost of a sentence so far, and its current step."""
+
+    def __init__(self) -> None:
+        self.step = ""
+        self.usage = Usage()
+
+    def closed(
+        self, sentence: str, state: SentenceState, claims: tuple[str, ...] = (), reason: str | None = None
+    ) -> SentenceClaims:
+        return SentenceClaims(sentence, state, claims, reason, self.usage)
+
+
+class _Step(Asker, Generic[T]):
+    """One of the three questions about a sentence."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        name: str,
+        context: tuple[int, int],
+        shape: type[BaseModel],
+        read: Callable[[str, str, WorkedExample], tuple[T, bool]],
+        max_tokens: int,
+    ) -> None:
+        super().__init__(model, prompts, max_tokens)
+        self._name = name
+        self._system = prompts.load(f"{name}_system").render()
+        self._user = prompts.load(f"{name}_user")
+        self._example = WorkedExample.of(self._system)
+        self._context = context
+        self._shape = shape
+        self._read = read
+
+    async def of(self, place: _Place, sentence: str, account: _Account) -> T:
+        """Ask about a sentence in the words that the step before left of it.
+
+        Raises:
+            UnusableReply: no reply could be read, or a call failed.
+            EndpointError: the endpoint cannot be used at all.
+        """
+        account.step = self._name.replace("_", " ")
+        user = self._user.render(
+            question=enclose("question", place.question),
+            passage=enclose("material", place.passage(*self._context)),
+            sentence=enclose("element", sentence),
+        )
+        request = self._asking(self._name, self._system, user, self._shape)
+        try:
+            asked = await ask(
+                self._model, request, lambda text: self._read(text, sentence, self._example), self._retry
+            )
+        except UnusableReply as lost:
+            account.usage += lost.usage
+            raise
+        account.usage += asked.usage
+        return asked.value

@@ -1,0 +1,219 @@
+"""Reads a judge's reasons with a model: names themes, merges them, and finds them in each reason."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, RootModel
+
+from graphrag_dagster.apps.evaluation.tasks import (
+    CRITERIA,
+    Criterion,
+    Labels,
+    Reasons,
+    Theme,
+    ThemeLists,
+    Themes,
+)
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
+from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, is_placeholder, read_typed
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
+from graphrag_dagster.kernel.models.chat.structured_output import Asker
+
+#: Most themes of one part of the reasons, and of a criterion.
+MOST_NAMED, MOST_MERGED = 5, 8
+#: Tokens of ``{"id": 12, "themes": [1, 3]}`` with blanks.
+_TOKENS_PER_LABEL = 30
+_LONGEST_NAME, _LONGEST_DESCRIPTION = 80, 400
+_NUMBER = re.compile(r"\W*(?:(?:reason|theme)\W*)?(\d+)\W*", re.IGNORECASE)
+
+
+class ThemeShape(Shape):
+    """A theme as the endpoint is asked for it."""
+
+    name: str
+    description: str
+
+
+class ThemesShape(Shape):
+    """Themes as the endpoint is asked for them."""
+
+    themes: list[ThemeShape]
+
+
+class LabelShape(Shape):
+    """The themes of one reason as the endpoint is asked for them."""
+
+    id: int
+    themes: list[int]
+
+
+class LabelsShape(Shape):
+    """The themes of all reasons of a prompt."""
+
+    labels: list[LabelShape]
+
+
+_Json = RootModel[Any]
+
+
+class LlmReasonReader(Asker):
+    """Asks a model for the themes of a judge's reasons.
+
+    Args:
+        model: answers.
+        prompts: ``themes_name``, ``themes_merge`` and ``themes_label``, each with ``_system`` and ``_user``,
+            a ``judge_criterion_…`` for each criterion, and ``retry``.
+        max_tokens: longest reply; more where many reasons are labelled at once.
+    """
+
+    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 1000) -> None:
+        super().__init__(model, prompts, max_tokens)
+        self._prompts = {
+            task: (prompts.load(f"themes_{task}_system"), prompts.load(f"themes_{task}_user"))
+            for task in ("name", "merge", "label")
+        }
+        self._criteria = {one: prompts.load(f"judge_criterion_{one}").render() for one in CRITERIA}
+
+    def name_themes(self, parts: Sequence[Reasons]) -> list[Themes]:
+        """Name the themes of each part, many calls at a time.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+
+        async def one(part: Reasons) -> Themes:
+            return await self._themes("name", part.criterion, MOST_NAMED, reasons=_numbered(part.texts))
+
+        return self._each(one, parts, "Naming themes")
+
+    def merge_themes(self, found: Sequence[ThemeLists]) -> list[Themes]:
+        """Make one list of each criterion's themes, many calls at a time.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+
+        async def one(lists: ThemeLists) -> Themes:
+            return await self._themes("merge", lists.criterion, MOST_MERGED, themes=_listed(lists.themes))
+
+        return self._each(one, found, "Merging themes")
+
+    def label_reasons(self, parts: Sequence[Reasons]) -> list[Labels]:
+        """Say of each reason which themes it speaks of, many calls at a time.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+
+        async def one(part: Reasons) -> Labels:
+            shown = {
+                "themes": enclose("element", _listed(part.themes)),
+                "reasons": enclose("material", _numbered(part.texts)),
+            }
+            request = self._request("label", part.criterion, shown, LabelsShape, count=len(part.texts))
+            return await self._items(
+                request, lambda text: read_labels(text, len(part.texts), len(part.themes))
+            )
+
+        return self._each(one, parts, "Labelling reasons")
+
+    def _request(
+        self,
+        task: str,
+        criterion: Criterion,
+        shown: dict[str, str],
+        shape: type[BaseModel],
+        *,
+        most: int | None = None,
+        count: int = 0,
+    ) -> ChatRequest:
+        system, user = self._prompts[task]
+        return self._asking(
+            f"themes_{task}",
+            system.render() if most is None else system.render(most=str(most)),
+            user.render(criterion=self._criteria[criterion], **shown),
+            shape,
+            _TOKENS_PER_LABEL * count,
+        )
+
+    async def _themes(self, task: str, criterion: Criterion, most: int, **material: str) -> Themes:
+        shown = {name: enclose("material", text) for name, text in material.items()}
+        request = self._request(task, criterion, shown, ThemesShape, most=most)
+        return await self._items(request, lambda text: read_themes(text, most))
+
+
+def _numbered(texts: Sequence[str]) -> str:
+    return "\n".join(f"{place}. {' '.join(text.split())}" for place, text in enumerate(texts, 1))
+
+
+def _listed(themes: Sequence[Theme]) -> str:
+    return _numbered([f"{theme.name}: {theme.description}" for theme in themes])
+
+
+def read_themes(text: str, most: int) -> tuple[tuple[Theme, ...], bool]:
+    """Return the first ``most`` themes of a reply, each name once, and whether its JSON was repaired.
+
+    Raises:
+        NotUsable: there is none, or one without a name.
+    """
+    value, repaired = _read(text, "themes")
+    found: dict[str, Theme] = {}
+    for item in value:
+        fields = item if isinstance(item, dict) else {"name": item}
+        name, description = (_line(fields.get(key)) for key in ("name", "description"))
+        shown = Theme(name[:_LONGEST_NAME], (description or name)[:_LONGEST_DESCRIPTION])
+        found.setdefault(shown.name.casefold(), shown)
+    if not found or "" in found:
+        raise NotUsable('"themes" must be a list of themes, each with a "name"')
+    return tuple(found.values())[:most], repaired
+
+
+def read_labels(text: str, reasons: int, themes: int) -> tuple[tuple[tuple[int, ...], ...], bool]:
+    """Return the places of the themes of reasons 1…``reasons``, and whether the JSON was repaired.
+
+    Raises:
+        NotUsable: a reason has no list, two lists that differ, or a number that is none of 1…``themes``, or a
+            list is of no reason.
+    """
+    value, repaired = _read(text, "labels")
+    given: dict[int, tuple[int, ...]] = {}
+    for item in value:
+        number = _number(item.get("id")) if isinstance(item, dict) else None
+        if number is None or not 1 <= number <= reasons:
+            raise NotUsable(f'a list has no "id" from 1 to {reasons}')
+        places = _places(item.get("themes"), number, themes)
+        if given.setdefault(number, places) != places:
+            raise NotUsable(f"it gives reason {number} different themes")
+    if missing := [str(one) for one in range(1, reasons + 1) if one not in given]:
+        raise NotUsable(f'it gives no list "themes" for reason {", ".join(missing[:10])} of {reasons}')
+    return tuple(given[one] for one in range(1, reasons + 1)), repaired
+
+
+def _places(value: Any, reason: int, themes: int) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        raise NotUsable(f'"themes" of reason {reason} must be a list of numbers, empty for none')
+    numbers = [_number(one) for one in value]
+    if wrong := [one for one, number in zip(value, numbers, strict=True) if not 1 <= (number or 0) <= themes]:
+        raise NotUsable(f"{str(wrong[0])[:40]!r} of reason {reason} is none of the themes 1 to {themes}")
+    return tuple(sorted({number - 1 for number in numbers if number is not None}))
+
+
+def _read(text: str, key: str) -> tuple[list[Any], bool]:
+    reply, repaired = read_typed(text, _Json)
+    value = reply.root
+    if isinstance(value, dict):
+        value = next((item for name, item in value.items() if str(name).strip().lower() == key), None)
+    if not isinstance(value, list):
+        raise NotUsable(f'it has no list "{key}"')
+    return value, repaired
+
+
+def _line(value: Any) -> str:
+    return "" if not isinstance(value, str) or is_placeholder(value) else " ".join(value.split())
+
+
+def _number(value: Any) -> int | None:
+    found = None if isinstance(value, bool) else _NUMBER.fullmatch(str(value)[:40])
+    return int(found[1]) if found else None

@@ -1,0 +1,281 @@
+"""The claims of answers as rows, and their clusters by ROUGE-L distance (spec_graphrag §10).
+
+Repeated claims of an answer are those with the same words (spec_graphrag §10).
+
+Clusters of the claims of one answer: the measure of its diversity (spec_graphrag §10).
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from graphrag_dagster.apps.evaluation.tasks import SentenceClaims
+
+_TOKEN = re.compile(r"[a-z0-9]+")
+
+
+def tokens(text: str) -> list[str]:
+    """Return the runs of ASCII letters and digits of the lower-cased text, unstemmed.
+
+    Equal to the tokenizer of the rouge-score package, whose other letters separate words: a text without
+    ASCII letters and digits has no tokens.
+
+    >>> tokens("Café No. 7 – re-opened")
+    ['caf', 'no', '7', 're', 'opened']
+    """
+    return _TOKEN.findall(text.lower())
+
+
+def distance(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return 1 − ROUGE-L F1 of two token lists: (m + n − 2·LCS) / (m + n), from 0 to 1.
+
+    Two empty lists are equal, hence 0 apart, although rouge-score gives them the F1 0; an empty and another
+    list are 1 apart.
+
+    >>> distance("abcd", "abxd")
+    0.25
+    """
+    return float(distances([one, other])[0])
+
+
+def distances(claims: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    """Return the distances of all pairs of n token lists, n(n−1)/2 of them in SciPy's condensed order.
+
+    Each is one division of two integers and therefore the double nearest to the fraction: equal fractions
+    are equal doubles. Needs 4·n² bytes on the way.
+    """
+    from rapidfuzz import process
+    from rapidfuzz.distance import Indel
+
+    coded = _coded(claims)
+    # The indel distance is m + n − 2·LCS.
+    apart = process.cdist(coded, coded, scorer=Indel.distance, dtype=np.int32, workers=1)
+    rows, columns = np.triu_indices(len(coded), 1)
+    lengths = np.array([len(claim) for claim in coded], dtype=np.int64)
+    together = lengths[rows] + lengths[columns]
+    return np.asarray(apart[rows, columns] / np.maximum(together, 1), dtype=np.float64)
+
+
+def _coded(claims: Iterable[Iterable[str]]) -> list[list[int]]:
+    # Elements are compared by their hashes, and only those of integers cannot collide.
+    codes: dict[str, int] = {}
+    return [[codes.setdefault(token, len(codes)) for token in claim] for claim in claims]
+
+
+Rows = list[dict[str, Any]]
+
+
+def claim_rows(
+    answer_ids: Sequence[str], taken_apart: Iterable[Sequence[SentenceClaims]], engine: str
+) -> tuple[Rows, Rows]:
+    """Return the rows of ``evaluation.answer_sentences`` and ``evaluation.answer_claims``.
+
+    Args:
+        answer_ids: of the answers.
+        taken_apart: the sentences of each, in the same order.
+        engine: who took them apart.
+    """
+    sentences: Rows = []
+    claims: Rows = []
+    for answer_id, parts in zip(answer_ids, taken_apart, strict=True):
+        sentences += [
+            {
+                "answer_id": answer_id,
+                "position": place,
+                "sentence": part.sentence,
+                "state": part.state,
+                "reason": part.reason,
+                "claims": len(part.claims),
+                "repaired": part.usage.repaired,
+                "engine": engine,
+            }
+            for place, part in enumerate(parts)
+        ]
+        claims += _claims(answer_id, parts, engine)
+    return sentences, claims
+
+
+def _claims(answer_id: str, parts: Sequence[SentenceClaims], engine: str) -> Iterator[dict[str, Any]]:
+    stated = [(place, claim) for place, part in enumerate(parts) for claim in part.claims]
+    first_of = repeated([claim for _, claim in stated])
+    for position, (place, claim) in enumerate(stated):
+        yield {
+            "answer_id": answer_id,
+            "position": position,
+            "sentence": place,
+            "claim": claim,
+            "duplicate_of": first_of.get(position),
+            "engine": engine,
+        }
+
+
+def cluster_rows(answer_claims: pl.DataFrame, thresholds: Sequence[float]) -> pl.DataFrame:
+    """Return the rows of ``evaluation.diversity_clusters``: the distinct claims of each answer, clustered.
+
+    Args:
+        answer_claims: ``answer_id``, ``position``, ``claim`` and ``duplicate_of``.
+        thresholds: rising.
+    """
+    counted = answer_claims.filter(pl.col("duplicate_of").is_null()).sort("answer_id", "position")
+    frames = []
+    for (answer_id,), group in counted.group_by("answer_id", maintain_order=True):
+        clusters = cluster(group["claim"].to_list(), thresholds)
+        frames += [
+            pl.DataFrame(
+                {
+                    "answer_id": [answer_id] * len(group),
+                    "threshold": [threshold] * len(group),
+                    "position": group["position"],
+                    "cluster": clusters.at(threshold).labels,
+                    "cluster_inclusive": clusters.at(threshold, inclusive=True).labels,
+                }
+            )
+            for threshold in thresholds
+        ]
+    return pl.concat(frames) if frames else pl.DataFrame()
+
+
+#: Punctuation by Unicode's account that changes what is said: C and C#, 5 and 5 %.
+_MEANINGFUL = frozenset("#%&@‰′″")
+#: What may begin a number: −5 with a hyphen or a dash, and .5.
+_SIGNS = "-–."
+_APOSTROPHES = str.maketrans("’ʼ＇", "'''")
+
+
+def repeated(claims: Sequence[str]) -> dict[int, int]:
+    """Return the positions of the claims that repeat an earlier one, with that one's position.
+
+    Two claims are the same where only case, blanks, and punctuation at the ends of words differ. What stands
+    inside a word or makes it another one is kept: 3.5 is not 35, −5 not 5, C# not C. Blank claims and those
+    of punctuation alone count as the same.
+
+    >>> repeated(["In 2020, it closed.", "in 2020 it  closed", "In 2021 it closed."])
+    {1: 0}
+    """
+    first: dict[str, int] = {}
+    earlier = [first.setdefault(_key(claim), position) for position, claim in enumerate(claims)]
+    return {position: other for position, other in enumerate(earlier) if other != position}
+
+
+def _key(claim: str) -> str:
+    # Not NFKC, which makes 102 of 10².
+    folded = unicodedata.normalize("NFC", claim.casefold()).translate(_APOSTROPHES)
+    return " ".join(word for word in map(_bare, folded.split()) if word)
+
+
+def _bare(word: str) -> str:
+    """Return the word without the punctuation at its ends, keeping what makes a number another one."""
+    start, end = 0, len(word)
+    while start < end and _strippable(word[start]):
+        start += 1
+    while end > start and _strippable(word[end - 1]):
+        end -= 1
+    before, bare = word[:start], word[start:end]
+    sign = before[len(before.rstrip(_SIGNS)) :] if bare[:1].isdigit() else ""
+    return sign + bare
+
+
+def _strippable(char: str) -> bool:
+    return unicodedata.category(char).startswith("P") and char not in _MEANINGFUL
+
+
+#: The thresholds of the paper.
+THRESHOLDS = (0.5, 0.6, 0.7, 0.8)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPartition:
+    """The clusters of an answer's claims at one threshold.
+
+    ``inclusive``: clusters exactly at the threshold are merged (the paper's words), else only those below it
+    (scikit-learn, which the paper used). ``labels[i]`` is the cluster of claim i, 0…count−1, numbered in the
+    order of the first claims.
+    """
+
+    threshold: float
+    inclusive: bool
+    labels: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of clusters; 0 without claims."""
+        return max(self.labels, default=-1) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimClusters:
+    """The partitions of an answer's claims at every threshold, strict and inclusive."""
+
+    partitions: tuple[ClaimPartition, ...]
+
+    def at(self, threshold: float, *, inclusive: bool = False) -> ClaimPartition:
+        """Return the partition at a threshold; KeyError where the claims were not clustered at it."""
+        for partition in self.partitions:
+            if (partition.threshold, partition.inclusive) == (threshold, inclusive):
+                return partition
+        raise KeyError(threshold)
+
+
+def cluster(claims: Sequence[str], thresholds: Sequence[float] = THRESHOLDS) -> ClaimClusters:
+    """Cluster the claims of an answer by complete linkage of their ROUGE-L distances.
+
+    The partition depends on the set of token lists alone: not on the order of the claims, not on how often
+    one is repeated. Claims without tokens (see :func:`.rouge.tokens`), such as those in another script, are
+    one cluster. Where several merges are possible at the same distance, the order of the token lists decides.
+
+    Comparing doubles is exact here. A distance is a fraction p/q rounded once, and complete linkage only
+    takes maxima of distances. A threshold of d decimals is likewise the double nearest to a fraction a/10^d.
+    Equal fractions round to the same double; different ones are at least 1/(q·10^d) apart, far more than
+    the spacing of doubles, and rounding keeps their order.
+
+    Args:
+        claims: of one answer; repeated ones change no count.
+        thresholds: distances, above 0 and at most 1, as decimals.
+
+    Raises:
+        ValueError: a threshold is out of range.
+    """
+    for threshold in thresholds:
+        if not 0 < threshold <= 1:
+            raise ValueError(f"a threshold must be above 0 and at most 1, not {threshold}")
+    words = [tuple(tokens(claim)) for claim in claims]
+    kinds = sorted(set(words))
+    kind_of = {kind: number for number, kind in enumerate(kinds)}
+    merges = _merges(kinds)
+    partitions = []
+    for threshold in thresholds:
+        for inclusive in (False, True):
+            roots = _roots(merges, len(kinds), threshold, inclusive=inclusive)
+            labels = _numbered([roots[kind_of[claim]] for claim in words])
+            partitions.append(ClaimPartition(threshold, inclusive, labels))
+    return ClaimClusters(tuple(partitions))
+
+
+def _merges(claims: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    """Return SciPy's linkage matrix: one row per merge, by height, with both clusters and the height."""
+    from scipy.cluster.hierarchy import linkage
+
+    if len(claims) < 2:
+        return np.empty((0, 4))
+    return np.asarray(linkage(distances(claims), method="complete"), dtype=np.float64)
+
+
+def _roots(merges: NDArray[np.float64], claims: int, threshold: float, *, inclusive: bool) -> list[int]:
+    """Return for each claim the last cluster that the merges up to the threshold put it in."""
+    done = int(np.searchsorted(merges[:, 2], threshold, side="right" if inclusive else "left"))
+    roots = list(range(claims + done))
+    for merge in reversed(range(done)):
+        for part in merges[merge, :2].astype(int).tolist():
+            roots[part] = roots[claims + merge]
+    return roots[:claims]
+
+
+def _numbered(roots: Sequence[int]) -> tuple[int, ...]:
+    numbers: dict[int, int] = {}
+    return tuple(numbers.setdefault(root, len(numbers)) for root in roots)

@@ -1,0 +1,197 @@
+"""Metrics of answers and their context: relevancy, faithfulness, recall, precision (spec_coterag §9).
+
+A judge splits texts and gives verdicts, each once however many metrics and families need it; the values
+follow by the formulas of :mod:`.quality_formulas`. What cannot be judged has no value, and never counts as 0.
+
+Lexical measures compare words alone, without a model. They do not estimate relevancy, faithfulness, recall or
+precision and never use their names.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from graphrag_dagster.apps.evaluation.measures.answer_claims import distance, tokens
+from graphrag_dagster.apps.evaluation.measures.quality_verdicts import (
+    Embed,
+    Family,
+    Metric,
+    QualityItem,
+    QualityRow,
+    QuestionBasis,
+    Score,
+    VerdictBasis,
+    VerdictRow,
+    answer_relevancy,
+    contextual_precision,
+    contextual_recall,
+    faithfulness,
+    question_bases,
+    question_similarity,
+    row_of,
+    verdict_bases,
+    want_of_answer,
+    want_of_context,
+    want_of_reference,
+)
+from graphrag_dagster.apps.evaluation.tasks import QualityJudge
+from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.text.text_similarity import stems
+
+__all__ = [
+    "METRICS",
+    "Measured",
+    "QualityItem",
+    "QualityRow",
+    "VerdictRow",
+    "lexical_measures",
+    "measure",
+]
+
+METRICS: tuple[Metric, ...] = (
+    "answer_relevancy",
+    "faithfulness",
+    "contextual_recall",
+    "contextual_precision",
+)
+#: Questions generated for an answer, as the ragas family has it by default.
+QUESTIONS = 3
+#: Characters of a node that stand in a row of verdicts.
+_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One row per item, family and metric, in this order; the verdicts they rest on; what it cost."""
+
+    rows: list[QualityRow]
+    verdicts: list[VerdictRow]
+    usage: Usage
+
+
+def measure(
+    items: Sequence[QualityItem],
+    judge: QualityJudge,
+    *,
+    families: Sequence[Family] = ("deepeval",),
+    embed: Embed | None = None,
+    idk_is_truthful: bool = True,
+    questions: int = QUESTIONS,
+) -> Measured:
+    """Measure answers and their context.
+
+    A refused answer has neither relevancy nor faithfulness, but its context has recall and precision. Without
+    a context all but relevancy are undefined, without a reference answer recall and precision.
+
+    Args:
+        items: with ids of their own.
+        judge: gives statements, verdicts and questions.
+        families: whose formulas; they share verdicts, so that the second costs only its questions.
+        embed: [n, dimension] vectors of texts, for the relevancy of ragas, which is undefined without.
+        idk_is_truthful: see :func:`.quality_formulas.faithfulness`.
+        questions: how many to generate for each answer, for the relevancy of ragas; at least 1.
+
+    Raises:
+        EndpointError: the judge's endpoint cannot be used at all.
+    """
+    # The relevancy of ragas rests on questions alone.
+    judged = METRICS if "deepeval" in families else METRICS[1:]
+    bases, usage = verdict_bases(items, judged if families else (), judge)
+    asked, cost = question_bases(items if "ragas" in families else (), questions, judge, embed)
+    rows, verdicts = [], []
+    for place, item in enumerate(items):
+        question_basis = asked[place] if asked else QuestionBasis()
+        for family in families:
+            for metric in METRICS:
+                by_questions = family == "ragas" and metric == "answer_relevancy"
+                score = (
+                    _similarity(question_basis)
+                    if by_questions
+                    else _score(bases[place][metric], family, metric, idk_is_truthful)
+                )
+                repaired = question_basis.repaired if by_questions else bases[place][metric].repaired
+                rows.append(row_of(item, family, metric, score, repaired))
+        verdicts += _verdict_rows(item, bases[place], question_basis)
+    return Measured(rows, verdicts, usage + cost)
+
+
+def _score(basis: VerdictBasis, family: Family, metric: Metric, idk_is_truthful: bool) -> Score:
+    if basis.reason is not None:
+        return Score(None, reason=basis.reason)
+    verdicts = [one.verdict for one in basis.verdicts]
+    match metric:
+        case "answer_relevancy":
+            return answer_relevancy(verdicts)
+        case "faithfulness":
+            return faithfulness(verdicts, family=family, idk_is_truthful=idk_is_truthful)
+        case "contextual_recall":
+            return contextual_recall(verdicts, family=family)
+        case "contextual_precision":
+            return contextual_precision(verdicts)
+
+
+def _similarity(basis: QuestionBasis) -> Score:
+    if basis.reason is not None:
+        return Score(None, reason=basis.reason)
+    return question_similarity(basis.cosines, noncommittal=basis.noncommittal)
+
+
+def _verdict_rows(
+    item: QualityItem, bases: Mapping[Metric, VerdictBasis], asked: QuestionBasis
+) -> list[VerdictRow]:
+    rows = [
+        VerdictRow(
+            item.id,
+            metric,
+            place,
+            text[:_SHOWN] if metric == "contextual_precision" else text,
+            one.verdict,
+            one.reason or None,
+        )
+        for metric, basis in bases.items()
+        for place, (text, one) in enumerate(zip(basis.items, basis.verdicts, strict=True))
+    ]
+    commits: Literal["yes", "no"] = "no" if asked.noncommittal else "yes"
+    return rows + [
+        VerdictRow(item.id, "answer_relevancy_questions", place, text, commits, f"cosine {cosine:.4f}")
+        for place, (text, cosine) in enumerate(zip(asked.questions, asked.cosines, strict=True))
+    ]
+
+
+def lexical_measures(items: Sequence[QualityItem]) -> list[QualityRow]:
+    """Return two rows of family ``lexical`` for each item.
+
+    ``rouge_l_to_reference`` is the ROUGE-L F1 of answer and reference answer, 2·LCS of their m + n words;
+    ``reference_words_in_context`` the share of the reference's distinct meaningful word stems that stand in
+    the context. None where there is nothing to compare.
+    """
+    return [
+        row_of(item, "lexical", metric, score)
+        for item in items
+        for metric, score in (
+            ("rouge_l_to_reference", _rouge_l(item)),
+            ("reference_words_in_context", _words_in_context(item)),
+        )
+    ]
+
+
+def _rouge_l(item: QualityItem) -> Score:
+    if want := want_of_answer(item) or want_of_reference(item):
+        return Score(None, reason=want)
+    said, right = tokens(item.answer), tokens(item.reference or "")
+    if not said or not right:
+        which = "reference answer" if said else "answer"
+        return Score(None, reason=f"the {which} has no words of Latin letters or digits")
+    whole = len(said) + len(right)
+    common = whole - round(distance(said, right) * whole)
+    return Score(common / whole, float(common), float(whole))
+
+
+def _words_in_context(item: QualityItem) -> Score:
+    if want := want_of_reference(item) or want_of_context(item):
+        return Score(None, reason=want)
+    wanted = set(stems(item.reference or ""))
+    if not wanted:
+        return Score(None, reason="the reference answer has no words that carry meaning")
+    found = wanted & {one for text in item.contexts for one in stems(text)}
+    return Score(len(found) / len(wanted), float(len(found)), float(len(wanted)))

@@ -1,1 +1,0 @@
-"""Estimates of an evaluation's model calls."""

@@ -1,0 +1,199 @@
+"""The stage of comparison: by a judge, by claims, and against reference answers, with the verdict."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+import polars as pl
+
+from graphrag_dagster.apps.evaluation.questions.question_list import EvaluationScope
+from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS
+from graphrag_dagster.apps.evaluation.settings import EvaluationSettings, QuestionSettings
+from graphrag_dagster.apps.evaluation.tables import (
+    ALIGNMENT,
+    ANSWER_CLAIMS,
+    ANSWER_MEASURES,
+    ANSWER_SENTENCES,
+    COMPARISONS,
+    CONDITION_MEANS,
+    DIVERSITY_CLUSTERS,
+    JUDGEMENTS,
+    POSITION_BIAS,
+    QUALITY_SCORES,
+    QUALITY_VERDICTS,
+    SIGNIFICANCE,
+    THEME_REASONS,
+    THEMES,
+    VERDICTS,
+)
+from graphrag_dagster.apps.evaluation.tasks import (
+    ANSWER_JUDGE,
+    CLAIM_DECOMPOSER,
+    QUALITY_JUDGE,
+    REASON_READER,
+)
+from graphrag_dagster.kernel.pipeline.result_display import FilePath, Markdown, counts, rows_of
+from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun, Tables
+from graphrag_dagster.kernel.tables import ANSWER_CONTEXTS, ANSWERS
+
+_NO_JUDGE = "no model judges (evaluation.engine is extractive), and nothing else can"
+
+
+def judgements(tables: Tables, run: StepRun) -> Iterator[Made]:
+    """Every pair of answers compared by a model, by every criterion, in replicates (paper §4.1.3).
+
+    Then the themes of the judge's reasons, and which reasons speak of them (paper §5.1).
+    """
+    from graphrag_dagster.apps.evaluation.measures.pairwise_judging import judge_answers
+
+    answers, session, settings = tables[ANSWERS], run.session("judgements"), run.settings
+    judge = session.task(ANSWER_JUDGE)
+    if judge is None or answers["method"].n_unique() < 2:
+        why = _NO_JUDGE if judge is None else "there are fewer than two search methods to compare"
+        frame = JUDGEMENTS.empty()
+        yield Made(JUDGEMENTS, frame, {"judged": False, "why": why})
+    else:
+        frame = judge_answers(
+            _sampled(answers, run),
+            judge,
+            conditions=settings.section(QuestionSettings).methods,
+            criteria=settings.section(EvaluationSettings).criteria,
+            replicates=settings.section(EvaluationSettings).replicates,
+            model=settings.model.for_role("judge").name,
+        )
+        yield Made(
+            JUDGEMENTS,
+            frame,
+            {
+                "judged": True,
+                "unusable": int(frame["problem"].is_not_null().sum()),
+                "ties": frame["winner"].null_count(),
+                **session.finish(),
+            },
+        )
+    yield from _themes(frame, run)
+
+
+def _themes(judged: pl.DataFrame, run: StepRun) -> Iterator[Made]:
+    from graphrag_dagster.apps.evaluation.measures.reason_themes import themes_of
+
+    session, settings = run.session("reason_themes"), run.settings
+    reader, most = session.task(REASON_READER), settings.section(EvaluationSettings).reasons
+    if reader is None or not most or judged.is_empty():
+        why = "no model reads the reasons" if reader is None else "there are no reasons to read"
+        yield Made(THEMES, THEMES.empty(), {"why": why})
+        yield Made(THEME_REASONS, THEME_REASONS.empty())
+        return
+    themes, reasons = themes_of(judged, reader, most, settings.model.for_role("judge").name)
+    frame = THEME_REASONS.frame(reasons)
+    unread = len(frame) - frame["problem"].null_count()
+    yield Made(THEMES, THEMES.frame(themes), {"unread": unread, **session.finish()})
+    yield Made(THEME_REASONS, frame)
+
+
+def measures(tables: Tables, run: StepRun) -> Iterator[Made]:
+    """The atomic claims of every answer (paper §4.1.3), and how answers compare with reference answers."""
+    yield from _claims(tables, run)
+    yield from _quality(tables, run)
+
+
+def _claims(tables: Tables, run: StepRun) -> Iterator[Made]:
+    """Sentences selected, disambiguated and decomposed; distinct claims clustered by words they share."""
+    from graphrag_dagster.apps.evaluation.measures.answer_claims import claim_rows, cluster_rows
+    from graphrag_dagster.apps.evaluation.tasks import AnswerText
+
+    session = run.session("answer_claims")
+    decomposer = session.task(CLAIM_DECOMPOSER)
+    chosen = _sampled(tables[ANSWERS], run)
+    texts = [AnswerText(question, text) for question, text in chosen.select("question", "text").iter_rows()]
+    sentences, claims = claim_rows(
+        chosen["answer_id"].to_list(), decomposer.decompose(texts), decomposer.engine
+    )
+    selected, frame = ANSWER_SENTENCES.frame(sentences), ANSWER_CLAIMS.frame(claims)
+    yield Made(ANSWER_SENTENCES, selected)
+    yield Made(
+        ANSWER_CLAIMS,
+        frame,
+        {
+            "engine": decomposer.engine,
+            "repeated": len(frame) - frame["duplicate_of"].null_count(),
+            "sentences": counts(selected, "state"),
+            **session.finish(),
+        },
+    )
+    clusters = cluster_rows(frame, run.settings.section(EvaluationSettings).thresholds)
+    yield Made(DIVERSITY_CLUSTERS, clusters if len(clusters) else DIVERSITY_CLUSTERS.empty())
+
+
+def _quality(tables: Tables, run: StepRun) -> Iterator[Made]:
+    """Relevancy, faithfulness, recall and precision of the answers to questions with a reference answer."""
+    from graphrag_dagster.apps.evaluation.measures.quality_rows import measured, quality_items
+    from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
+
+    session, settings = run.session("quality"), run.settings
+    items = quality_items(
+        _sampled(tables[ANSWERS], run),
+        tables[ANSWER_CONTEXTS],
+        tables[QUESTIONS],
+        open_snapshot(run.warehouse, run.corpus),
+    )
+    judge = session.task(QUALITY_JUDGE)
+    scores, verdicts = measured(
+        items, judge, settings.section(EvaluationSettings).metrics, session.embedder().embed_queries
+    )
+    frame = QUALITY_SCORES.frame(scores)
+    yield Made(
+        QUALITY_SCORES,
+        frame,
+        {
+            "with_reference": len(items),
+            "without_value": frame["value"].null_count(),
+            **({"why": _NO_JUDGE} if judge is None else {}),
+            **session.finish(),
+        },
+    )
+    yield Made(QUALITY_VERDICTS, QUALITY_VERDICTS.frame(verdicts))
+
+
+def statistics(tables: Tables, run: StepRun) -> Iterator[Made]:
+    """Means with intervals, Wilcoxon's test of every pair corrected by Holm, agreement with the claims."""
+    # What search methods are worth is told by all that answers, and few runs evaluate.
+    from graphrag_dagster.apps.evaluation.inference import result_statistics as inference
+    from graphrag_dagster.apps.evaluation.inference.verdict import verdicts as verdicts_of
+    from graphrag_dagster.apps.evaluation.measures.pairwise_judging import position_bias
+
+    own, conditions = (
+        run.settings.section(EvaluationSettings),
+        list(run.settings.section(QuestionSettings).methods),
+    )
+    judged, compared, measured = tables[JUDGEMENTS], tables[COMPARISONS], tables[ANSWER_MEASURES]
+    how = inference.Bootstrap(own.resamples, own.seed)
+    yield Made(POSITION_BIAS, position_bias(judged) if len(judged) else POSITION_BIAS.empty())
+    means = inference.condition_means(compared, measured, conditions, how)
+    yield Made(CONDITION_MEANS, CONDITION_MEANS.frame(means))
+    tests = SIGNIFICANCE.frame(inference.significance(compared, measured, conditions, how))
+    yield Made(SIGNIFICANCE, tests, {"significant": int(tests["significant"].sum())})
+    yield Made(ALIGNMENT, ALIGNMENT.frame(inference.alignments(compared, measured)))
+    verdicts = verdicts_of(tests, conditions, own.baseline)
+    shown = rows_of(verdicts.select("measure", "condition", "outcome", "statement"))
+    yield Made(VERDICTS, verdicts, {"verdicts": shown})
+
+
+def report(_tables: Tables, run: StepRun) -> Iterator[Artifact]:
+    """Question, method, verdict, figures, examples, cost and caveats on one page that needs nothing else."""
+    from graphrag_dagster.apps.evaluation.report.report_files import make_report
+    from graphrag_dagster.apps.evaluation.report.table_views import image
+
+    made = make_report(run.warehouse, run.corpora, run.corpus)
+    figures = {one.name: Markdown(f"![{one.alt}]({image(one.svg)})") for one in made.figures}
+    told = {"page": FilePath(made.page), "bytes": made.page.stat().st_size, **figures}
+    yield Artifact(sha256(made.page.read_bytes()).hexdigest()[:32], told)
+
+
+def _sampled(answers: pl.DataFrame, run: StepRun) -> pl.DataFrame:
+    """The answers to the sampled questions, in the order of the questions and of the settings' methods."""
+    from graphrag_dagster.apps.evaluation.measures.pairwise_judging import sample
+
+    size = run.resource(EvaluationScope).sample_of(run.settings)
+    if size is None:
+        return answers
+    return answers.filter(pl.col("question_id").is_in(sample(answers["question_id"].unique(), size)))

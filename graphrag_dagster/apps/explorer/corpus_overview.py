@@ -1,0 +1,212 @@
+"""What a corpus holds, and how it can be asked, at a glance."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import at_level, methods
+from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.documents.documents import files_told
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.systems.graphrag.index.extraction_tables import unreadable_units
+
+#: Sentences on files that were not read, or only in part.
+_MOST_FILES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many rows of each sort a corpus has; ``tokens`` are those of all text units."""
+
+    documents: int
+    text_units: int
+    tokens: int
+    entities: int
+    relationships: int
+    claims: int
+    communities: int
+    reports: int
+    quarantined: int
+    files_not_read: int
+    files_read_in_part: int
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCount:
+    """A level Ck: how many communities it has, and how many entities lie in them."""
+
+    level: int
+    communities: int
+    entities: int
+
+
+@dataclass(frozen=True, slots=True)
+class WayOfAsking:
+    """A way of answering.
+
+    Attributes:
+        name: by which it is asked for.
+        text: what it reads, in a line.
+        levelled: a community level may be chosen for it.
+        level: the level that it always reads; null where it reads none, or one of choice.
+        suits_chat: it is for people who ask; the others are conditions of comparisons.
+    """
+
+    name: str
+    text: str
+    levelled: bool
+    level: int | None
+    suits_chat: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A corpus in one look.
+
+    Attributes:
+        corpus: its name.
+        version: of the snapshot that is read.
+        published: when that was published, UTC in ISO 8601.
+        counts: how much there is of everything.
+        levels: the levels C0, C1, … with their communities.
+        ways: ways of answering, those for people first; none where the settings cannot be used.
+        default_way: the one that is taken where none is named.
+        default_level: k of Ck where none is named, at most the deepest there is.
+        engine: what answers: extractive, or llm.
+        unclustered: entities that are in no community.
+        notes: what was put aside or is open, a sentence each.
+    """
+
+    corpus: str
+    version: str | None
+    published: str | None
+    counts: Counts
+    levels: list[LevelCount]
+    ways: list[WayOfAsking]
+    default_way: str | None
+    default_level: int | None
+    engine: str | None
+    unclustered: int
+    notes: list[str]
+
+
+def overview(shown: OpenSnapshot, corpora: CorpusStore) -> Overview:
+    """Return a corpus in one look.
+
+    Raises:
+        CorpusError: there is no such corpus.
+    """
+    corpus = shown.reader.corpus
+    try:
+        settings, broken = corpora.settings(corpus), []
+    except SettingsError as error:
+        settings, broken = None, [f"Nothing can be asked: {error}"]
+    levels = [LevelCount(**row) for row in shown.rows(_levels_sql(shown))]
+    counts, unclustered = _counts(shown), _unclustered(shown)
+    return Overview(
+        corpus=corpus,
+        version=shown.published.version,
+        published=shown.published.published,
+        counts=counts,
+        levels=levels,
+        ways=_ways(settings, [one.level for one in levels]) if settings else [],
+        default_way=settings.search.method if settings else None,
+        default_level=_default_level(settings, levels) if settings else None,
+        engine=(settings.search.engine or settings.engine) if settings else None,
+        unclustered=unclustered,
+        notes=[*broken, *_notes(shown, counts, unclustered)],
+    )
+
+
+def _levels_sql(shown: OpenSnapshot) -> str:
+    return f"""
+        select level, count(distinct community_id) as communities, count(*) as entities
+        from {shown[tables.COMMUNITY_LEVELS]} group by level order by level
+    """
+
+
+def _counts(shown: OpenSnapshot) -> Counts:
+    rows = shown.published.rows
+    tokens = shown.totals(f"select coalesce(sum(tokens), 0)::bigint as n from {shown[tables.TEXT_CHUNKS]}")
+    unread = shown.totals(
+        f"""
+        select count_if(status not in ('read', 'duplicate', 'ignored')) as not_read,
+            count_if(status = 'read' and incomplete) as in_part
+        from {shown[tables.FILES]}
+        """
+    )
+    return Counts(
+        documents=rows("corpus.documents"),
+        text_units=rows("corpus.text_chunks"),
+        tokens=tokens["n"],
+        entities=rows("graph.entities"),
+        relationships=rows("graph.relationships"),
+        claims=rows("graph.claims"),
+        communities=rows("graph.communities"),
+        reports=rows("reports.community_reports"),
+        quarantined=rows("extraction.quarantine"),
+        files_not_read=unread["not_read"],
+        files_read_in_part=unread["in_part"],
+    )
+
+
+def _unclustered(shown: OpenSnapshot) -> int:
+    clustered = shown.totals(
+        f"select count(distinct entity_id) as n from {shown[tables.COMMUNITY_MEMBERS]} where level = 0"
+    )
+    return shown.published.rows("graph.entities") - int(clustered["n"])
+
+
+def _default_level(settings: CorpusSettings, levels: list[LevelCount]) -> int:
+    return min(settings.search.level, max((one.level for one in levels), default=0))
+
+
+def _ways(settings: CorpusSettings, levels: list[int]) -> list[WayOfAsking]:
+    made = [one for one in methods().values() if settings.answers_by(one)]
+    asked = [one for one in made if one.suits_a_chat]
+    compared = [one for one in made if one.condition and one.level is None]
+    return [_way(one) for one in (*asked, *map(at_level, levels), *compared)]
+
+
+def _way(one: SearchMethod) -> WayOfAsking:
+    return WayOfAsking(one.name, one.text, one.levelled, one.level, one.suits_a_chat)
+
+
+def _notes(shown: OpenSnapshot, counts: Counts, unclustered: int) -> Iterator[str]:
+    if counts.files_not_read or counts.files_read_in_part:
+        yield from _files(shown)
+    ledger = shown.frame(f"select state, reason from {shown[tables.UNIT_LEDGER]}")
+    for line in unreadable_units(ledger):
+        yield f"{line}."
+    if counts.quarantined:
+        yield f"{_were(counts.quarantined, 'record')} of extraction put aside."
+    if unclustered:
+        yield f"{counted(unclustered, 'entity', 'entities')} without a relationship in no community."
+    if replaced := _replaced(shown):
+        yield f"{_were(replaced, 'report')} written by rules, because a model's could not be used."
+
+
+def _files(shown: OpenSnapshot) -> Iterator[str]:
+    found = shown.frame(
+        f"""
+        select path, status, reason, incomplete from {shown[tables.FILES]}
+        where status not in ('read', 'duplicate', 'ignored') or incomplete order by path
+        """
+    )
+    lines, left = files_told(found, _MOST_FILES)
+    yield from (f"{line}." for line in lines)
+    if left:
+        yield f"{counted(left, 'more file', 'more files')} not read or read in part: see the table of files."
+
+
+def _replaced(shown: OpenSnapshot) -> int:
+    found = shown.totals(f"select count(problem) as n from {shown[tables.COMMUNITY_REPORTS]}")
+    return int(found["n"])
+
+
+def _were(number: int, what: str) -> str:
+    return f"{counted(number, what)} {'was' if number == 1 else 'were'}"

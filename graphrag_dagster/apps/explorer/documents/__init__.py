@@ -1,1 +1,0 @@
-"""Documents, what is named in them, and what rests on them."""

@@ -1,1 +1,0 @@
-"""The map of the graph: communities as cells, entities as points."""

@@ -1,1 +1,0 @@
-"""Rows of tables that a person looks through."""

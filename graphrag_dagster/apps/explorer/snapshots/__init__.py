@@ -1,1 +1,0 @@
-"""Published snapshots that are open, and what differs between them."""

@@ -1,0 +1,170 @@
+"""The folder of an export: written beside its place, and moved there once complete."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from graphrag_dagster.errors import ExportError
+
+#: Names an export and all that is in it.
+MANIFEST = "export.json"
+_MADE_BY = "graphrag_dagster"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """A file of an export.
+
+    Attributes:
+        path: below the folder, with forward slashes.
+        rows: that it holds; None where it holds none.
+        bytes: its size; of a folder, such as a Lance table, nothing is told but its rows.
+        sha256: of its bytes.
+        columns: of a table, name → type.
+    """
+
+    path: str
+    rows: int | None = None
+    bytes: int | None = None
+    sha256: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def told(self) -> dict[str, Any]:
+        """Return what the manifest says of it."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, {})}
+
+
+class ExportWriter:
+    """An export that is being written.
+
+    Args:
+        folder: where it is written, for now.
+        formula_safe: cells of CSV that begin as formulas do get an apostrophe before them.
+
+    Attributes:
+        formulas: how many such cells there are, with or without one.
+    """
+
+    def __init__(self, folder: Path, *, formula_safe: bool = False) -> None:
+        self._folder = folder
+        self.formula_safe = formula_safe
+        self.formulas = 0
+        self.written: list[ExportedFile] = []
+
+    def place(self, path: str) -> Path:
+        """Return where to write a file of the export, with the folders above it made."""
+        place = self._folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return place
+
+    def note(self, path: str, rows: int | None = None, columns: Mapping[str, str] | None = None) -> None:
+        """Note that a file, or the folder of a table, is whole."""
+        place = self._folder / path
+        if place.is_dir():
+            self.written.append(ExportedFile(path, rows, columns=columns or {}))
+            return
+        size, hashed = place.stat().st_size, _hash(place)
+        self.written.append(ExportedFile(path, rows, size, hashed, columns or {}))
+
+    def text(self, path: str, content: str) -> None:
+        """Write a text file."""
+        self.place(path).write_text(content, encoding="utf-8", newline="\n")
+        self.note(path)
+
+
+@contextmanager
+def made_whole(
+    folder: Path, told: Mapping[str, Any], *, formula_safe: bool = False
+) -> Iterator[ExportWriter]:
+    """Write an export into a folder, which gets its files when all are whole; an earlier export's go.
+
+    Args:
+        folder: is made where it is not there; files in it that no export of ours wrote stay as they are.
+        told: what the manifest says of the export as a whole.
+        formula_safe: see :class:`ExportWriter`.
+
+    Raises:
+        ExportError: the folder holds something and is no export of ours, or a file of the export has been
+            changed since.
+    """
+    before = _earlier(folder)
+    making = folder.with_name(f".{folder.name}.{uuid4().hex}.part")
+    try:
+        making.mkdir(parents=True)
+        made = ExportWriter(making, formula_safe=formula_safe)
+        yield made
+        files = sorted(made.written, key=lambda one: one.path)
+        content = {"made_by": _MADE_BY, **told, "files": [one.told() for one in files]}
+        (making / MANIFEST).write_text(
+            json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n"
+        )
+        _put(making, folder, {one.path for one in files}, before)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def _earlier(folder: Path) -> set[str]:
+    """Return the files of the export that a folder holds; none where it is empty or not there."""
+    if not folder.exists():
+        return set()
+    if not folder.is_dir():
+        raise ExportError(f"{folder} is a file; name a folder with --out")
+    if not any(folder.iterdir()):
+        return set()
+    try:
+        told = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        ours = told["made_by"] == _MADE_BY
+        files = {one["path"]: one.get("sha256") for one in told["files"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        ours, files = False, {}
+    if not ours:
+        raise ExportError(
+            f"{folder} holds files that are no earlier export; name another folder with --out, or empty it"
+        )
+    for path, hashed in files.items():
+        place = _inside(folder, path)
+        if hashed and place.is_file() and _hash(place) != hashed:
+            raise ExportError(
+                f"{place} has been changed since it was exported; keep it by naming another folder with "
+                "--out, or delete it"
+            )
+    return set(files)
+
+
+def _inside(folder: Path, path: str) -> Path:
+    place = folder / path
+    if not place.resolve().is_relative_to(folder.resolve()):
+        raise ExportError(f"{folder / MANIFEST} names {path!r}, which is outside of the folder; delete it")
+    return place
+
+
+def _put(making: Path, folder: Path, new: set[str], before: set[str]) -> None:
+    if not folder.exists():
+        making.replace(folder)
+        return
+    for path in sorted(before - new):
+        _remove(_inside(folder, path))
+    for path in (*sorted(new), MANIFEST):
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if (making / path).is_dir():
+            _remove(place)
+        (making / path).replace(place)
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

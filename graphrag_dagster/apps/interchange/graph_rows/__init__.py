@@ -1,0 +1,1 @@
+"""From nodes and edges, in tables or not, to rows of imports."""

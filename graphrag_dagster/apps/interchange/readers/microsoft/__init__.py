@@ -1,1 +1,0 @@
-"""Indexes that Microsoft GraphRAG made."""

@@ -1,1 +1,0 @@
-"""Graphs in tables and lists of edges."""

@@ -1,1 +1,0 @@
-"""Writing an index in the forms that other tools read: pure writers over batches of rows."""

@@ -1,0 +1,396 @@
+"""Sensors and schedules; each is off until someone switches it on."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim
+from dagster import (
+    AutomationConditionSensorDefinition,
+    DagsterRunStatus,
+    DefaultScheduleStatus,
+    DefaultSensorStatus,
+    ResourceParam,
+    RunRequest,
+    RunsFilter,
+    ScheduleDefinition,
+    ScheduleEvaluationContext,
+    SensorDefinition,
+    SensorEvaluationContext,
+    SensorResult,
+    schedule,
+    sensor,
+)
+
+from graphrag_dagster.assets import INDEX, of_the_index
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
+from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.pipeline.corpus_changes import (
+    changed_since_published,
+    cheap_fingerprint,
+    content_fingerprint,
+)
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
+from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import PARTITION_TAG
+from graphrag_dagster.kernel.settings.indexing_settings import ScheduleSettings
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+
+
+@sensor(
+    job_name=INDEX,
+    minimum_interval_seconds=60,
+    default_status=DefaultSensorStatus.STOPPED,
+    description="Collects finished batches of the model provider and lets the index of their corpora go on",
+)
+def finished_batches(
+    context: SensorEvaluationContext, graphrag_memory: ResourceParam[ReplyMemory]
+) -> SensorResult:
+    """Request a run for every corpus that waits for no batch any more."""
+    # Needed each time that this looks for batches, and not by a run.
+    from graphrag_dagster.kernel.models.batch_store import finished
+    from graphrag_dagster.kernel.storage.corpus_store import models_of
+
+    corpora, problems = finished(graphrag_memory.database(), models_of)
+    for problem in problems:
+        context.log.warning(problem)
+    known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
+    requests = [
+        RunRequest(run_key=f"batch-{stable_id(*ids)}", partition_key=name)
+        for name, ids in corpora.items()
+        if name in known
+    ]
+    return SensorResult(
+        run_requests=requests, skip_reason=None if requests else "no corpus is waiting for a finished batch"
+    )
+
+
+#: Ticks for which a folder has to be gone before its partition goes too.
+GONE_TICKS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A corpus folder as it was.
+
+    Attributes:
+        cheap: its cheap fingerprint at the last tick.
+        settled: the cheap fingerprint that was last looked into; empty where none was.
+        content: the fingerprint of the content then.
+        requests: how many runs were requested.
+        gone: for how many ticks the folder has not been there.
+    """
+
+    cheap: str = ""
+    settled: str = ""
+    content: str = ""
+    requests: int = 0
+    gone: int = 0
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether the folder differs from what was last looked into."""
+        return self.cheap != self.settled
+
+    def at(self, cheap: str) -> "Seen":
+        """What is known at the next tick, at which the folder is there."""
+        return replace(self, cheap=cheap, gone=0)
+
+    def looked_into(self, content: str, *, requested: bool) -> "Seen":
+        """What is known once the content was compared."""
+        return replace(self, settled=self.cheap, content=content, requests=self.requests + requested)
+
+    def missed(self) -> "Seen":
+        """What is known at the next tick, at which the folder is not there."""
+        return replace(self, gone=self.gone + 1)
+
+
+@dataclass(slots=True)
+class FolderCursor:
+    """All folders, as the cursor of the sensor keeps them."""
+
+    seen: dict[str, Seen] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, cursor: str | None) -> "FolderCursor":
+        """Read a cursor; one that is of no use is as good as none."""
+        try:
+            return cls({name: Seen(*kept) for name, kept in json.loads(cursor or "{}").items()})
+        except (ValueError, TypeError, AttributeError):
+            return cls()
+
+    def written(self) -> str:
+        """The cursor."""
+        return json.dumps({name: astuple(seen) for name, seen in self.seen.items()}, separators=(",", ":"))
+
+    def observe(self, found: Mapping[str, str]) -> list[str]:
+        """Take in the cheap fingerprints of a tick.
+
+        Returns:
+            the corpora that differ from what was last looked into, and were the same at the tick before:
+            nobody is copying into them.
+        """
+        settled = []
+        for name, cheap in found.items():
+            before = self.seen.get(name, Seen())
+            self.seen[name] = now = before.at(cheap)
+            if now.unsettled and before.cheap == cheap:
+                settled.append(name)
+        return settled
+
+    def missing(self, names: Iterable[str]) -> list[str]:
+        """Take in which corpora have no folder at this tick; return those gone for long enough."""
+        gone = []
+        for name in names:
+            self.seen[name] = now = self.seen.get(name, Seen()).missed()
+            if now.gone >= GONE_TICKS:
+                gone.append(name)
+        return gone
+
+
+_UNDER_WAY = [
+    DagsterRunStatus.QUEUED,
+    DagsterRunStatus.NOT_STARTED,
+    DagsterRunStatus.STARTING,
+    DagsterRunStatus.STARTED,
+    DagsterRunStatus.CANCELING,
+]
+
+
+@dataclass(slots=True)
+class _Tick:
+    """One look at all folders: what is known, and what is to be done."""
+
+    context: SensorEvaluationContext
+    store: CorpusStore
+    warehouse: Warehouse
+    memory: FolderCursor
+    known: set[str]
+    new: list[str] = field(default_factory=list)
+    requests: list[RunRequest] = field(default_factory=list)
+
+    def fingerprints(self) -> dict[str, str]:
+        """Of every folder that can be listed; a folder that cannot be is said and left as it is."""
+        found = {}
+        for name in self.store.names():
+            try:
+                found[name] = cheap_fingerprint(self.store.folders(name))
+            except (GraphragError, OSError) as error:
+                self.context.log.warning("corpus %s cannot be looked at: %s", name, error)
+        return found
+
+    def look_into(self, name: str) -> None:
+        """Compare the content of a folder that has settled, and request its index where it has changed."""
+        if self._under_way(name):
+            # The run may have read the folder before or after the change: look again when it is over.
+            return
+        seen = self.memory.seen[name]
+        try:
+            content = content_fingerprint(self.store.folders(name))
+            changed = self._changed(name, content)
+        except (GraphragError, OSError) as error:
+            self.context.log.warning("corpus %s cannot be read: %s", name, error)
+            return
+        self.memory.seen[name] = after = seen.looked_into(content, requested=changed)
+        if name not in self.known:
+            self.new.append(name)
+        if changed:
+            key = f"corpus-{name}-{seen.cheap}-{after.requests}"
+            self.requests.append(RunRequest(run_key=key, partition_key=name))
+
+    def _changed(self, name: str, content: str) -> bool:
+        before = self.memory.seen[name].content
+        if name not in self.known:
+            return True
+        if before:
+            return before != content
+        return changed_since_published(self.store, self.warehouse, name)
+
+    def _under_way(self, name: str) -> bool:
+        if name not in self.known:
+            return False
+        wanted = RunsFilter(tags={PARTITION_TAG: name}, statuses=_UNDER_WAY)
+        return bool(self.context.instance.get_runs(wanted, limit=1))
+
+    def gone(self, present: Sequence[str]) -> list[str]:
+        """The corpora whose partition is to go, because their folder has not been there for long enough."""
+        if not self.store.path.is_dir():
+            self.context.log.warning("%s is not there: no corpus is treated as removed", self.store.path)
+            return []
+        gone = self.memory.missing(sorted(self.known - set(present)))
+        for name in gone:
+            del self.memory.seen[name]
+            self.context.log.warning(
+                "the folder of corpus %s is gone: its partition is removed. What was made of it is kept; "
+                "'graphrag-dagster delete %s' erases it, and putting the folder back brings the corpus back",
+                name,
+                name,
+            )
+        for name in self.memory.seen.keys() - self.known - set(present):
+            del self.memory.seen[name]
+        return gone
+
+    def reason(self) -> str:
+        waiting = sum(seen.unsettled and not seen.gone for seen in self.memory.seen.values())
+        gone = sum(bool(seen.gone) for seen in self.memory.seen.values())
+        if waiting:
+            return f"{waiting} changed folders are looked at again at the next tick"
+        if gone:
+            return f"{gone} folders are gone; their partitions go after {GONE_TICKS} ticks"
+        return "no corpus folder has changed"
+
+
+@sensor(
+    name="corpora",
+    job_name=INDEX,
+    minimum_interval_seconds=30,
+    default_status=DefaultSensorStatus.STOPPED,
+    description="Indexes new and changed corpus folders, and removes the partitions of deleted folders",
+)
+def corpora_sensor(
+    context: SensorEvaluationContext,
+    graphrag_corpora: ResourceParam[CorpusStore],
+    graphrag_warehouse: ResourceParam[Warehouse],
+) -> SensorResult:
+    """Compare the folders below the corpora root with what they were at the tick before.
+
+    A change counts once the folder was the same at two ticks, so that one being copied waits until it is
+    whole. Nothing that was made is ever erased here.
+    """
+    known, corpora = set(context.instance.get_dynamic_partitions(str(CORPUS.name))), graphrag_corpora
+    tick = _Tick(context, corpora, graphrag_warehouse, FolderCursor.read(context.cursor), known)
+    found = tick.fingerprints()
+    for name in tick.memory.observe(found):
+        tick.look_into(name)
+    gone = tick.gone(corpora.names())
+    partitions = [CORPUS.build_add_request(tick.new)] if tick.new else []
+    removals = [CORPUS.build_delete_request(gone)] if gone else []
+    return SensorResult(
+        run_requests=tick.requests,
+        dynamic_partitions_requests=[*partitions, *removals],
+        cursor=tick.memory.written(),
+        skip_reason=None if tick.requests else tick.reason(),
+    )
+
+
+#: A corpus without a schedule.
+_NEVER = 0.0
+
+
+@dataclass(slots=True)
+class _Timetable:
+    """When each corpus is due next, by the state of its settings file: ``[size, time of change, due]``."""
+
+    store: CorpusStore
+    now: float
+    due: dict[str, list[float]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def take(self, cursor: str | None, known: set[str]) -> Iterator[tuple[str, float]]:
+        """Look at the corpora that have a partition; yield those due, with the time at which they were."""
+        before: dict[str, list[float]] = _loaded(cursor)
+        for name in sorted(known & set(self.store.names())):
+            try:
+                place = self.store.folder(name) / SETTINGS_FILE
+                found = place.stat() if place.is_file() else None
+                state = [float(found.st_size), float(found.st_mtime_ns)] if found else [0.0, 0.0]
+                kept = before.get(name)
+                if kept is not None and kept[:2] == state and not _NEVER < kept[2] <= self.now:
+                    self.due[name] = kept
+                    continue
+                settings = self.store.settings(name).schedule if found else ScheduleSettings()
+                self.due[name] = [*state, self._next(settings)]
+                if kept is not None and kept[:2] == state:
+                    yield name, kept[2]
+            except (GraphragError, OSError) as error:
+                self.problems.append(f"the schedule of corpus {name} cannot be read: {error}")
+
+    def _next(self, settings: ScheduleSettings) -> float:
+        if settings.cron is None:
+            return _NEVER
+        now = datetime.fromtimestamp(self.now, ZoneInfo(settings.timezone))
+        return next(CronSim(settings.cron, now)).timestamp()
+
+
+def _loaded(cursor: str | None) -> dict[str, list[float]]:
+    try:
+        return {str(name): [float(one) for one in kept] for name, kept in json.loads(cursor or "{}").items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}
+
+
+@sensor(
+    job_name=INDEX,
+    minimum_interval_seconds=30,
+    default_status=DefaultSensorStatus.STOPPED,
+    description="Requests the index of every corpus when the schedule in its corpus.yaml says so",
+)
+def scheduled_corpora(
+    context: SensorEvaluationContext, graphrag_corpora: ResourceParam[CorpusStore]
+) -> SensorResult:
+    """Request what is due. What was due more than once while nobody looked is requested once."""
+    return scheduled(context, graphrag_corpora, datetime.now().timestamp())
+
+
+def scheduled(context: SensorEvaluationContext, corpora: CorpusStore, now: float) -> SensorResult:
+    """What the sensor ``scheduled_corpora`` does at a time, in seconds since the epoch."""
+    known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
+    timetable = _Timetable(corpora, now)
+    requests = [
+        RunRequest(run_key=f"scheduled-{name}-{due:.0f}", partition_key=name)
+        for name, due in timetable.take(context.cursor, known)
+    ]
+    for problem in timetable.problems:
+        context.log.warning(problem)
+    return SensorResult(
+        run_requests=requests,
+        cursor=json.dumps(timetable.due, separators=(",", ":")),
+        skip_reason=None if requests else "no corpus is due",
+    )
+
+
+@schedule(
+    job_name=INDEX,
+    cron_schedule="0 2 * * *",
+    default_status=DefaultScheduleStatus.STOPPED,
+    description="Every night: the index of every corpus whose files or settings have changed",
+)
+def nightly(
+    context: ScheduleEvaluationContext,
+    graphrag_corpora: ResourceParam[CorpusStore],
+    graphrag_warehouse: ResourceParam[Warehouse],
+) -> list[RunRequest]:
+    """Request the index of what has changed since it was last published, and of what never was."""
+    known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
+    night = context.scheduled_execution_time.isoformat()
+    requests = []
+    for name in sorted(known & set(graphrag_corpora.names())):
+        try:
+            changed = changed_since_published(graphrag_corpora, graphrag_warehouse, name)
+        except (GraphragError, OSError) as error:
+            context.log.warning("corpus %s cannot be compared: %s", name, error)
+            continue
+        if changed:
+            requests.append(RunRequest(run_key=f"nightly-{night}-{name}", partition_key=name))
+    return requests
+
+
+outdated_assets = AutomationConditionSensorDefinition(
+    "outdated_assets",
+    target=of_the_index(),
+    description="Makes index assets again whose code, prompts or inputs changed, and all that reads them",
+    # A run of a corpus makes one state of it; a backfill would make the parts of several in turn.
+    emit_backfills=False,
+)
+
+SENSORS: Sequence[SensorDefinition] = (
+    corpora_sensor,
+    scheduled_corpora,
+    finished_batches,
+    outdated_assets,
+)
+SCHEDULES: Sequence[ScheduleDefinition] = (nightly,)

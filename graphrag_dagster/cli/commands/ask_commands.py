@@ -1,0 +1,274 @@
+"""``graphrag-dagster ask`` and ``trace``."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from rich.markup import escape
+from rich.tree import Tree
+
+from graphrag_dagster.cli.console import ERR, OUT, markdown, print_json
+from graphrag_dagster.cli.progress_bars import progress_on
+from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.index import Index
+from graphrag_dagster.kernel.catalogue.engines import Verdict
+from graphrag_dagster.kernel.catalogue.registry import quotes
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.progress import listening
+from graphrag_dagster.kernel.questions.context.answer import (
+    Answer,
+    ContextUse,
+    Section,
+    Source,
+    Statement,
+    Value,
+)
+from graphrag_dagster.kernel.questions.document_filters import Filters
+from graphrag_dagster.kernel.questions.question import Question
+from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK
+from graphrag_dagster.kernel.text.evidence import Row, Written
+
+_ROWS_SHOWN, _LONGEST_SHOWN = 12, 90
+#: What is said of a statement by its verdict, where that is not simply that it is supported.
+_DOUBTFUL: Mapping[Verdict | None, str] = MappingProxyType(
+    {"partly": "partly supported", "not": "not supported"}
+)
+_NOTHING_NEAR = (
+    "no model was called: no sentence in the context is close enough to the question; use the "
+    "documents' own words and names"
+)
+
+
+def filters_of(
+    documents: Sequence[str] | None,
+    folders: Sequence[str] | None,
+    date_from: str | None,
+    date_to: str | None,
+    date: str | None,
+    where: Sequence[str] | None,
+    soft: bool | None,
+) -> Filters:
+    """Return the options of a command that say which documents to answer from.
+
+    Raises:
+        QuestionError: a date was given beside the one that it has to be from or to.
+    """
+    if date is not None and (date_from or date_to):
+        raise QuestionError("--date says both --from and --to; leave it out, or them")
+    return Filters(
+        documents=tuple(documents or ()),
+        folders=tuple(folders or ()),
+        date_from=date_from if date is None else date,
+        date_to=date_to if date is None else date,
+        where=tuple(where or ()),
+        soft=soft,
+    )
+
+
+def ask_corpus(name: str, question: Question, *, as_json: bool, tree: bool = False) -> None:
+    """Answer the question, and print the answer with its sources, as JSON, or as the tree of its making.
+
+    A model's answer is printed as it comes where the output is a terminal.
+
+    Raises:
+        GraphragError: names the problem and the fix.
+    """
+    question = question.checked()
+    index = Index.open(name)
+    with progress_on(ERR) as shown, listening(shown):
+        stream = _Stream(shown.stop) if OUT.is_terminal and not as_json and not tree else None
+        answer = index.answer(question, stream)
+    if as_json:
+        print_json(answer.to_dict())
+    elif tree:
+        OUT.print(answer_tree(answer))
+    else:
+        print_answer(answer, streamed=bool(stream and stream.heard))
+
+
+class _Stream:
+    """Prints an answer as it comes, before its citations are checked; what it displaces ends first."""
+
+    def __init__(self, displace: Callable[[], None]) -> None:
+        self._displace = displace
+        self.heard = False
+
+    def __call__(self, piece: str) -> None:
+        if not self.heard:
+            self._displace()
+            OUT.print("[dim]as it comes, citations not yet checked:[/]\n")
+        self.heard = True
+        OUT.print(escape(piece), end="", style="dim", soft_wrap=True, highlight=False)
+
+
+def print_answer(answer: Answer, *, streamed: bool = False) -> None:
+    """Print an answer with its sources; ``streamed``: below the text as it came."""
+    OUT.print("\n" if streamed else "")
+    if answer.heading:
+        OUT.print(answer.heading, style="dim")
+        OUT.print()
+    OUT.print(markdown(answer.text))
+    OUT.print()
+    _print_sources(answer)
+    for problem in answer.problems:
+        OUT.print(f"[yellow]could not be used: {escape(problem)}[/]", soft_wrap=True)
+    _print_support(answer)
+    if answer.general:
+        OUT.print(
+            f"[yellow]{answer.general} of {len(answer.statements)} statements are the model's general "
+            f"knowledge, marked {escape(KNOWLEDGE_MARK)}, and not from the documents[/]",
+            soft_wrap=True,
+        )
+    if answer.refused and quotes(answer.engine) and answer.context and not answer.sources:
+        OUT.print(_NOTHING_NEAR, style="dim", soft_wrap=True)
+    elif answer.sources:
+        OUT.print()
+    if answer.why:
+        OUT.print(escape(answer.why), style="dim", soft_wrap=True)
+    OUT.print(escape(", ".join(_facts(answer))), style="dim", soft_wrap=True)
+
+
+def _print_support(answer: Answer) -> None:
+    """Print the statements that are not wholly supported, with the reasons."""
+    doubtful = [one for one in answer.statements if one.verdict in _DOUBTFUL]
+    for one in doubtful:
+        why = f" [dim]{escape(one.reason)}[/]" if one.reason else ""
+        OUT.print(
+            f"[yellow]{_DOUBTFUL[one.verdict]}:[/] “{escape(_shortened(one.text))}”{why}", soft_wrap=True
+        )
+    if doubtful:
+        many = len(answer.statements)
+        parts = ((answer.unsupported, "not supported"), (answer.partly_supported, "partly supported"))
+        told = " and ".join(f"{count} {how}" for count, how in parts if count)
+        OUT.print(f"[yellow]of {counted(many, 'statement')} {told} by the words they cite[/]", soft_wrap=True)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN].rsplit(' ', 1)[0]} …"
+
+
+def _print_sources(answer: Answer) -> None:
+    for source in answer.sources:
+        OUT.print(_named(source), soft_wrap=True)
+        if source.evidence:
+            OUT.print(f"    {escape(source.evidence.told.alone)}", style="dim", soft_wrap=True)
+    if answer.query:
+        OUT.print()
+        OUT.print(escape(answer.query.shown), style="dim", soft_wrap=True, highlight=False)
+
+
+def _named(source: Source) -> str:
+    if source.evidence is None:
+        return f"[bold]\\[{source.number}][/] {source.kind} “{escape(source.title)}”"
+    told = source.evidence.told
+    of = "" if Path(told.path).stem == told.title else f" “{escape(told.title)}”"
+    paraphrased = source.similarity is not None and source.similarity < 1
+    near = f" [dim]similarity {source.similarity:.2f}[/]" if paraphrased else ""
+    place = f" [dim]{told.place}[/]" if told.place else ""
+    return f"[bold]\\[{source.number}][/] {escape(told.path)}{of}{place}{near}"
+
+
+def _facts(answer: Answer) -> Iterator[str]:
+    chunks = len(answer.scores)
+    yield f"{answer.engine} engine, {answer.method}"
+    yield counted(len(answer.context), "context row") + (f" in {chunks} chunks" if chunks > 1 else "")
+    if answer.dropped:
+        yield f"{counted(answer.dropped, 'partial answer')} without use"
+    if answer.removed_citations:
+        yield f"{counted(answer.removed_citations, 'invalid citation')} removed"
+    yield counted(answer.usage.calls, "model call")
+    if answer.seconds is not None:
+        yield f"{answer.seconds:.1f} s"
+
+
+def answer_tree(answer: Answer) -> Tree:
+    """Return the steps of an answer, its context, and the way from each statement to the evidence."""
+    tree = Tree(f"[bold]{escape(answer.question)}[/]", guide_style="dim")
+    tree.add(escape(", ".join(_facts(answer))))
+    if answer.why:
+        tree.add(escape(answer.why))
+    if answer.query:
+        tree.add("query").add(escape(answer.query.shown))
+    for one in answer.trace:
+        _add_section(tree, one)
+    _add_steps(tree, answer)
+    said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")
+    by_number = {source.number: source for source in answer.sources}
+    for statement in answer.statements:
+        branch = said.add(f"{escape(statement.text)} {_supported(statement)}")
+        _add_ways(branch, [by_number[number] for number in statement.sources])
+    return tree
+
+
+def _add_steps(tree: Tree, answer: Answer) -> None:
+    calls = tree.add(counted(answer.calls, "step"))
+    for call in answer.steps:
+        score = "" if call.score is None else f", score {call.score}"
+        used = "" if call.used else ", not used"
+        calls.add(f"{call.task}: {escape(call.about)}, {call.tokens:,} tokens{score}{used}")
+    _add_context(tree, answer.context)
+
+
+def _add_context(tree: Tree, context: Sequence[ContextUse]) -> None:
+    branch = tree.add(f"context ({counted(len(context), 'row')})")
+    used_first = sorted(context, key=lambda use: not use.used)
+    for use in used_first[:_ROWS_SHOWN]:
+        mark = "" if use.used else ", not used"
+        row = branch.add(f"{use.kind} “{escape(use.title)}”, {use.tokens:,} tokens{mark}")
+        if use.text:
+            row.add(escape(use.text))
+    if len(context) > _ROWS_SHOWN:
+        branch.add(f"… {len(context) - _ROWS_SHOWN} more: see ask --json")
+
+
+def _add_section(tree: Tree, section: Section) -> None:
+    """Add a section of the trace: facts where it has one row, else its rows with what is said of each."""
+    branch = tree.add(escape(section.title))
+    if len(section.rows) == 1:
+        for name, value in zip(section.columns, section.rows[0], strict=True):
+            if value not in {None, ""}:
+                branch.add(f"[dim]{escape(name)}:[/] {escape(_value(value))}")
+        return
+    for first, *others in section.rows[:_ROWS_SHOWN]:
+        told = zip(section.columns[1:], others, strict=True)
+        more = ", ".join(
+            f"{name} {_value(value)}" for name, value in told if value is not None and value != ""
+        )
+        branch.add(f"{escape(_value(first))} [dim]{escape(more)}[/]")
+    if len(section.rows) > _ROWS_SHOWN:
+        branch.add(f"… {len(section.rows) - _ROWS_SHOWN} more: see ask --json")
+
+
+def _value(value: Value) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:.3f}"
+    return "–" if value is None else value
+
+
+def _supported(statement: Statement) -> str:
+    if statement.verdict is None:
+        return "[dim]general knowledge[/]"
+    if statement.verdict in _DOUBTFUL:
+        return f"[yellow]{_DOUBTFUL[statement.verdict]}[/] [dim]{escape(statement.reason)}[/]"
+    return f"[dim]supported{'' if statement.score is None else f' {statement.score:.2f}'}[/]"
+
+
+def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:
+    for source in sources:
+        way = branch.add(
+            f"\\[{source.number}] {source.kind} “{escape(source.title)}” [dim]{source.record_id}[/]"
+        )
+        if source.finding is not None:
+            way = way.add("its summary" if source.finding < 0 else f"finding {source.finding + 1}")
+        if source.via_kind and source.via_id != source.record_id:
+            way = way.add(f"{source.via_kind} [dim]{source.via_id}[/]")
+        if source.evidence:
+            if not isinstance(source.evidence, Row | Written):
+                way = way.add(f"text unit [dim]{source.evidence.text_unit_id}[/]")
+            way = way.add(escape(source.evidence.told.where))
+            way.add(escape(source.evidence.told.alone))

@@ -1,0 +1,1 @@
+"""Commands that create, show, roll back and delete corpora."""

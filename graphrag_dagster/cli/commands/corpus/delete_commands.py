@@ -1,0 +1,118 @@
+"""``graphrag-dagster delete`` and ``purge``: removes what was made of a corpus, and Dagster's records."""
+
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+
+import typer
+from rich.markup import escape
+
+from graphrag_dagster.cli.console import ERR, OUT, print_json
+from graphrag_dagster.errors import CorpusError
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_made, made_of
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
+from graphrag_dagster.kernel.pipeline.orchestration.run_history import (
+    forget_partition,
+    purge_history,
+    runs_of,
+)
+from graphrag_dagster.kernel.storage.corpus_names import check_name
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+
+
+def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
+    """Delete everything made of a corpus, and never its folder.
+
+    Raises:
+        CorpusError: nothing was made of a corpus of that name, or nobody agreed.
+        GraphragError: something cannot be deleted.
+    """
+    check_name(name)
+    store, warehouse = CorpusStore(), Warehouse()
+    known = name in store.names()
+    folder = store.folder(name) if known else None
+    paths = made_of(warehouse, name)
+    with instance() as dagster_instance:
+        runs = runs_of(dagster_instance, name)
+        registered = dagster_instance.has_dynamic_partition(str(CORPUS.name), name)
+        if not (paths or runs or registered or known):
+            raise CorpusError(f"nothing was made of a corpus {name!r}; 'graphrag-dagster corpora' lists them")
+        if not yes:
+            every = f"the cached replies and accounts of {name}, and {counted(len(runs), 'run')} of Dagster"
+            _agree(f"Delete all this, {every}?", [str(path) for path in paths])
+        deleted = delete_made(warehouse, name)
+        history = purge_history(dagster_instance, name)
+        forget_partition(dagster_instance, name)
+    store.forget(name)
+    stays = str(folder) if folder else None
+    if as_json:
+        print_json(
+            {
+                "corpus": name,
+                "deleted": [str(path) for path in deleted.paths],
+                "replies": deleted.memory.replies,
+                "vectors": deleted.memory.vectors,
+                "runs": history.runs,
+                "folder": stays,
+            }
+        )
+        return
+    for path in deleted.paths:
+        OUT.print(f"deleted {escape(str(path))}", soft_wrap=True)
+    OUT.print(
+        f"deleted {counted(deleted.memory.replies, 'reply', 'replies')} and "
+        f"{counted(deleted.memory.vectors, 'vector')} that no other corpus uses, and "
+        f"{counted(history.runs, 'run')} of Dagster"
+    )
+    if stays:
+        # A folder elsewhere was a corpus only by its pointer, which is gone.
+        anew = (
+            "'index', and a sensor that is on, make"
+            if name in store.names()
+            else "'index' with its path makes"
+        )
+        OUT.print(f"its folder stays: {escape(stays)}; {anew} everything anew", soft_wrap=True)
+
+
+def purge_corpus(name: str, *, keep_last: bool, yes: bool, as_json: bool) -> None:
+    """Delete what Dagster keeps of a corpus's runs.
+
+    Raises:
+        CorpusError: nobody knows a corpus of that name, or nobody agreed.
+        DagsterHistoryError: Dagster's files are in use.
+    """
+    check_name(name)
+    with instance() as dagster_instance:
+        runs = runs_of(dagster_instance, name)
+        if not (runs or made_of(Warehouse(), name) or name in CorpusStore().names()):
+            raise CorpusError(
+                f"Dagster keeps nothing of a corpus {name!r}; 'graphrag-dagster corpora' lists what there is"
+            )
+        if runs and not yes:
+            kept = " but for the last index and what ran after it" if keep_last else ""
+            _agree(f"Delete {counted(len(runs), 'run')} of {name} from Dagster's records{kept}?")
+        purged = purge_history(dagster_instance, name, keep_last=keep_last)
+    if as_json:
+        print_json({"corpus": name, **asdict(purged)})
+        return
+    OUT.print(
+        f"{escape(name)}: deleted {counted(purged.runs, 'run')} of Dagster, kept {purged.kept:,}; its files "
+        f"had {purged.before:,} bytes and have {purged.after:,}"
+    )
+
+
+def _agree(question: str, paths: Iterable[str] = ()) -> None:
+    for path in paths:
+        ERR.print(f"  {path}", soft_wrap=True, markup=False)
+    try:
+        agreed = typer.confirm(question, err=True)
+    except typer.Abort:
+        agreed = False
+    if not sys.stdin.isatty():
+        # Nobody ended the line of the question with a key.
+        ERR.print()
+    if not agreed:
+        raise CorpusError("nothing was deleted; --yes deletes without asking")

@@ -1,0 +1,371 @@
+"""``graphrag-dagster show`` and ``corpora``, and files that were not read."""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster.cli.console import OUT, markdown, number, print_json
+from graphrag_dagster.errors import GraphragError, QuestionError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.printable import counted, told_of
+from graphrag_dagster.kernel.documents.documents import files_told, not_read, read_in_part
+from graphrag_dagster.kernel.questions.document_filters import level_of
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.published import published, reading
+from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
+from graphrag_dagster.systems.graphrag.index.extraction_tables import unreadable_units
+
+
+def unread_rows(files: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
+    """The files that were not read and those read in part, for JSON, by the keys they have there."""
+    return {
+        "files_not_read": not_read(files).to_dicts(),
+        "files_read_in_part": read_in_part(files).to_dicts(),
+    }
+
+
+def name_unread(name: str, files: pl.DataFrame, most: int = 10) -> None:
+    """Say which files were not read, which in part, and how to see all where that takes too many lines."""
+    lines, left = files_told(files, most)
+    for line in lines:
+        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+    if left:
+        command = f"graphrag-dagster show {escape(name)} --files"
+        OUT.print(f"and {counted(left, 'more file', 'more files')}; all of them: {command}", soft_wrap=True)
+
+
+def print_files(files: pl.DataFrame) -> None:
+    """List every file with what became of it."""
+    table = RichTable(title="files", title_justify="left")
+    table.add_column("file", overflow="fold")
+    table.add_column("fate")
+    table.add_column("documents", justify="right")
+    table.add_column("reason", overflow="fold", ratio=1)
+    for path, status, incomplete, documents, reason in files.select(
+        "path", "status", "incomplete", "documents", "reason"
+    ).iter_rows():
+        style = {"read": None, "ignored": "dim", "duplicate": "dim"}.get(status, "yellow")
+        fate = "read in part" if incomplete else status
+        table.add_row(
+            escape(path),
+            fate,
+            f"{documents:,}",
+            escape(reason or ""),
+            style="yellow" if incomplete else style,
+        )
+    OUT.print(table)
+
+
+#: How an outcome is told, in this order.
+_TOLD = {
+    "read": "read",
+    "repaired": "read after a repair",
+    "dangling": "naming what the graph does not declare",
+    "duplicate": "repeated",
+    "loop": "leading to where they begin",
+    "malformed": "put aside",
+}
+#: Of those that were put aside, what is told of their files says why.
+_REASONED = ("repaired", "dangling")
+_MOST_REASONS = 5
+
+
+def print_accounted(account: pl.DataFrame) -> None:
+    """Say how many rows the files have, and what became of them; with reasons where a part was odd."""
+    if account.is_empty():
+        return
+    counts = dict(account.group_by("outcome").agg(pl.sum("rows")).iter_rows())
+    parts = " + ".join(f"{counts[one]:,} {_TOLD[one]}" for one in _TOLD if counts.get(one))
+    OUT.print(f"{counted(sum(counts.values()), 'row')} of graphs: {parts}", soft_wrap=True, markup=False)
+    odd = account.filter(pl.col("outcome").is_in(_REASONED)).sort(
+        pl.col("outcome").replace_strict(_REASONED, range(len(_REASONED))), "path", "record"
+    )
+    for path, outcome, rows, first, reason in (
+        odd.select("path", "outcome", "rows", "first_row", "reason").head(_MOST_REASONS).iter_rows()
+    ):
+        others = f" and {rows - 1:,} more" if rows > 1 else ""
+        OUT.print(
+            f"  [yellow]{escape(path)}[/] row {first:,}{others}, {_TOLD[outcome]}: {escape(reason or '')}",
+            soft_wrap=True,
+        )
+    if odd.height > _MOST_REASONS:
+        OUT.print(f"  and {odd.height - _MOST_REASONS:,} more kinds; all of them: table imports.account")
+
+
+_MOST_COMMUNITIES = 10
+#: Sentences on files that were not read.
+_MOST_FILES = 20
+_PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "read in part", "units unreadable"})
+
+
+def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_json: bool) -> None:
+    """Print counts, files not read, what was put aside, what is open on names, and a level's communities.
+
+    Args:
+        name: the corpus.
+        reports: how many reports to print in full.
+        level: of the communities.
+        files: print every file and what became of it instead.
+        as_json: print JSON.
+
+    Raises:
+        QuestionError: there is no such level.
+        WarehouseError: the corpus has not been indexed.
+    """
+    if files:
+        _show_files(name, as_json=as_json)
+        return
+    with reading(Warehouse(), name) as (reader, _):
+        summary = reader.read(tables.CORPUS_SUMMARY)
+        sizes = reader.read_if_present(tables.CONTEXT_SIZES)
+        communities = communities_of(reader, level_of(level))
+        quarantine = reader.read(tables.QUARANTINE)
+        unreadable = unreadable_units(reader.read(tables.UNIT_LEDGER))
+        found = reader.read(tables.FILES)
+        account = reader.read(tables.IMPORT_ACCOUNT)
+        names = names_told(reader)
+    if as_json:
+        print_json(
+            {
+                "corpus": name,
+                "summary": summary.to_dicts(),
+                **unread_rows(found),
+                "rows": account.to_dicts(),
+                "context_sizes": [] if sizes is None else sizes.to_dicts(),
+                "quarantine": quarantine.drop("prompt").to_dicts(),
+                "unreadable": unreadable,
+                "names": names,
+                "communities": communities.to_dicts(),
+            }
+        )
+        return
+    OUT.print(summary_table(name, summary))
+    name_unread(name, found, _MOST_FILES)
+    print_accounted(account)
+    if sizes is not None:
+        OUT.print(sizes_table(sizes))
+    _print_quarantine(quarantine)
+    print_unreadable(unreadable)
+    print_names(name, names)
+    OUT.print(_community_table(communities.head(_MOST_COMMUNITIES), level))
+    for content in communities["content"].head(reports):
+        OUT.print()
+        OUT.print(markdown(content))
+
+
+def _show_files(name: str, *, as_json: bool) -> None:
+    with reading(Warehouse(), name) as (reader, _):
+        found = reader.read(tables.FILES)
+    if as_json:
+        print_json({"corpus": name, "files": found.to_dicts()})
+    else:
+        print_files(found)
+
+
+def names_told(reader: Reader) -> dict[str, Any] | None:
+    """Return how many names were joined and are open, and decisions without effect; None in older indexes."""
+    aliases, decisions = reader.read_if_present(tables.ALIASES), reader.read_if_present(tables.DECISIONS)
+    if aliases is None or decisions is None:
+        return None
+    joined = aliases.group_by("entity").agg(pl.col("name").n_unique()).filter(pl.col("name") > 1)
+    unused = decisions.filter(pl.col("verdict") == "unused")
+    return {
+        "joined": int(joined["name"].sum()),
+        "into": len(joined),
+        "open": len(decisions.filter(pl.col("verdict") == "ask").unique(["one", "other"])),
+        "unused": unused.select("decision_id", "who", "decided_at", "reason").to_dicts(),
+    }
+
+
+def print_names(corpus: str, told: dict[str, Any] | None) -> None:
+    """Print how many names were joined, how many questions are open, and decisions without effect."""
+    if told is None:
+        return
+    OUT.print(
+        f"{counted(told['joined'], 'name')} joined to {counted(told['into'], 'entity', 'entities')}; "
+        f"{counted(told['open'], 'question')} on names open: "
+        f"graphrag-dagster entities {escape(corpus)} --ask",
+        soft_wrap=True,
+    )
+    print_unused(told["unused"])
+
+
+def print_unused(unused: Iterable[Mapping[str, Any]]) -> None:
+    """Print decisions without effect: id, if there is one, and reason of each."""
+    for row in unused:
+        named = f"{row['decision_id']}: " if row["decision_id"] else ""
+        OUT.print(f"[yellow]a decision without effect: {escape(named + row['reason'])}[/]", soft_wrap=True)
+
+
+def communities_of(reader: Reader, level: int) -> pl.DataFrame:
+    """The communities of ``C<level>`` with their reports, biggest first.
+
+    Raises:
+        QuestionError: there is no such level; names those there are.
+    """
+    levels = reader.read(tables.COMMUNITY_LEVELS)
+    known = sorted(levels["level"].unique())
+    if level not in known and known:
+        raise QuestionError(f"no level C{level}; there are {', '.join(f'C{k}' for k in known)}")
+    ids = levels.filter(pl.col("level") == level).select("community_id").unique()
+    communities = reader.read(tables.COMMUNITIES).join(ids, on="community_id")
+    reports = reader.read(tables.COMMUNITY_REPORTS).select(
+        "report_id", "title", "summary", "rating", "content", "engine"
+    )
+    return communities.join(reports, left_on="community_id", right_on="report_id", how="left").sort(
+        ["size", "summed_degree", "community_id"], descending=[True, True, False]
+    )
+
+
+def summary_table(title: str, summary: pl.DataFrame) -> RichTable:
+    """The rows of ``marts.corpus_summary``; what was put aside stands out."""
+    table = RichTable(title=escape(title), title_justify="left")
+    table.add_column("area")
+    table.add_column("measure")
+    table.add_column("value", justify="right")
+    for area, measure, value in summary.rows():
+        put_aside = "quarantined" in measure or measure in _PUT_ASIDE
+        shown = f"{value:.1%}" if measure == "coverage of entities" else number(value)
+        table.add_row(area, measure, shown, style="yellow" if put_aside and value else None)
+    return table
+
+
+#: What is told after an index, in this order: a label, and the measures of ``marts.corpus_summary``.
+_FIGURES = {
+    "text units": ("text units", "tokens"),
+    "graph": ("entities", "relationships", "triples"),
+    "claims": ("claims",),
+    "communities": ("communities in C0", "communities in C1", "communities in C2"),
+    "names": ("pairs of names: ask",),
+    "put aside": (
+        "units quarantined",
+        "units unreadable",
+        "reply records quarantined",
+        "pairs with a problem",
+    ),
+}
+_CALLED = {"pairs of names: ask": "pairs open"}
+
+
+def figures_table(summary: pl.DataFrame) -> RichTable:
+    """The few rows of ``marts.corpus_summary`` that a person wants after an index, those of zero left out."""
+    made = {measure: value for _, measure, value in summary.rows()}
+    reports = {measure: value for measure, value in made.items() if measure.startswith("reports by ")}
+    table = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for label, measures in {**_FIGURES, "reports": tuple(reports)}.items():
+        told = [_figure(label, measure, made[measure]) for measure in measures if made.get(measure)]
+        if told:
+            style = "yellow" if label == "put aside" else None
+            table.add_row(label, ", ".join(told), style=style)
+    return table
+
+
+def _figure(label: str, measure: str, value: float) -> str:
+    told = _CALLED.get(measure, measure.removeprefix(f"{label} in ").removeprefix(f"{label} "))
+    return f"{told} {number(value)}" if label == "communities" else f"{number(value)} {told}"
+
+
+def sizes_table(sizes: pl.DataFrame) -> RichTable:
+    """The rows of ``marts.context_sizes``, the paper's Table 2."""
+    table = RichTable(title="context size per question", title_justify="left")
+    for column in ("condition", "units", "tokens", "% of TS"):
+        table.add_column(column, justify="left" if column == "condition" else "right")
+    for condition, units, tokens, percent in sizes.iter_rows():
+        table.add_row(condition, f"{units:,}", f"{tokens:,}", "–" if percent is None else f"{percent:.1f}")
+    return table
+
+
+def list_corpora(*, as_json: bool) -> None:
+    """Print every corpus, where it lies and how much was made of it."""
+    store, warehouse = CorpusStore(), Warehouse()
+    rows, damaged = [], {}
+    for name in store.names():
+        try:
+            rows.append(_listed(store, warehouse, name))
+        except (GraphragError, OSError) as error:
+            # One that is damaged hides no other.
+            damaged[name] = told_of(error) if isinstance(error, OSError) else str(error)
+    if as_json:
+        listed = {"root": str(store.path), "corpora": rows, "misnamed": store.misnamed(), "damaged": damaged}
+        print_json(listed)
+        return
+    if not rows and not damaged:
+        OUT.print(f"no corpora below {store.path}; make one with: graphrag-dagster init NAME", soft_wrap=True)
+    if rows:
+        table = RichTable()
+        for column in ("corpus", "documents", "text units", "entities", "reports", "folder"):
+            table.add_column(
+                column, justify="left" if column in {"corpus", "folder"} else "right", overflow="fold"
+            )
+        for row in rows:
+            table.add_row(
+                *(escape(number(v)) if isinstance(v, float) else escape(str(v or "–")) for v in row.values())
+            )
+        OUT.print(table)
+    for name, problem in damaged.items():
+        OUT.print(f"[yellow]{escape(name)} cannot be read: {escape(problem)}[/]", soft_wrap=True)
+    for name in store.misnamed():
+        OUT.print(
+            f"[yellow]the folder {escape(repr(name))} is no corpus, as its name is not allowed; to index it: "
+            f"graphrag-dagster index {escape(shlex.quote(str(store.path / name)))}[/]",
+            soft_wrap=True,
+        )
+
+
+def _listed(store: CorpusStore, warehouse: Warehouse, name: str) -> dict[str, Any]:
+    summary = None
+    if warehouse.file(name).is_file() or published(warehouse, name):
+        with reading(warehouse, name) as (reader, _):
+            summary = reader.read_if_present(tables.CORPUS_SUMMARY)
+    made = {} if summary is None else {m: v for _, m, v in summary.rows()}
+    reports = sum(v for m, v in made.items() if m.startswith("reports by "))
+    return {
+        "corpus": name,
+        "documents": made.get("documents"),
+        "text_units": made.get("text units"),
+        "entities": made.get("entities"),
+        "reports": float(reports) if made else None,
+        "folder": str(store.folder(name)),
+    }
+
+
+def print_unreadable(lines: Sequence[str]) -> None:
+    """Print which text units were not read, and what that means."""
+    for line in lines:
+        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+    if lines:
+        OUT.print(
+            "nothing is extracted from these, and search finds their words; a model reads them (engine: llm)",
+            soft_wrap=True,
+        )
+
+
+def _print_quarantine(quarantine: pl.DataFrame) -> None:
+    if quarantine.is_empty():
+        return
+    table = RichTable(
+        title="put aside, by reason (extraction.quarantine has every record)", title_justify="left"
+    )
+    for column in ("kind", "reason", "records"):
+        table.add_column(column)
+    counted = (
+        quarantine.group_by("kind", "reason")
+        .len()
+        .sort(["len", "kind", "reason"], descending=[True, False, False])
+    )
+    for kind, reason, records in counted.head(10).rows():
+        table.add_row(kind, escape(reason), number(records))
+    OUT.print(table)
+
+
+def _community_table(communities: pl.DataFrame, level: str) -> RichTable:
+    table = RichTable(title=f"largest communities of {escape(level.upper())}", title_justify="left")
+    for column in ("members", "rating", "report"):
+        table.add_column(column, justify="left" if column == "report" else "right")
+    for size, rating, title in communities["size", "rating", "title"].rows():
+        table.add_row(str(size), f"{rating:.1f}", escape(title))
+    return table

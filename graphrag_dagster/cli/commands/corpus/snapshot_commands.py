@@ -1,0 +1,71 @@
+"""``graphrag-dagster snapshots`` and ``rollback``."""
+
+from dataclasses import asdict
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster.apps.explorer.open_snapshots import Snapshot, kept_snapshots
+from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.storage.published import folder_of, published, rollback
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+
+_COUNTED = ("documents", "entities", "reports")
+
+
+def show_snapshots(name: str, *, as_json: bool) -> None:
+    """Print the kept snapshots of a corpus, newest first.
+
+    Raises:
+        WarehouseError: nothing of it has been published.
+    """
+    warehouse = Warehouse()
+    kept = kept_snapshots(warehouse, name)
+    if not kept:
+        raise WarehouseError(
+            f"nothing of corpus {name!r} has been published; run 'graphrag-dagster index {name}'"
+        )
+    rows = [_row(one) for one in kept]
+    if as_json:
+        print_json({"corpus": name, "snapshots": rows})
+        return
+    table = RichTable(box=None, padding=(0, 1, 0, 0))
+    for column in ("", "version", "published, UTC", "run", *_COUNTED, "MB"):
+        # What rollback is to be told must be whole however narrow the terminal is.
+        table.add_column(column, justify="right" if column in {*_COUNTED, "MB"} else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            "*" if row["current"] else "",
+            row["version"],
+            row["published"][:16].replace("T", " "),
+            (row["run"] or "")[:8],
+            *(number(row[column]) for column in _COUNTED),
+            f"{row['bytes'] / 1e6:,.1f}",
+        )
+    OUT.print(table)
+    OUT.print(f"* is read. Files: {escape(str(folder_of(warehouse, name)))}", soft_wrap=True)
+
+
+def roll_back(name: str, version: str | None, *, as_json: bool) -> None:
+    """Make an older snapshot the current one, and say which.
+
+    Raises:
+        WarehouseError: there is no such snapshot.
+    """
+    warehouse = Warehouse()
+    before = published(warehouse, name)
+    made = rollback(warehouse, name, version)
+    if as_json:
+        print_json({"corpus": name, "version": made.version, "before": before.version if before else None})
+        return
+    OUT.print(
+        f"{escape(name)} is read as of {made.published[:19]}Z (snapshot {made.version}), until "
+        f"'graphrag-dagster index {escape(name)}' publishes the newest state",
+        soft_wrap=True,
+    )
+
+
+def _row(one: Snapshot) -> dict[str, Any]:
+    return {"run" if name == "run_id" else name: value for name, value in asdict(one).items()}

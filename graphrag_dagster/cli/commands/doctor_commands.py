@@ -1,0 +1,139 @@
+"""``graphrag-dagster doctor``."""
+
+import os
+import uuid
+from contextlib import suppress
+from dataclasses import asdict, replace
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster.apps.planning.indexing_plan import largest_data
+from graphrag_dagster.cli.console import ERR, OUT, print_json
+from graphrag_dagster.errors import CorpusError, EndpointError
+from graphrag_dagster.kernel.catalogue.registry import engines, in_plugin, loaded, rerankers
+from graphrag_dagster.kernel.models.cache.cache_database import database_at
+from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore, ReplyMemory, User
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL
+from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
+from graphrag_dagster.kernel.models.probing.doctor import asks_models, examine, remember, verdict
+from graphrag_dagster.kernel.retrieval.rerankers import examined
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.model_settings import RoleName
+from graphrag_dagster.kernel.settings.settings_editing import lines_of, write_settings
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.home import memory_file
+from graphrag_dagster.kernel.tasks.language_resource import Language
+
+_COLOURS = {"works": "green", "fallback": "yellow", "fails": "red", "skipped": "dim"}
+_LINES = {
+    "ready": "[green]ready[/]: everything needed works",
+    "usable": "[yellow]usable[/]: see the last column for fallbacks and recommended settings",
+    "hopeless": "[red]not usable[/]: fix the failed probes, then run doctor again",
+}
+
+
+def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
+    """Probe the models of a corpus, or the endpoint that the environment names, and print it.
+
+    Args:
+        target: name of a corpus or path of a folder; None for the endpoint at ``$OPENAI_BASE_URL``.
+        fix: write the settings that fit what was found into the corpus's settings file.
+        as_json: print JSON.
+
+    Returns:
+        The exit code: 0 ready, usable or not needed, 1 hopeless.
+
+    Raises:
+        CorpusError: there is no such corpus.
+        SettingsError: its settings cannot be used, or not be written.
+        EndpointError: no endpoint is named.
+    """
+    if fix and target is None:
+        raise CorpusError("--fix needs the name of a corpus")
+    name = None if target is None else CorpusStore().resolve(target)
+    settings = _of_the_environment() if name is None else CorpusStore().settings(name)
+    reranked = bool(rerankers()[settings.search.reranker].packages)
+    local = engines()[settings.engine_of("extraction")].examined
+    if not as_json and not asks_models(settings) and not reranked and not local:
+        OUT.print(
+            f"{escape(str(name))}: no model is used, so there is nothing to probe; nothing was sent",
+            soft_wrap=True,
+        )
+        return 0
+    if not as_json and asks_models(settings):
+        ERR.print("sending a dozen small calls to each model; a slow one takes a minute", style="dim")
+    findings = run_one(examine(settings, _largest_data(name)))
+    findings += _reranker(settings, str(name)) if reranked else []
+    where = "entities and relationships of text units, on this machine"
+    if local:
+        with in_plugin("engine", settings.engine_of("extraction"), "examining its models"):
+            findings += [replace(one, endpoint=where) for one in loaded(local)(settings)]
+    outcome = verdict(findings)
+    if outcome != "hopeless":
+        remember(settings, AbilityStore(database_at(memory_file())))
+    advised = {key: value for one in findings for key, value in one.settings.items()}
+    if as_json:
+        if fix and name and advised:
+            write_settings(CorpusStore().folder(name), advised)
+        print_json({"corpus": name, "verdict": outcome, "findings": [asdict(one) for one in findings]})
+    else:
+        for endpoint, group in groupby(findings, key=attrgetter("endpoint")):
+            OUT.print(_table(endpoint, list(group)))
+        OUT.print(_LINES[outcome], soft_wrap=True)
+        _advise(name, advised, fix=fix)
+    return 1 if outcome == "hopeless" else 0
+
+
+def _advise(name: str | None, advised: dict[str, Any], *, fix: bool) -> None:
+    """Print the settings that fit what was found, and write them where that is wanted."""
+    if not advised:
+        if fix:
+            OUT.print("no setting fixes the problems found; nothing was written", soft_wrap=True)
+        return
+    if fix and name:
+        path = write_settings(CorpusStore().folder(name), advised)
+        OUT.print(f"written into {escape(str(path))}:", soft_wrap=True)
+    else:
+        OUT.print("recommended settings for corpus.yaml:")
+    OUT.print(lines_of(advised), markup=False, highlight=False, soft_wrap=True)
+    if fix:
+        OUT.print("other settings are unchanged; run doctor again to check", soft_wrap=True)
+    elif name:
+        OUT.print(f"graphrag-dagster doctor {escape(name)} --fix writes them", soft_wrap=True)
+
+
+def _reranker(settings: CorpusSettings, name: str) -> list[ProbeFinding]:
+    language = Language(memory=ReplyMemory(), corpora=CorpusStore())
+    session = language.session_of(settings, User(name, "ask", str(uuid.uuid4())))
+    where = "text units found, before they are read"
+    return [replace(one, endpoint=where) for one in examined(session.reranker)]
+
+
+def _of_the_environment() -> CorpusSettings:
+    if not os.environ.get(BASE_URL):
+        raise EndpointError(
+            f"no endpoint is configured: name a corpus whose corpus.yaml has engine: llm, or set {BASE_URL}"
+        )
+    return CorpusSettings(engine="llm")
+
+
+def _largest_data(name: str | None) -> dict[RoleName, int] | None:
+    """How much the prompts of a corpus hold; None where there are no documents yet."""
+    with suppress(CorpusError):
+        return largest_data(name) if name else None
+    return None
+
+
+def _table(endpoint: str, findings: list[ProbeFinding]) -> RichTable:
+    table = RichTable(title=escape(endpoint), title_justify="left")
+    for column in ("probe", "", "found", "consequence"):
+        table.add_column(column)
+    for one in findings:
+        outcome = f"[{_COLOURS[one.verdict]}]{one.verdict}[/]"
+        table.add_row(one.probe, outcome, escape(one.found), escape(one.consequence))
+    return table

@@ -1,0 +1,251 @@
+"""``graphrag-dagster index``: the Dagster job ``index``, run in this process."""
+
+import shlex
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+import polars as pl
+from rich.markup import escape
+
+from graphrag_dagster.cli.commands.corpus.show_commands import (
+    figures_table,
+    name_unread,
+    print_accounted,
+    print_unreadable,
+    unread_rows,
+)
+from graphrag_dagster.cli.console import ERR, OUT, print_json
+from graphrag_dagster.cli.progress_bars import watching
+from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget, RunOutcome
+from graphrag_dagster.cli.run_summary import (
+    INDEXED,
+    repaired_line,
+    repaired_rows,
+    shortfall,
+    usage_rows,
+    usage_table,
+)
+from graphrag_dagster.errors import CorpusError, WarehouseError
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.state_comparison import PLACE, DocumentChanges, compare_documents
+from graphrag_dagster.kernel.documents.documents import not_read
+from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
+from graphrag_dagster.kernel.pipeline.corpus_deletion import withdraw
+from graphrag_dagster.kernel.pipeline.erasure import gone_documents, note_file
+from graphrag_dagster.kernel.pipeline.index_status import status_of
+from graphrag_dagster.kernel.storage.corpus_names import is_allowed
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.duckdb_access import staying_open
+from graphrag_dagster.kernel.storage.published import published, reading
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import CORPUS_SUMMARY, DOCUMENTS, FILES, IMPORT_ACCOUNT, UNIT_LEDGER
+from graphrag_dagster.systems.graphrag.index.extraction_tables import unreadable_units
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """What is asked of an index.
+
+    Attributes:
+        budget: what the run may use; default: no limit.
+        name: of the corpus in a folder; default: made of the folder's name.
+        cold: find the communities from nothing.
+        again: run even where nothing has changed.
+        accept_removals: run even where all or nearly all files are gone since the corpus was published.
+    """
+
+    budget: RunBudget | None = None
+    name: str | None = None
+    cold: bool = False
+    again: bool = False
+    accept_removals: bool = False
+
+
+def index_corpus(target: str, wanted: IndexOptions | None = None, *, as_json: bool) -> int:
+    """Index the corpus of that name, or the folder at that path, and print what came of it.
+
+    Where nothing differs from what is published, and nothing is missing there, nothing is run. A folder that
+    becomes a corpus now is none again where its index fails before anything is extracted.
+
+    Args:
+        target: a name or a path.
+        wanted: what is asked of the index.
+        as_json: print JSON.
+
+    Returns:
+        the exit code: 0, or 3 where something that a model was to give is missing.
+
+    Raises:
+        GraphragError: names the problem and the fix.
+    """
+    wanted = wanted or IndexOptions()
+    store = CorpusStore(accept_removals=wanted.accept_removals)
+    known = store.names()
+    name = _resolved(store, target, wanted.name)
+    folder = store.folder(name).resolve().name
+    if name not in known and name != folder:
+        ERR.print(f"the folder {folder!r} is corpus {name}", soft_wrap=True, markup=False)
+    try:
+        store.settings(name)
+        check_removals(store, Warehouse(), name)
+        since = None if wanted.cold or wanted.again else published_as_it_is(name)
+        before = _published_documents(name)
+        ran = RunOutcome(None, 0.0) if since else _ran(name, wanted, as_json=as_json)
+    except BaseException:
+        if name not in known:
+            withdraw(store, Warehouse(), name)
+        raise
+    with staying_open():
+        return summarise(name, ran, before, since=since, as_json=as_json)
+
+
+def _resolved(store: CorpusStore, target: str, name: str | None) -> str:
+    try:
+        return store.resolve(target, name)
+    except CorpusError as error:
+        if not is_allowed(target) or published(Warehouse(), target) is None:
+            raise
+        raise CorpusError(
+            f"the folder of corpus {target!r} is gone ({error}). What was published stays: put the folder "
+            f"back, or mount its disk, and run again; or 'graphrag-dagster delete {target}'"
+        ) from error
+
+
+def _published_documents(name: str) -> pl.DataFrame:
+    """Return the documents that are published, none where nothing is or can be read."""
+    columns = ("document_id", *PLACE)
+    with suppress(WarehouseError):
+        if published(Warehouse(), name):
+            with reading(Warehouse(), name) as (reader, _):
+                found = reader.read_if_present(DOCUMENTS)
+            if found is not None:
+                return found.select(columns)
+    return DOCUMENTS.empty().select(columns)
+
+
+def _ran(name: str, wanted: IndexOptions, *, as_json: bool) -> RunOutcome:
+    run_id, begin = str(uuid.uuid4()), time.monotonic()
+    # Loaded for a run: it takes twice as long as finding out that none is needed.
+    from graphrag_dagster.apps.planning.indexing_forecast import note_indexing, outlook
+    from graphrag_dagster.cli.job_runner import run_told, show_outlook
+
+    with watching():
+        show_outlook(outlook(name))
+        resources = {"clustering": {"cold": True}} if wanted.cold else {}
+        if wanted.accept_removals:
+            resources["corpora"] = {"accept_removals": True}
+        run_told(name, "index", wanted.budget, run_id=run_id, resources=resources, as_json=as_json)
+    ran = RunOutcome(run_id, time.monotonic() - begin)
+    note_indexing(name, ran.seconds)
+    return ran
+
+
+def published_as_it_is(name: str) -> str | None:
+    """Return when the corpus was published as it would be now; None where a run has something to do.
+
+    A run has to mend what is damaged, too.
+
+    Raises:
+        CorpusError: there is no such corpus.
+        SettingsError: its settings cannot be used.
+    """
+    warehouse = Warehouse()
+    try:
+        if not warehouse.file(name).is_file() or published(warehouse, name) is None:
+            return None
+        status = status_of(name)
+        if not status.unchanged or not status.snapshot:
+            return None
+        if note_file(warehouse, name).exists() or gone_documents(warehouse, name):
+            return None
+        if shortfall(warehouse, name):
+            return None
+    except WarehouseError:
+        return None
+    return status.snapshot.published[:16].replace("T", " ")
+
+
+def summarise(
+    name: str, ran: RunOutcome, before: pl.DataFrame, *, since: str | None = None, as_json: bool
+) -> int:
+    """Print what a finished run changed, its counts, what it used, what is missing, and where results are.
+
+    Args:
+        name: the corpus.
+        ran: the run.
+        before: the documents that were published before it.
+        since: when it was published, where nothing was run.
+        as_json: print JSON.
+
+    Returns:
+        the exit code: 0, or 3 where something is missing.
+    """
+    warehouse = Warehouse()
+    summary = warehouse.read(CORPUS_SUMMARY, name)
+    missing = shortfall(warehouse, name)
+    unreadable = unreadable_units(warehouse.read(UNIT_LEDGER, name))
+    repaired = repaired_rows(warehouse, name, INDEXED)
+    files = warehouse.read(FILES, name)
+    changed = compare_documents(before, warehouse.read(DOCUMENTS, name))
+    account = warehouse.read(IMPORT_ACCOUNT, name)
+    if as_json:
+        print_json(
+            {
+                "corpus": name,
+                "run_id": ran.run_id,
+                "seconds": round(ran.seconds, 3),
+                "warehouse": str(warehouse.file(name)),
+                "documents": asdict(changed),
+                "summary": summary.to_dicts(),
+                **unread_rows(files),
+                "rows": account.to_dicts(),
+                "up_to_date": since is not None,
+                "usage": usage_rows(name, ran.run_id),
+                "missing": missing,
+                "repaired": repaired,
+                "unreadable": unreadable,
+            }
+        )
+    else:
+        told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
+        OUT.print(f"[bold]{escape(name)}[/]: {told}", soft_wrap=True)
+        OUT.print(f"documents: {_changes(changed)}{_unread(files)}", soft_wrap=True)
+        name_unread(name, files)
+        print_accounted(account)
+        OUT.print(figures_table(summary))
+        OUT.print(f"details: graphrag-dagster show {_quoted(name)}", soft_wrap=True)
+        if used := usage_table(name, ran.run_id):
+            OUT.print(used)
+        OUT.print(f"tables: {escape(str(warehouse.file(name)))}", soft_wrap=True)
+        if since:
+            command = f"graphrag-dagster index {_quoted(name)} --again"
+            OUT.print(f"nothing has changed; to run anyway: {command}", soft_wrap=True)
+        print_unreadable(unreadable)
+        if mended := repaired_line(repaired):
+            OUT.print(mended, soft_wrap=True)
+        for line in missing:
+            OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+        if missing:
+            OUT.print(
+                f"[yellow]to retry only these: graphrag-dagster index {_quoted(name)}[/]",
+                soft_wrap=True,
+            )
+    return INCOMPLETE if missing else 0
+
+
+def _quoted(name: str) -> str:
+    return escape(shlex.quote(name))
+
+
+def _changes(changed: DocumentChanges) -> str:
+    counts = {name: count for name, count in asdict(changed).items() if count}
+    if set(counts) <= {"unchanged"}:
+        return f"{counted(changed.unchanged, 'document')}, none of them changed"
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+
+
+def _unread(files: pl.DataFrame) -> str:
+    count = not_read(files).filter(pl.col("status") != "ignored").height
+    return f"; {counted(count, 'file')} not read" if count else ""

@@ -1,0 +1,130 @@
+"""``graphrag-dagster plan``: what the next index will ask of models."""
+
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
+from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.kernel.models.call_estimates import Estimate, Plan, Range
+from graphrag_dagster.kernel.models.model_costs import Price
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+
+
+def show_plan(target: str, *, as_json: bool) -> None:
+    """Print calls, tokens and money by stage, of the corpus of that name or the folder at that path.
+
+    Raises:
+        GraphragError: names the problem and the fix.
+    """
+    name = CorpusStore().resolve(target)
+    plan = plan_corpus(name)
+    if as_json:
+        print_json(plan_json(plan))
+        return
+    if not plan.estimates:
+        OUT.print(f"{escape(name)}: no stage uses a model; nothing will be sent", soft_wrap=True)
+        return
+    print_estimates(f"{name}: {plan.text_units:,} text units", plan)
+    OUT.print(
+        "Text units are exact; reply sizes are estimated from "
+        + ("this model's earlier replies" if plan.experienced else "the names in them")
+        + "; later stages are rougher. Nothing was sent.",
+        style="dim",
+        soft_wrap=True,
+    )
+
+
+def print_estimates(title: str, plan: Plan) -> None:
+    """Print a plan's stages, a line for each bound of what they need, and their sum."""
+    table = RichTable(title=escape(title), title_justify="left", show_lines=True)
+    table.add_column("stage, model", overflow="fold")
+    table.add_column("")
+    for column in ("calls", "tokens in", "tokens out", "US$"):
+        table.add_column(column, justify="right")
+    for one in plan.estimates:
+        money = usd(one, plan.prices.get(one.model))
+        cached = f"\n{number(one.cached)} cached" if one.cached else ""
+        table.add_row(
+            f"{one.stage}\n{escape(one.model)}{cached}",
+            "lowest\nexpected\nhighest",
+            *(_lines(value) for value in (one.calls, one.input_tokens, one.output_tokens)),
+            "?" if money is None else "\n".join(_dollars(money)),
+        )
+    OUT.print(table)
+    total = total_usd(plan)
+    price = "price unknown" if total is None else f"US$ {' – '.join(_dollars(total))}"
+    OUT.print(f"total {_range(plan.tokens)} tokens, {price}", soft_wrap=True)
+
+
+def usd(one: Estimate, price: Price | None) -> Range | None:
+    """The money of an estimate; None where the price is unknown."""
+    if price is None:
+        return None
+    dollars = (
+        price.of(int(i), int(o))
+        for i, o in (
+            (one.input_tokens.low, one.output_tokens.low),
+            (one.input_tokens.expected, one.output_tokens.expected),
+            (one.input_tokens.high, one.output_tokens.high),
+        )
+    )
+    return Range(*dollars)
+
+
+def total_usd(plan: Plan) -> Range | None:
+    """The money of all stages; None where a price is unknown."""
+    total = Range(0, 0, 0)
+    for one in plan.estimates:
+        money = usd(one, plan.prices.get(one.model))
+        if money is None:
+            return None
+        total = total + money
+    return total
+
+
+def _range(value: Range) -> str:
+    if value.low == value.high:
+        return number(round(value.expected))
+    return " – ".join(_lines(value).splitlines())
+
+
+def _lines(value: Range) -> str:
+    return "\n".join(number(round(part)) for part in (value.low, value.expected, value.high))
+
+
+def _dollars(value: Range) -> list[str]:
+    return [f"{part:.3f}" for part in (value.low, value.expected, value.high)]
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """A plan for scripts."""
+
+    def shown(value: Range) -> dict[str, float]:
+        return {"low": value.low, "expected": value.expected, "high": value.high}
+
+    stages = []
+    for one in plan.estimates:
+        money = usd(one, plan.prices.get(one.model))
+        stages.append(
+            {
+                "stage": one.stage,
+                "task": one.task,
+                "model": one.model,
+                "remembered": one.cached,
+                "calls": shown(one.calls),
+                "input_tokens": shown(one.input_tokens),
+                "output_tokens": shown(one.output_tokens),
+                "tokens": shown(one.tokens),
+                "usd": shown(money) if money else None,
+            }
+        )
+    total = total_usd(plan)
+    return {
+        "corpus": plan.corpus,
+        "text_units": plan.text_units,
+        "stages": stages,
+        "tokens": shown(plan.tokens),
+        "usd": shown(total) if total else None,
+    }

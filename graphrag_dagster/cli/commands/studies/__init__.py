@@ -1,0 +1,1 @@
+"""Commands that evaluate an index and compare search methods."""

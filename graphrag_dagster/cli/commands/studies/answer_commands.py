@@ -1,0 +1,93 @@
+"""``graphrag-dagster answer``: the Dagster job ``answer``, run in this process."""
+
+import polars as pl
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster.apps.evaluation.questions.question_list import questions_of
+from graphrag_dagster.apps.evaluation.questions.question_tables import TESTSET_DOCUMENTS
+from graphrag_dagster.apps.evaluation.settings import QuestionSettings
+from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.cli.job_runner import run_watched
+from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget
+from graphrag_dagster.cli.run_summary import ANSWERED, repaired_line, repaired_rows
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.questions.document_filters import Filters
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import ANSWERS
+
+_COUNTED = ("answers", "refused", "statements", "partly_supported", "unsupported", "removed_citations")
+
+
+def require_questions(store: CorpusStore, name: str) -> None:
+    """Do nothing where a corpus has questions or has some written.
+
+    Raises:
+        SettingsError: it has none and writes none.
+    """
+    own = store.settings(name).section(QuestionSettings)
+    if own.write == "never" and not own.testset.enabled and not questions_of(store.folder(name), own):
+        raise SettingsError(
+            f"corpus {name!r} has no questions; list them in its corpus.yaml under questions.ask, name a "
+            "file of them in questions.file, or have some written with questions.write: when_none or "
+            "questions.testset.enabled: true"
+        )
+
+
+def lacking_answers(warehouse: Warehouse, name: str) -> list[str]:
+    """What questions and answers lack of what a model was to give; empty where nothing is missing."""
+    testset = warehouse.read_if_present(TESTSET_DOCUMENTS, name)
+    unwritten = 0 if testset is None else int((testset["wanted"] - testset["written"]).sum())
+    lost = {
+        "questions of the testset could not be written: see questions.testset_documents": unwritten,
+        "answers lack partial answers (no usable reply): see answers.answers": int(
+            warehouse.read(ANSWERS, name)["problems"].count()
+        ),
+    }
+    return [f"{count:,} {what}" for what, count in lost.items() if count]
+
+
+def answer_corpus(name: str, filters: Filters, budget: RunBudget, *, as_json: bool) -> int:
+    """Answer the corpus's questions from the documents that are meant, and print how many in each way.
+
+    Returns:
+        the exit code: 0, or 3 where something that a model was to give is missing.
+
+    Raises:
+        SettingsError: the corpus has no questions.
+        GraphragError: names the problem and the fix.
+    """
+    store, warehouse = CorpusStore(), Warehouse()
+    require_questions(store, name)
+    given = {"filters": {"given": filters.to_dict()}}
+    run_watched(name, "answer", budget, resources=given, as_json=as_json)
+    made = (
+        warehouse.read(ANSWERS, name)
+        .group_by("method")
+        .agg(
+            pl.len().alias("answers"),
+            pl.col("refused").sum().cast(pl.Int64),
+            pl.col("statements", "partly_supported", "unsupported", "removed_citations").sum(),
+        )
+        .sort("method")
+    )
+    missing = lacking_answers(warehouse, name)
+    repaired = repaired_rows(warehouse, name, ANSWERED)
+    code = INCOMPLETE if missing else 0
+    if as_json:
+        print_json({"corpus": name, "answers": made.to_dicts(), "missing": missing, "repaired": repaired})
+        return code
+    table = RichTable(title=f"{name}: answers", title_justify="left")
+    table.add_column("method")
+    for column in _COUNTED:
+        table.add_column(column.replace("_", " "), justify="right")
+    for row in made.iter_rows(named=True):
+        table.add_row(row["method"], *(number(row[column]) for column in _COUNTED))
+    OUT.print(table)
+    OUT.print(f"tables: answers.* in {escape(str(warehouse.file(name)))}", soft_wrap=True)
+    if mended := repaired_line(repaired):
+        OUT.print(mended, soft_wrap=True)
+    for line in missing:
+        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+    return code

@@ -1,0 +1,276 @@
+"""``graphrag-dagster evaluate``, ``report`` and ``study``."""
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster.apps.evaluation.evaluation_plan import plan_evaluation_of
+from graphrag_dagster.apps.evaluation.inference.measure_names import measure
+from graphrag_dagster.apps.evaluation.inference.verdict import headline, main_measure
+from graphrag_dagster.apps.evaluation.measures.quality_verdicts import NOT_KNOWN
+from graphrag_dagster.apps.evaluation.questions.question_list import EvaluationScope
+from graphrag_dagster.apps.evaluation.report.report_files import report_folder
+from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
+from graphrag_dagster.apps.evaluation.tables import (
+    ANSWER_SENTENCES,
+    CONDITION_COSTS,
+    EXTRACTION_COUNTS,
+    JUDGEMENTS,
+    QUALITY_SCORES,
+    SIGNIFICANCE,
+    THEME_REASONS,
+    THEMES,
+    VERDICTS,
+    WINDOW_WIN_RATES,
+)
+from graphrag_dagster.cli.commands.corpus.show_commands import sizes_table
+from graphrag_dagster.cli.commands.plan_commands import plan_json, print_estimates
+from graphrag_dagster.cli.commands.studies.answer_commands import lacking_answers, require_questions
+from graphrag_dagster.cli.console import OUT, print_json
+from graphrag_dagster.cli.job_runner import run_watched
+from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget, RunOutcome
+from graphrag_dagster.cli.run_summary import EVALUATED, repaired_line, repaired_rows, usage_rows, usage_table
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.context_leiden.studies.context_study import AS_SET
+from graphrag_dagster.systems.context_leiden.studies.metric_tables import (
+    IN_SHORT,
+    in_the_papers_form,
+    verdict,
+)
+from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
+from graphrag_dagster.systems.lego.tables import PATH_SUMMARY
+
+_STUDIES = {"gleanings": "study_extraction", "windows": "study_windows", "context": "study_context"}
+_STUDY_TABLES = {
+    "gleanings": EXTRACTION_COUNTS,
+    "windows": WINDOW_WIN_RATES,
+    "context": CONTEXT_METRICS,
+}
+#: Names of columns that are too long for 80 characters.
+_SHORT = {"gleanings": "rounds", "relationships": "relations", "quarantined": "put aside"}
+#: Measures whose verdicts are printed, beside those of a judge.
+_SHOWN = ("claims", "clusters 0.5", "words")
+
+
+def evaluate_corpus(
+    name: str,
+    *,
+    sample: int | None,
+    budget: RunBudget,
+    plan_only: bool,
+    as_json: bool,
+) -> int:
+    """Run the job ``evaluate`` for a corpus, and print whether the graph helps there.
+
+    Args:
+        name: the corpus.
+        sample: questions that are judged and taken apart; None for what the settings say.
+        budget: what the run may use.
+        plan_only: print what would be asked of models, and ask nothing.
+        as_json: print JSON.
+
+    Returns:
+        the exit code: 0, or 3 where something that a model was to give is missing.
+
+    Raises:
+        GraphragError: names the problem and the fix.
+    """
+    store = CorpusStore()
+    require_questions(store, name)
+    plan = plan_evaluation_of(name, EvaluationScope(sample=sample))
+    if plan_only and as_json:
+        print_json(plan_json(plan))
+        return 0
+    if not as_json:
+        if plan.estimates:
+            print_estimates(f"{name}: estimate with an empty LLM cache", plan)
+        else:
+            OUT.print(f"{escape(name)}: no model is used; nothing will be judged", soft_wrap=True)
+    if plan_only:
+        return 0
+    ran = run_watched(
+        name, "evaluate", budget, resources={"scope": {"sample": sample}} if sample else None, as_json=as_json
+    )
+    return _summarise(name, ran, as_json=as_json)
+
+
+def _summarise(name: str, ran: RunOutcome, *, as_json: bool) -> int:
+    warehouse = Warehouse()
+    settings = CorpusStore().settings(name)
+    verdicts = warehouse.read(VERDICTS, name)
+    costs = warehouse.read(CONDITION_COSTS, name)
+    sizes = warehouse.read_if_present(tables.CONTEXT_SIZES, name)
+    tested = warehouse.read(SIGNIFICANCE, name)
+    main = main_measure(verdicts)
+    questions = tested.filter(pl.col("measure") == main)["questions"].max() if main else 0
+    judged = not warehouse.read(JUDGEMENTS, name).is_empty()
+    told = headline(
+        verdicts,
+        questions=int(str(questions or 0)),
+        judged=judged,
+        baseline=settings.section(EvaluationSettings).baseline,
+    )
+    page = report_folder(warehouse, name) / "report.html"
+    missing = _missing(warehouse, name)
+    repaired = repaired_rows(warehouse, name, EVALUATED)
+    if as_json:
+        print_json(
+            {
+                "corpus": name,
+                "run_id": ran.run_id,
+                "seconds": round(ran.seconds, 3),
+                "headline": told,
+                "verdicts": verdicts.to_dicts(),
+                "costs": costs.to_dicts(),
+                "context_sizes": [] if sizes is None else sizes.to_dicts(),
+                "themes": warehouse.read(THEMES, name).to_dicts(),
+                "usage": usage_rows(name, ran.run_id),
+                "report": str(page),
+                "missing": missing,
+                "repaired": repaired,
+            }
+        )
+        return INCOMPLETE if missing else 0
+    OUT.print(f"\n[bold]{escape(told)}[/]\n", soft_wrap=True)
+    for line in _main(verdicts)["statement"]:
+        OUT.print(f"  {escape(line)}", soft_wrap=True)
+    OUT.print(_cost_table(costs))
+    if sizes is not None:
+        OUT.print(sizes_table(sizes))
+    if used := usage_table(name, ran.run_id):
+        OUT.print(used)
+    OUT.print(f"evaluated in {ran.seconds:.1f} s; report: {escape(str(page))}", soft_wrap=True)
+    if mended := repaired_line(repaired):
+        OUT.print(mended, soft_wrap=True)
+    for line in missing:
+        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+    return INCOMPLETE if missing else 0
+
+
+def _main(verdicts: pl.DataFrame) -> pl.DataFrame:
+    shown = [
+        name
+        for name in verdicts["measure"].unique(maintain_order=True)
+        if measure(name).kind == "judged" or name.replace("-lex", "") in _SHOWN
+    ]
+    return verdicts.filter(pl.col("measure").is_in(shown))
+
+
+def _missing(warehouse: Warehouse, name: str) -> list[str]:
+    unusable = warehouse.read(JUDGEMENTS, name)["problem"].is_not_null().sum()
+    unread = warehouse.read(THEME_REASONS, name)["problem"].is_not_null().sum()
+    failed = (warehouse.read(ANSWER_SENTENCES, name)["state"] == "failed").sum()
+    scores = warehouse.read_if_present(QUALITY_SCORES, name)
+    unknown = 0 if scores is None else scores["reason"].str.contains(NOT_KNOWN, literal=True).sum()
+    counted = {
+        "judgements count as ties (no usable reply): see evaluation.judgements": unusable,
+        "reasons of the judge could not be read for their themes: see evaluation.theme_reasons": unread,
+        "sentences could not be split into claims: see evaluation.answer_sentences": failed,
+        "quality scores are missing (no usable reply): see evaluation.quality_scores": unknown,
+    }
+    lines = [f"{int(count):,} {what}" for what, count in counted.items() if count]
+    return [*lines, *lacking_answers(warehouse, name)]
+
+
+def _cost_table(costs: pl.DataFrame) -> RichTable:
+    table = RichTable(title="cost per answer", title_justify="left")
+    columns = ("answers", "refused", "context_rows", "context_tokens", "calls", "usd", "seconds")
+    table.add_column("way")
+    for column in columns:
+        table.add_column(column.replace("_", " "), justify="right")
+    for row in costs.iter_rows(named=True):
+        table.add_row(row["condition"], *(_cell(row[column]) for column in columns))
+    return table
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return "?"
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= 100 else f"{value:,.3g}"
+
+
+def write_report(name: str, out: Path | None) -> None:
+    """Make the HTML report of the last evaluation anew, and print where it is.
+
+    Args:
+        name: the corpus.
+        out: where to put a copy, None for none.
+
+    Raises:
+        WarehouseError: the corpus has not been evaluated, nor its paths.
+    """
+    warehouse = Warehouse()
+    evaluated = (VERDICTS, PATH_SUMMARY)
+    if all(warehouse.read_if_present(table, name) is None for table in evaluated):
+        raise WarehouseError(
+            f"corpus {name!r} has not been evaluated: run 'graphrag-dagster evaluate {name}'"
+        )
+    from graphrag_dagster.apps.evaluation.report.report_files import make_report
+
+    # Opened to be written, a file of an older version gets the columns that the page tells of.
+    with warehouse.connect(name):
+        pass
+    made = make_report(warehouse, CorpusStore(), name)
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(made.page, out)
+    OUT.print(f"report: {escape(str(out or made.page))}", soft_wrap=True)
+    for figure in made.pictures:
+        OUT.print(f"figure: {escape(str(figure))}", soft_wrap=True)
+
+
+def run_study(name: str, study: str, budget: RunBudget, *, as_json: bool) -> None:
+    """Run a study for a corpus, and print its table.
+
+    Args:
+        name: the corpus.
+        study: ``gleanings``, ``windows`` or ``context``.
+        budget: what the run may use.
+        as_json: print JSON.
+
+    Raises:
+        GraphragError: names the problem and the fix.
+    """
+    run_watched(name, _STUDIES[study], budget, as_json=as_json)
+    made = Warehouse().read(_STUDY_TABLES[study], name)
+    if as_json:
+        print_json({"corpus": name, "study": study, "rows": made.to_dicts()})
+        return
+    if study == "context":
+        told = in_the_papers_form(made).select(IN_SHORT).with_columns(pl.col(pl.Float64).round(3) + 0.0)
+        OUT.print(_study_table(f"{name}: {study}", told))
+        OUT.print(verdict(made, AS_SET), soft_wrap=True)
+        return
+    OUT.print(_study_table(f"{name}: {study}", made))
+    if study == "windows" and made.is_empty():
+        OUT.print("no model judged, so there are no win rates; the answers are in studies.window_answers")
+
+
+def _study_table(title: str, made: pl.DataFrame) -> RichTable:
+    """The rows of a study; words that are the same in every row are said once, in the title."""
+    words = [name for name, kind in made.schema.items() if kind == pl.String]
+    alike = [name for name in words if made[name].n_unique() == 1]
+    said = "".join(f", {name.replace('_', ' ')} {made[name][0]}" for name in alike)
+    table = RichTable(title=escape(f"{title}{said}"), title_justify="left")
+    shown = made.drop(alike)
+    for column in shown.columns:
+        table.add_column(
+            _SHORT.get(column, column.replace("_", " ")),
+            justify="left" if column in words else "right",
+            overflow="fold",
+        )
+    for row in shown.iter_rows():
+        table.add_row(
+            *(_cell(value) if isinstance(value, float | int) else _words(str(value)) for value in row)
+        )
+    return table
+
+
+def _words(value: str) -> str:
+    return escape(value.replace("_", " "))

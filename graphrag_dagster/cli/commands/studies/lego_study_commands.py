@@ -1,0 +1,139 @@
+"""``graphrag-dagster paths`` without a question: the job ``paths``, run in this process."""
+
+from math import fsum
+
+import polars as pl
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster.cli.commands.plan_commands import plan_json, print_estimates
+from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.cli.job_runner import run_watched
+from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget
+from graphrag_dagster.cli.run_summary import usage_rows, usage_table
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.lego.search.lego_estimates import plan_paths_of
+from graphrag_dagster.systems.lego.search.reasoning_paths import MODULES
+from graphrag_dagster.systems.lego.settings import PathSettings
+from graphrag_dagster.systems.lego.studies.gold_questions import require_questions
+from graphrag_dagster.systems.lego.studies.score_summary import ALL_HOPS, in_the_papers_order
+from graphrag_dagster.systems.lego.tables import (
+    PATH_ANSWERS,
+    PATH_COSTS,
+    PATH_JUDGEMENTS,
+    PATH_QUESTIONS,
+    PATH_SUMMARY,
+)
+
+#: Measures that are printed where they have values, with what stands above them.
+_SHOWN = {
+    "hits_at_1": "Hits@1",
+    "hits_at_1_lex": "Hits@1-lex",
+    "judge_at_1": "Judge@1",
+    "path_f1_at_32": "path F1",
+    "subgraph_recall": "recall",
+}
+_SECONDS = tuple(f"seconds_{module}" for module in MODULES)
+_CELLS = ("instance", "measure", "mean")
+_CALLS = tuple(f"calls_{module}" for module in MODULES)
+
+
+def run_paths(name: str, budget: RunBudget, *, plan_only: bool, as_json: bool) -> int:
+    """Run the job ``paths`` for a corpus, and print what its instances are worth.
+
+    Args:
+        name: the corpus.
+        budget: what the run may use.
+        plan_only: print what would be asked of models, and ask nothing.
+        as_json: print JSON.
+
+    Returns:
+        the exit code: 0, or 3 where something that a model was to give is missing.
+
+    Raises:
+        SettingsError: the corpus has no files of questions.
+        GraphragError: names the problem and the fix.
+    """
+    store, warehouse = CorpusStore(), Warehouse()
+    require_questions(store.settings(name).section(PathSettings), name)
+    plan = plan_paths_of(name)
+    if plan_only and as_json:
+        print_json(plan_json(plan))
+        return 0
+    if not as_json:
+        if plan.estimates:
+            print_estimates(f"{name}: estimate with an empty LLM cache", plan)
+        elif plan_only:
+            OUT.print(f"{escape(name)}: no model is asked", soft_wrap=True)
+    if plan_only:
+        return 0
+    ran = run_watched(name, "paths", budget, as_json=as_json)
+    return _summarise(name, warehouse, ran.run_id, as_json=as_json)
+
+
+def _summarise(name: str, warehouse: Warehouse, run_id: str | None, *, as_json: bool) -> int:
+    summary, questions = warehouse.read(PATH_SUMMARY, name), warehouse.read(PATH_QUESTIONS, name)
+    problems = questions.drop_nulls("problem").group_by("problem").len().sort("problem")
+    missing = _missing(warehouse, name)
+    code = INCOMPLETE if missing else 0
+    if as_json:
+        print_json(
+            {
+                "corpus": name,
+                "run_id": run_id,
+                "questions": len(questions),
+                "asked": int(questions["sampled"].sum()),
+                "problems": dict(problems.iter_rows()),
+                "summary": summary.to_dicts(),
+                "usage": usage_rows(name, run_id),
+                "missing": missing,
+            }
+        )
+        return code
+    for hops in [ALL_HOPS, *sorted(set(summary["hops"]) - {ALL_HOPS})]:
+        OUT.print(_summary_table(summary.filter(hops=hops), name, hops))
+    if used := usage_table(name, run_id):
+        OUT.print(used)
+    for problem, count in problems.iter_rows():
+        OUT.print(
+            f"[yellow]questions with a problem: {count:,} {problem.replace('_', ' ')}[/]", soft_wrap=True
+        )
+    OUT.print(f"tables: paths.* in {escape(str(warehouse.file(name)))}", soft_wrap=True)
+    for line in missing:
+        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+    return code
+
+
+def _summary_table(rows: pl.DataFrame, name: str, hops: str) -> RichTable:
+    told = "all questions" if hops == ALL_HOPS else f"{hops} hops"
+    values = {(instance, measure): mean for instance, measure, mean in rows.select(_CELLS).iter_rows()}
+    shown = [measure for measure in _SHOWN if measure in set(rows["measure"])]
+    asks = any(values.get((instance, one)) for instance in rows["instance"] for one in _CALLS)
+    table = RichTable(title=escape(f"{name}: {told}"), title_justify="left")
+    table.add_column("instance")
+    for column in ("n", *(_SHOWN[one] for one in shown), *(["calls"] if asks else []), "ms"):
+        table.add_column(column, justify="right")
+    for instance in sorted(set(rows["instance"]), key=in_the_papers_order):
+        count = int(str(rows.filter(instance=instance)["questions"].max() or 0))
+        calls, seconds = (
+            fsum(values.get((instance, one)) or 0.0 for one in part) for part in (_CALLS, _SECONDS)
+        )
+        means = (values.get((instance, measure)) for measure in shown)
+        cells = ["–" if mean is None else f"{mean:.3f}" for mean in means]
+        more = [f"{calls:.2f}"] if asks else []
+        table.add_row(escape(instance), number(count), *cells, *more, f"{1000 * seconds:,.1f}")
+    return table
+
+
+def _missing(warehouse: Warehouse, name: str) -> list[str]:
+    counted = {
+        "answers could not be read: see paths.answers": warehouse.read(PATH_ANSWERS, name)["problem"].count(),
+        "modules had replies of no use: see paths.costs": warehouse.read(PATH_COSTS, name)[
+            "problems"
+        ].count(),
+        "answers have no verdict: see paths.judgements": warehouse.read(PATH_JUDGEMENTS, name)[
+            "problem"
+        ].count(),
+    }
+    return [f"{count:,} {what}" for what, count in counted.items() if count]

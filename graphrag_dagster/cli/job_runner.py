@@ -1,0 +1,179 @@
+"""A Dagster job run for a corpus in this process, and the forecast shown before an index."""
+
+import time
+import uuid
+from collections.abc import Mapping
+
+from dagster import (
+    AssetCheckSeverity,
+    DagsterError,
+    DagsterEventType,
+    DagsterInstance,
+    ExecuteInProcessResult,
+)
+from rich.markup import escape
+
+from graphrag_dagster.apps.planning.indexing_forecast import Outlook
+from graphrag_dagster.cli.console import ERR, OUT
+from graphrag_dagster.cli.progress_bars import span, watching
+from graphrag_dagster.cli.run_budget import RunBudget, RunOutcome
+from graphrag_dagster.cli.run_summary import usage_line
+from graphrag_dagster.errors import GraphragError, WarehouseError
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
+from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS, resource_key
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import collecting_what_is_new
+from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import RETRIES_TAG
+from graphrag_dagster.kernel.storage.duckdb_access import staying_open
+
+
+def show_outlook(before: Outlook) -> None:
+    """Print to standard error how big a corpus is, and how long its index may take."""
+    words = f", about {before.words:,} words" if before.words is not None else ""
+    files = "1 file" if before.files == 1 else f"{before.files:,} files"
+    ERR.print(f"{files}, {_size(before.bytes)}{words}; {_time(before)}", soft_wrap=True)
+
+
+def _time(before: Outlook) -> str:
+    asks = f"model {escape(before.asks)} is used" if before.asks else "no model is used"
+    if before.calls is not None:
+        asks += f", about {before.calls.expected:,.0f} calls"
+    if before.last:
+        then = "" if before.last.bytes == before.bytes else f", then {_size(before.last.bytes)}"
+        return f"{asks}; the last index took {span(before.last.seconds)}{then}"
+    if before.seconds is None:
+        return f"{asks}; its speed is unknown: run graphrag-dagster doctor to measure it"
+    by = "by the speed measured so far" if before.asks else "by the size"
+    low, high = span(before.seconds.low), span(before.seconds.high)
+    return f"{asks}; this may take {low} to {high}, a rough guess {by}"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
+
+
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+
+ResourceConfig = Mapping[str, Mapping[str, object]]
+
+
+def run_watched(
+    name: str,
+    job: str,
+    budget: RunBudget | None = None,
+    *,
+    resources: ResourceConfig | None = None,
+    as_json: bool,
+) -> RunOutcome:
+    """Run a job for a corpus and show its progress; see :func:`run_told`."""
+    with watching():
+        return run_told(name, job, budget, resources=resources, as_json=as_json)
+
+
+def run_told(
+    name: str,
+    job: str,
+    budget: RunBudget | None = None,
+    *,
+    run_id: str | None = None,
+    resources: ResourceConfig | None = None,
+    as_json: bool,
+) -> RunOutcome:
+    """Run a job for a corpus; where it fails, say what it has used by then.
+
+    Args:
+        name: the corpus.
+        job: name of the job.
+        budget: what it may use; default: no limit.
+        run_id: id of the run; default: a new one.
+        resources: configuration of further resources, by name.
+        as_json: keep standard output for JSON.
+
+    Raises:
+        GraphragError: a step failed for a reason the user can fix.
+    """
+    run_id, begin = run_id or str(uuid.uuid4()), time.monotonic()
+    try:
+        run_job(name, job, run_id=run_id, budget=budget, resources=resources)
+    except GraphragError:
+        if (used := usage_line(name, run_id)) and not as_json:
+            OUT.print(used, soft_wrap=True)
+        raise
+    return RunOutcome(run_id, time.monotonic() - begin)
+
+
+def run_job(
+    name: str,
+    job: str = "index",
+    *,
+    run_id: str | None = None,
+    budget: RunBudget | None = None,
+    resources: ResourceConfig | None = None,
+) -> ExecuteInProcessResult:
+    """Run a job for a corpus in this process, recorded in the instance.
+
+    Args:
+        name: the corpus.
+        job: name of the job.
+        run_id: id of the run; default: a new one.
+        budget: what it may use; default: no limit.
+        resources: configuration of further resources, by name.
+
+    Raises:
+        GraphragError: a step failed for a reason the user can fix.
+        OSError: the system refused a step something.
+    """
+    from graphrag_dagster.definitions import defs
+
+    run_id = run_id or str(uuid.uuid4())
+    config = {"language": (budget or RunBudget()).config(), **(resources or {})}
+    resolved = defs.resolve_job_def(job)
+    with (
+        instance(running=True) as dagster_instance,
+        staying_open(),
+        collecting_what_is_new(),
+    ):
+        dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
+        try:
+            return resolved.execute_in_process(
+                partition_key=name,
+                instance=dagster_instance,
+                run_id=run_id,
+                tags={RETRIES_TAG: "0"},
+                run_config={
+                    **_QUIET,
+                    "resources": {
+                        resource_key(name): {"config": dict(given)} for name, given in config.items()
+                    },
+                },
+            )
+        except DagsterError as error:
+            if mendable := _mendable(error):
+                raise mendable from error
+            if failed := failed_checks(dagster_instance, run_id):
+                raise WarehouseError(failed) from error
+            raise
+
+
+def _mendable(error: BaseException) -> GraphragError | OSError | None:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, GraphragError | OSError):
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+def failed_checks(instance: DagsterInstance, run_id: str) -> str:
+    """What the checks that stopped a run have found, empty where none did."""
+    told = []
+    found = instance.get_records_for_run(run_id, of_type=DagsterEventType.ASSET_CHECK_EVALUATION)
+    for record in found.records:
+        event = record.event_log_entry.dagster_event
+        evaluation = event.asset_check_evaluation_data if event else None
+        if evaluation is None or evaluation.passed:
+            continue
+        if evaluation.blocking and evaluation.severity == AssetCheckSeverity.ERROR:
+            where = "/".join(evaluation.asset_key.path)
+            problems = evaluation.metadata.get("problems")
+            told.append(f"{where}, {evaluation.check_name}:\n{problems.value if problems else 'failed'}")
+    return "\n".join(told)

@@ -1,0 +1,189 @@
+"""What a run asked of models, what it did not get, and which replies were repaired.
+
+A reply is mended only where nothing of it is lost, so that mended ones are shown and change no exit code.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from graphrag_dagster.apps.evaluation.questions.question_tables import CORPUS_DESCRIPTIONS, TESTSET_DOCUMENTS
+from graphrag_dagster.apps.evaluation.tables import ANSWER_SENTENCES, JUDGEMENTS, QUALITY_SCORES
+from graphrag_dagster.cli.console import number
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import engines
+from graphrag_dagster.kernel.models.cache.cache_database import database_at
+from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
+from graphrag_dagster.kernel.models.model_costs import ModelUse
+from graphrag_dagster.kernel.storage.home import memory_file
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+
+_COUNTS: dict[str, Callable[[ModelUse], float]] = {
+    "calls": lambda use: use.calls,
+    "cached": lambda use: use.cached,
+    "retries": lambda use: use.retries,
+    "time-outs": lambda use: use.timeouts,
+    "failed": lambda use: use.failed,
+    "tokens in": lambda use: use.input_tokens,
+    "tokens out": lambda use: use.output_tokens,
+}
+_LONGEST_TASK = len("claims_disambiguate")
+#: Shown only where there are any.
+_TROUBLES = frozenset({"retries", "time-outs", "failed"})
+
+
+def _used(corpus: str, run_id: str | None) -> dict[tuple[str, str, str], ModelUse]:
+    path = memory_file()
+    return UsageLog(database_at(path)).by_task(corpus, run_id) if run_id and path.exists() else {}
+
+
+def money(use: ModelUse) -> str:
+    """Render the money of a use, or that its price is unknown."""
+    return "?" if use.money is None else f"{use.usd:.4f}"
+
+
+def usage_rows(corpus: str, run_id: str | None) -> list[dict[str, Any]]:
+    """What a run used, by asset, task and model."""
+    return [
+        {
+            "asset": asset,
+            "task": task,
+            "model": model,
+            "calls": use.calls,
+            "cached": use.cached,
+            "retries": use.retries,
+            "failed": use.failed,
+            "timeouts": use.timeouts,
+            "repeated": use.repeated,
+            "input_tokens": use.input_tokens,
+            "cached_input_tokens": use.cached_input_tokens,
+            "output_tokens": use.output_tokens,
+            "usd": use.money,
+            "seconds": round(use.seconds, 3),
+        }
+        for (asset, task, model), use in _used(corpus, run_id).items()
+    ]
+
+
+def usage_table(corpus: str, run_id: str | None) -> RichTable | None:
+    """The account of a run; None where no model was asked."""
+    used = _used(corpus, run_id)
+    if not used:
+        return None
+    table = RichTable(title="model usage of this run", title_justify="left")
+    table.add_column("task, model", overflow="fold", min_width=_LONGEST_TASK)
+    total = sum(used.values(), ModelUse())
+    counts = [name for name, count in _COUNTS.items() if name not in _TROUBLES or count(total)]
+    for column in (*counts, "US$", "seconds"):
+        table.add_column(column, justify="right")
+    for (_, task, model), use in used.items():
+        table.add_row(f"{task}\n{escape(model)}", *_cells(use, counts))
+    table.add_section()
+    table.add_row("all", *_cells(total, counts), style="bold")
+    return table
+
+
+def _cells(use: ModelUse, counts: Sequence[str]) -> list[str]:
+    return [*(number(_COUNTS[name](use)) for name in counts), money(use), f"{use.seconds:,.1f}"]
+
+
+def usage_line(corpus: str, run_id: str) -> str | None:
+    """One line on what a run used; None where no model was asked."""
+    use = sum(_used(corpus, run_id).values(), ModelUse())
+    if use == ModelUse():
+        return None
+    lost = f", {use.failed:,} failed" if use.failed else ""
+    late = f", {use.timeouts:,} time-outs" if use.timeouts else ""
+    return (
+        f"this run: {use.calls:,} calls, {use.cached:,} from the cache{lost}{late}, "
+        f"{use.input_tokens:,} tokens in, {use.output_tokens:,} out, US$ {money(use)}, "
+        f"{use.seconds:,.0f} s waited for the endpoint"
+    )
+
+
+def shortfall(warehouse: Warehouse, corpus: str) -> list[str]:
+    """What a finished index lacks of what a model was to give; empty where nothing is missing."""
+    ledger = warehouse.read(tables.UNIT_LEDGER, corpus)
+    lost = warehouse.read(tables.QUARANTINE, corpus).filter(pl.col("kind") == "reply")
+    asking = [one.name for one in engines().values() if one.asks_model]
+    units = ledger.filter((pl.col("state") == "quarantined") & pl.col("engine").is_in(asking))
+    gleanings = lost.join(units, on="text_unit_id", how="anti")
+    problems = sum(
+        warehouse.read(table, corpus).filter(pl.col("description_problem").is_not_null()).height
+        for table in (tables.ENTITIES, tables.RELATIONSHIPS, tables.MERGED_CLAIMS)
+    )
+    reports = warehouse.read(tables.COMMUNITY_REPORTS, corpus).filter(pl.col("problem").is_not_null())
+    untyped = warehouse.read(tables.TYPINGS, corpus).filter(pl.col("problem").is_not_null())
+    unruled = warehouse.read(tables.DECISIONS, corpus).filter(pl.col("problem").is_not_null())
+    counted = {
+        "text units are quarantined: see extraction.unit_ledger and extraction.quarantine": units.height,
+        "gleanings failed: see extraction.quarantine": gleanings.height,
+        "types of entities were left to rules: see problem in extraction.typings": untyped.height,
+        "pairs of names are left open: see problem in resolution.decisions": unruled.height,
+        "descriptions were joined as they are: see description_problem": problems,
+        "reports were written by the extractive engine: see problem": reports.height,
+    }
+    return [*(f"{count:,} {what}" for what, count in counted.items() if count), *_unread(corpus)]
+
+
+def _unread(corpus: str) -> list[str]:
+    """What a server read only in part, and the mend."""
+    path = memory_file()
+    if not path.exists():
+        return []
+    parts = UsageLog(database_at(path)).unread(corpus)
+    if not parts:
+        return []
+    # What an index without a model does not need.
+    from graphrag_dagster.kernel.models.cache.cached_models import SERVE_MORE
+
+    return [
+        f"{one.prompts:,} prompts of {one.task} were read only in part by {one.model}: "
+        f"{one.arrived:,} of up to {one.sent:,} tokens, the rest was left out without a word. Their replies "
+        f"are not remembered, and are asked for again by the next index; before that {SERVE_MORE}, or have "
+        f"sizes set that fit: graphrag-dagster doctor {corpus} --fix"
+        for one in parts
+    ]
+
+
+#: Whose rows count mended replies, the column that does, and what such rows are called.
+INDEXED = (
+    (tables.UNIT_LEDGER, "repaired", "text units"),
+    (tables.DECISIONS, "repaired", "pairs of names"),
+    (tables.ENTITIES, "description_repaired", "entities"),
+    (tables.RELATIONSHIPS, "description_repaired", "relationships"),
+    (tables.MERGED_CLAIMS, "description_repaired", "claims"),
+    (tables.COMMUNITY_REPORTS, "repaired", "reports"),
+)
+ANSWERED = (
+    (CORPUS_DESCRIPTIONS, "repaired", "descriptions of the corpus with its questions"),
+    (TESTSET_DOCUMENTS, "repaired", "documents of the testset"),
+    (tables.ANSWERS, "repaired", "answers"),
+)
+EVALUATED = (
+    *ANSWERED,
+    (JUDGEMENTS, "repaired", "judgements"),
+    (ANSWER_SENTENCES, "repaired", "sentences"),
+    (QUALITY_SCORES, "repaired", "quality scores"),
+)
+
+
+def repaired_rows(
+    warehouse: Warehouse, corpus: str, counted: tuple[tuple[tables.Table, str, str], ...]
+) -> dict[str, int]:
+    """Return how many rows of each kind rest on mended replies or records; kinds without any are left out."""
+    found = {}
+    for table, column, what in counted:
+        frame = warehouse.read_if_present(table, corpus)
+        if frame is not None and (count := int((frame[column].fill_null(0) > 0).sum())):
+            found[what] = count
+    return found
+
+
+def repaired_line(rows: dict[str, int]) -> str | None:
+    """Return one line on them; None where nothing was mended."""
+    told = ", ".join(f"{count:,} {what}" for what, count in rows.items())
+    return f"repaired without loss: {told}; see the columns repaired" if told else None

@@ -1,0 +1,223 @@
+"""Loads the SQL models and proves, before anything runs, that they fit the declared tables.
+
+A model is ``models/<folder>/<name>.sql``: one ``select`` whose tables are named by ``ref('schema.table')``.
+It makes the table of the same name that ``tables`` declares with ``sql=True``.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+
+import duckdb
+
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.catalogue.registry import all_tables, declared_table
+from graphrag_dagster.kernel.storage.duckdb_access import first_row, line_of
+from graphrag_dagster.kernel.storage.warehouse import qualified
+from graphrag_dagster.kernel.tables import VECTOR, Table
+
+#: Columns of a model → the (``schema.table``, column) pairs that each is computed from.
+Lineage = Mapping[str, list[tuple[str, str]]]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Models that fit the declared tables, by their fingerprints, with the lineage of their columns.
+
+    A model that is not here has changed since, or is not one of this package's; it is proven at the start.
+    """
+
+    lineage: Mapping[str, Lineage] = field(default_factory=dict)
+
+    @classmethod
+    def at(cls, file: Path) -> "Manifest":
+        """Read it; without a file, no model is proven."""
+        if not file.is_file():
+            return cls()
+        told: dict[str, dict[str, list[list[str]]]] = json.loads(file.read_text(encoding="utf-8"))
+        return cls(
+            {
+                fingerprint: {
+                    column: [(table, name) for table, name in sources] for column, sources in columns.items()
+                }
+                for fingerprint, columns in told.items()
+            }
+        )
+
+    @classmethod
+    def of(cls, models: Iterable["SqlModel"]) -> "Manifest":
+        """Trace every column of some models that were proven."""
+        return cls({model.fingerprint: model.traced() for model in models})
+
+    def text(self) -> str:
+        """Return it as the file has it."""
+        return json.dumps(self.lineage, indent=1, sort_keys=True) + "\n"
+
+
+MODELS = Path(__file__).parent / "models"
+#: Written by ``make docs``.
+MANIFEST = MODELS / "manifest.json"
+_REF = re.compile(r"ref\(\s*['\"](?P<name>[^'\"]+)['\"]\s*\)")
+_REF_ALONE = re.compile(rf"{{{{\s*{_REF.pattern}\s*}}}}")
+_TEMPLATE = re.compile(r"{[{%#]")
+
+
+class ModelError(WarehouseError):
+    """A model that cannot be used: names its file and line."""
+
+
+@dataclass(frozen=True)
+class SqlModel:
+    """A model, rendered: the query, the table it makes and the tables it reads."""
+
+    file: Path
+    table: Table
+    query: str
+    refs: tuple[Table, ...]
+    manifest: Manifest
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the query and of the declarations that it has to fit."""
+        declared = [
+            [one.full_name, [[c.name, c.type] for c in one.columns]] for one in (self.table, *self.refs)
+        ]
+        return hashlib.sha256(json.dumps([self.query, declared]).encode()).hexdigest()[:16]
+
+    @cached_property
+    def lineage(self) -> Lineage:
+        """For every column, the (table, column) pairs it is computed from, sorted."""
+        known = self.manifest.lineage.get(self.fingerprint)
+        return self.traced() if known is None else known
+
+    def traced(self) -> Lineage:
+        """Read the lineage off the query."""
+        from graphrag_dagster.dbt_like_sql.column_lineage import column_lineage
+
+        return column_lineage(self.query, self.table, self.refs)
+
+
+@cache
+def our_models() -> Sequence[SqlModel]:
+    """The models of this package, of which only those are checked that its manifest does not know."""
+    return load_models(MODELS, Manifest.at(MANIFEST))
+
+
+def load_models(folder: Path = MODELS, manifest: Manifest | None = None) -> list[SqlModel]:
+    """Load, render and order every model below the folder, and check it unless the manifest knows it.
+
+    Raises:
+        ModelError: a template, ``ref`` or query is wrong, columns differ from the declaration, a declared
+            SQL table has no model, or models refer to each other in a circle.
+    """
+    known = manifest or Manifest()
+    models = [_load(file, known) for file in sorted(folder.rglob("*.sql"))]
+    declared = {table.full_name for table in all_tables() if table.sql}
+    if missing := sorted(declared - {model.table.full_name for model in models}):
+        raise ModelError(
+            f"{folder}: no model makes {', '.join(missing)}, declared in graphrag_dagster/tables as SQL"
+        )
+    ordered = _ordered(models)
+    if unknown := [model for model in ordered if model.fingerprint not in known.lineage]:
+        _check_columns(unknown)
+    return ordered
+
+
+def _line(text: str, offset: int) -> int:
+    return text.count("\n", 0, offset) + 1
+
+
+def _load(file: Path, manifest: Manifest) -> SqlModel:
+    text = file.read_text(encoding="utf-8")
+    full_name = f"{file.parent.name}.{file.stem}"
+    try:
+        target = declared_table(full_name)
+    except WarehouseError as error:
+        raise ModelError(f"{file}: {error}") from error
+    if not target.sql:
+        raise ModelError(f"{file}: {full_name} is not declared as an SQL table in graphrag_dagster/tables")
+    refs: dict[str, Table] = {}
+
+    def ref(name: str) -> str:
+        refs[name] = declared_table(name)
+        return qualified(refs[name])
+
+    for found in _REF.finditer(text):
+        try:
+            declared_table(found["name"])
+        except WarehouseError as error:
+            raise ModelError(f"{file}:{_line(text, found.start())}: {error}") from error
+    query = _rendered(file, text, ref)
+    return SqlModel(file, target, query.strip(), tuple(refs[name] for name in sorted(refs)), manifest)
+
+
+def _rendered(file: Path, text: str, ref: Callable[[str], str]) -> str:
+    if not _TEMPLATE.search(_REF_ALONE.sub("", text)):
+        return _REF_ALONE.sub(lambda found: ref(found["name"]), text)
+    # Loaded for templates that do more than name tables: that takes as long as all models do.
+    from jinja2 import StrictUndefined, TemplateError
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
+    try:
+        return environment.from_string(text).render(ref=ref)
+    except TemplateError as error:
+        raise ModelError(f"{file}:{getattr(error, 'lineno', None) or 1}: {error}") from error
+
+
+def _ordered(models: Iterable[SqlModel]) -> list[SqlModel]:
+    waiting = {model.table.full_name: model for model in models}
+    ordered: list[SqlModel] = []
+    while waiting:
+        ready = [m for m in waiting.values() if not any(ref.full_name in waiting for ref in m.refs)]
+        if not ready:
+            files = ", ".join(str(model.file) for model in waiting.values())
+            raise ModelError(f"models refer to each other in a circle: {files}")
+        for model in ready:
+            ordered.append(waiting.pop(model.table.full_name))
+    return ordered
+
+
+def empty_database(declared: Iterable[Table] = all_tables()) -> duckdb.DuckDBPyConnection:
+    """An in-memory database with every declared table, empty."""
+    connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
+    for table in declared:
+        columns = ", ".join(f'"{c.name}" {"FLOAT[]" if c.type == VECTOR else c.type}' for c in table.columns)
+        connection.execute(f'create schema if not exists "{table.schema}"')
+        connection.execute(f"create table {qualified(table)} (corpus VARCHAR, {columns})")
+    return connection
+
+
+def _check_columns(models: Iterable[SqlModel]) -> None:
+    with empty_database() as database:
+        for model in models:
+            found = _describe(database, model)
+            wanted = {c.name: _normal(database, c.type) for c in model.table.columns}
+            if list(found) != list(wanted):
+                raise ModelError(
+                    f"{model.file}: columns are {list(found)}; graphrag_dagster/tables declares "
+                    f"{list(wanted)}"
+                )
+            for name, type_ in wanted.items():
+                if found[name] != type_:
+                    raise ModelError(
+                        f"{model.file}: {name} is {found[name]}; graphrag_dagster/tables declares {type_}"
+                    )
+
+
+def _describe(database: duckdb.DuckDBPyConnection, model: SqlModel) -> Mapping[str, str]:
+    try:
+        rows = database.execute(f"describe {model.query}").fetchall()
+    except duckdb.Error as error:
+        text = str(error)
+        raise ModelError(f"{model.file}:{line_of(text)}: {text.splitlines()[0]}") from error
+    return {name: type_ for name, type_, *_ in rows}
+
+
+def _normal(database: duckdb.DuckDBPyConnection, type_: str) -> str:
+    row = first_row(database.execute(f"select typeof(cast(null as {type_}))"))
+    return str(row[0]) if row else type_

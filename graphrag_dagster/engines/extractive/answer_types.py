@@ -1,0 +1,299 @@
+"""The expected type of an answer, and the expressions in a sentence that are of it (English)."""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from graphrag_dagster.engines.extractive.names import name_wordlists as wordlists
+from graphrag_dagster.engines.extractive.parsing.type_lexicon import GEO, KINDS, PERSON, words_of
+from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_for_overview
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.kernel.text.text_similarity import stem, words
+
+#: ``other``: no kind of thing that a rule could look for.
+Kind = Literal["person", "time", "number", "money", "place", "definition", "reason", "other"]
+Shape = Literal["sentence", "list", "sides", "overview"]
+
+_SIZES = "many much old long far tall high big large deep fast often wide heavy"
+#: The first of these decides: what stands after it in another clause asks for nothing.
+_ASKING = re.compile(
+    rf"\b(?:how (?P<size>{'|'.join(_SIZES.split())})|how come|how|when|where|why|whom?|whose"
+    r"|which|what)\b(?:(?:['’]s)?\s+(?P<next>[\w-]+))?",
+    re.IGNORECASE,
+)
+_BY_WORD: dict[str, Kind] = {
+    "when": "time",
+    "where": "place",
+    "why": "reason",
+    "who": "person",
+    "whom": "person",
+    "whose": "person",
+}
+_TIMES = words_of("year date day month time decade century hour")
+_NUMBERS = words_of("number share proportion percentage percent age size distance length height population")
+_MONEY = re.compile(
+    r"\b(?:cost|costs|price|pay|paid|spen[dt]|raised?|earn(?:ed)?|len[dt]|owe[ds]?|sold|sell|worth|money|salary|"
+    r"fees?|fined?|funding|budget|revenue|profit|loan)\b",
+    re.IGNORECASE,
+)
+_PRICE = re.compile(r"\bwhat\b.*\b(?:cost|price|salary|fee|fine|budget)\b", re.IGNORECASE)
+_CAUSES = words_of("cause caused causes led made prompted")
+_DEFINITION = re.compile(
+    r"\s*(?:what|who)(?:['’]s| is| are| was| were) (?!(?:(?:a|an|the) )?\S+ of\b)(?:(?:a|an|the) )?"
+    r"(?:[\w'’.-]+ ){0,3}[\w'’.-]+\s*\?*\s*\Z"
+    r"|.*\b(?:what does .+ mean|define|definition of|meaning of)\b",
+    re.IGNORECASE,
+)
+_OF = re.compile(r"\s*what(?:['’]s| is| was| were| are) the (?P<noun>[\w-]+) of\b", re.IGNORECASE)
+_LIST = re.compile(
+    r"\s*(?:please |can you |could you )*(?:list|name|enumerate)\b"
+    r"|\s*(?:what|who) (?:are|were) (?:all )?the\b",
+    re.IGNORECASE,
+)
+_WHO_ALL = re.compile(
+    r"\s*who (?:all )?(?:are|were|appear\w*|attended|took part|spoke|came)\b(?! you)", re.IGNORECASE
+)
+_SIDES = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        r"\b(?:differ\w*|distinction|comparison|choice) between (?P<a>.+?) and (?P<b>[^?]+)",
+        r"\bcompar\w+ (?P<a>.+?) (?:and|with|to) (?P<b>[^?]+)",
+        r"\bhow (?:do|does|did|is|are|was|were) (?P<a>.+?) (?:differ|different|compare) (?:from|with|to) "
+        r"(?P<b>[^?]+)",
+        r"(?:,|:|\b(?:more|better|rather|\w{2,}er)\b)[^,:?]{0,40}?[,:] ?(?P<a>[^,:?]+?),? or (?P<b>[^?]+)",
+        r"(?P<a>(?:\S+ ){0,4}\S+) (?:versus|vs\.?) (?P<b>[^?]+)",
+    )
+)
+#: Nouns that say no more than the type of what is listed.
+OF_ANY = words_of(
+    """
+    people persons individuals men women names companies organisations organizations firms institutions places
+    countries cities towns villages locations ships vessels boats events
+    """
+)
+_PLURALS = {"people": "person", "men": "man", "women": "woman", "children": "child"}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerType:
+    """What an answer has to hold, and how it is laid out.
+
+    ``kind``: of what a sentence must name to answer; ``noun``: what is counted or listed, lower case, blank
+    where nothing is; ``type``: of the entities that are listed, blank for any; ``sides``: what is compared.
+    """
+
+    shape: Shape = "sentence"
+    kind: Kind = "other"
+    noun: str = ""
+    type: str = ""
+    sides: tuple[str, ...] = ()
+
+
+def wanted(question: str) -> AnswerType:
+    """Return what a question wants to hear, by its words alone.
+
+    >>> wanted("When did the strike end?").kind
+    'time'
+    >>> wanted("Which companies are mentioned?").type
+    'ORGANIZATION'
+    """
+    listed = _listed(question)
+    if listed and listed.type:
+        return listed
+    if asks_for_overview(question):
+        return AnswerType("overview")
+    if sides := _sides(question):
+        return AnswerType("sides", sides=sides)
+    return _factual(question)
+
+
+def _factual(question: str) -> AnswerType:
+    asking = _ASKING.search(question)
+    if _DEFINITION.match(question):
+        person = question.lstrip()[:3].lower() == "who"
+        return AnswerType(kind="definition", type=PERSON if person else "")
+    if not asking:
+        return AnswerType()
+    noun = (asking["next"] or "").lower()
+    if asking["size"]:
+        much = asking["size"].lower() == "much"
+        counted = noun if asking["size"].lower() == "many" else ""
+        return AnswerType(kind="money" if much and _MONEY.search(question) else "number", noun=counted)
+    first = words(asking[0])[0]
+    of = _OF.match(question)
+    return AnswerType(
+        kind=_BY_WORD.get(first) or _kind_of(first, of["noun"].lower() if of else noun, question)
+    )
+
+
+def _kind_of(first: str, noun: str, question: str) -> Kind:
+    """The kind of what a question with "what", "which" or "how" wants."""
+    if first == "how":
+        return "reason" if noun == "come" else "other"
+    if noun in _TIMES:
+        return "time"
+    if noun in _NUMBERS:
+        return "number"
+    if noun in _CAUSES:
+        return "reason"
+    if KINDS.get(noun) == GEO or noun == "capital":
+        return "place"
+    if KINDS.get(noun) == PERSON:
+        return "person"
+    return "money" if _PRICE.search(question) else "other"
+
+
+def _sides(question: str) -> tuple[str, ...]:
+    for form in _SIDES:
+        found = form.search(question)
+        if found and words(found["a"]) and words(found["b"]):
+            return found["a"].strip(), found["b"].strip(" .?")
+    return ()
+
+
+def _listed(question: str) -> AnswerType | None:
+    """What is listed, where several of a kind are asked for: "Which companies …", "List the ships"."""
+    if re.match(r"\s*(?:in |of |on )?(?:which|what)\b", question, re.IGNORECASE):
+        asking = _ASKING.search(question)
+        noun = (asking["next"] or "").lower() if asking else ""
+        noun = noun if _plural(noun) else ""
+    elif _LIST.match(question) or _WHO_ALL.match(question):
+        noun = next((word for word in words(question) if _plural(word)), "")
+    else:
+        return None
+    if not noun and _WHO_ALL.match(question):
+        return AnswerType("list", noun="people", type=PERSON)
+    return AnswerType("list", noun=noun, type=KINDS.get(_singular(noun), "")) if noun else None
+
+
+def _plural(noun: str) -> bool:
+    singular = _singular(noun)
+    return singular != noun and (singular in KINDS or noun in _PLURALS)
+
+
+def _singular(noun: str) -> str:
+    if noun in _PLURALS:
+        return _PLURALS[noun]
+    for ending, instead in (("ies", "y"), ("ches", "ch"), ("sses", "ss"), ("xes", "x"), ("s", "")):
+        if noun.endswith(ending) and len(noun) > len(ending) + 1:
+            return noun.removesuffix(ending) + instead
+    return noun
+
+
+_MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_COUNT = (
+    r"(?:\d[\d,.]*\d|\d|half|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
+    r"|fifteen|sixteen|seventeen|eighteen|nineteen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
+    r"(?:-\w+)?|dozens?|hundreds?|thousands?|millions?|billions?)"
+)
+_MANY = (
+    rf"{_COUNT}(?:[ -](?:and a half|{_COUNT}|hundred|thousand|million|billion|trillion|percent|per cent))*"
+)
+_WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_DATED = rf"\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?"
+_SPELL = r"(?:years?|months?|weeks?|days?|decades?|hours?|minutes?)"
+_TIME = re.compile(
+    rf"\b(?:(?:{_WEEKDAY},? (?:the )?)?(?:{_DATED})(?:,? \d{{4}})?|{_MONTH}(?: of)?,? \d{{4}}"
+    rf"|in {_MONTH}(?!,? \d)"
+    r"|(?:early |late |mid-?)?(?:the )?(?:1[0-9]|20)\d0s|(?:1[0-9]|20)\d\d(?:-\d\d){0,2}"
+    r"|(?:[01]?\d|2[0-3]):[0-5]\d(?: ?[ap]\.?m\.?)?|yesterday|today|tomorrow"
+    r"|(?:last|next|this) (?:week|month|year|night|summer|winter|spring|autumn|fall)"
+    rf"|{_WEEKDAY}(?: (?:morning|evening|night))?|{_MANY} {_SPELL} (?:ago|later|earlier|before|after))\b"
+    r"|['’‘]\d0s\b"
+)
+_AMOUNT = re.compile(
+    rf"[$£€¥]\s?\d[\d,.]*(?: ?(?:thousand|million|billion|trillion|[kmb]n?\b))?|\b{_MANY} (?:crowns?|dollars?"
+    r"|pounds?|euros?|cents?|yen|francs?|bucks|rupees?)\b|\b\d[\d,.]* ?(?:%|percent\b|per cent\b)"
+)
+_NUMBER = re.compile(rf"(?<![\w.,:/-])[$£€]?{_MANY}(?:%| ?percent\b)?(?![\w:/-])")
+_WORD = re.compile(r"[^\W_]+")
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d\Z")
+_REASON = re.compile(
+    r"\b(?:because|since|due to|owing to|thanks to|as a result|in order to|so that|so as to|the reason"
+    r"|reasons? (?:is|was|why)|caused? by|led to|driven by|that['’]s why|therefore|wanted to|for fear"
+    r"|on account of|arose from|started (?:in|by|when)|would have)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"(?:(?:[A-Z]\.)+ ?)?[A-Z][\w'’.-]*\w"
+    r"(?:(?: (?:of|the|and|de|van|von|del|la|&|for)){0,2} (?:[A-Z]\. ?)?[A-Z0-9][\w'’-]*)*"
+)
+_CONTRACTED = re.compile(r"[A-Z]\w*['’](?:ve|m|ll|d|re)\b|(?:It|That|There|He|She|What)['’]s\b")
+_POSSESSIVE = re.compile(r"['’]s\Z")
+_NOT_NAMES = wordlists.NOT_NAMES | wordlists.CALENDAR | wordlists.NEVER_FIRST
+_PLACE_BEFORE = re.compile(
+    r"\b(?:in|at|on|near|from|to|of|off|into|outside|inside|around|beside|above|below|across|by|through)"
+    r"(?: (?:the|a|an|his|her|their|its))?(?: [a-z]+){0,2} \Z"
+)
+_IS_A = re.compile(
+    r"(?:\s*\([^)]*\))?(?:\s+(?:is|are|was|were)(?: (?:also|still|now|basically|really|essentially|just))?"
+    r"\s+(?:an?|the|one|our|my|your|when|where|how|what|called|known|defined)\b"
+    r"|\s+(?:means?|refers? to|stands for|consists? of)\b|, (?:an?|the|our|my|who is|which is)\b)"
+)
+#: Words of a sentence among which the name of what it defines ends.
+_SUBJECT = 8
+
+
+def things(kind: Kind, sentence: str, noun: str = "") -> list[Span]:
+    """Return where a sentence names things of a kind, the likeliest first; nothing for kinds without names.
+
+    Args:
+        kind: what is wanted.
+        sentence: with tidy white space, without the label of its speaker.
+        noun: what is counted; numbers of it come first.
+    """
+    if kind == "time":
+        every = [Span(*found.span()) for found in _TIME.finditer(sentence)]
+        return sorted(every, key=lambda one: (one.start - one.end, one.start))
+    if kind == "money":
+        return [Span(*found.span()) for found in _AMOUNT.finditer(sentence)]
+    if kind == "number":
+        return _numbers(sentence, noun)
+    if kind == "reason":
+        return [Span(*found.span()) for found in _REASON.finditer(sentence)]
+    if kind in {"person", "place"}:
+        return list(_names(kind, sentence))
+    return []
+
+
+def defines(sentence: str, what: Collection[str]) -> bool:
+    """Return whether a sentence says what something is: "Lyra Bank is a shallow …", "Rusk, the engineer, …".
+
+    Args:
+        sentence: without the label of its speaker.
+        what: stems of the words of its name.
+    """
+    found = [(one.end(), stem(one[0].lower())) for one in list(_WORD.finditer(sentence))[:_SUBJECT]]
+    last = max((place for place, (_, word) in enumerate(found) if word in what), default=None)
+    if last is None or not set(what) <= {word for _, word in found}:
+        return False
+    return _IS_A.match(sentence, found[last][0]) is not None
+
+
+def _numbers(sentence: str, noun: str) -> list[Span]:
+    every = _NUMBER.finditer(sentence)
+    found = [one for one in every if not _YEAR.match(one[0]) and not one[0][0].isupper()]
+    wanted = stem(noun) if noun else ""
+    counted = [
+        one for one in found if wanted and wanted in {stem(word) for word in words(sentence[one.end() :])[:3]}
+    ]
+    return [Span(*one.span()) for one in [*counted, *(one for one in found if one not in counted)]]
+
+
+def _names(kind: Kind, sentence: str) -> Iterator[Span]:
+    for found in _NAME.finditer(sentence):
+        parts = found[0].split()
+        lower = parts[0].lower().strip(".'’")
+        first = not sentence[: found.start()].strip("\"'“‘([ ")
+        if lower in _NOT_NAMES or (first and len(parts) == 1 and kind == "place"):
+            continue
+        if first and len(parts) == 1 and lower not in wordlists.MALE_NAMES | wordlists.FEMALE_NAMES:
+            continue
+        if kind == "place" and not _PLACE_BEFORE.search(sentence[: found.start()]):
+            continue
+        if kind == "person" and any(KINDS.get(part.lower(), PERSON) != PERSON for part in parts):
+            continue
+        if any(part[0].isdigit() for part in parts) or _CONTRACTED.match(parts[0]):
+            continue
+        yield Span(found.start(), found.end() - len(_POSSESSIVE.findall(found[0])) * 2)

@@ -1,0 +1,197 @@
+"""Words around names: titles, words that are never a name, verbs that tell who acts, given names."""
+
+from typing import Final
+
+from graphrag_dagster.engines.extractive.parsing.type_lexicon import KINDS, PEOPLE, words_of
+
+#: Titles that are never part of a name.
+TITLES: Final = words_of(
+    """
+    capt captain cllr col colonel corporal councillor cpl dame doctor dr frau herr hon lieutenant lt
+    madam madame messrs miss mister monsieur mr mrs ms mx prof professor rev reverend sergeant señor
+    señora sgt sir
+    """
+)
+#: Titles that also begin names of other things ("General Electric", "Justice Department").
+POSSIBLE_TITLES: Final = words_of(
+    """
+    admiral ambassador archbishop aunt author bishop brother cardinal chair chairman chairwoman
+    chancellor chief coach commander commissioner commodore congressman congresswoman constable
+    coxswain deputy detective director editor engineer executive father former founder general
+    governor host inspector judge justice major master mayor minister nurse officer pope president
+    prime provost representative secretary senator sheriff sister skipper superintendent uncle vice
+    """
+)
+#: Roles that stand before names and never belong to them.
+ROLES: Final = words_of(
+    """
+    ceo cfo chairman cio co-founder cofounder coo cto evp ex-president svp vp
+    """
+)
+MALE_TITLES: Final = words_of(
+    """
+    herr mister monsieur mr señor sir
+    """
+)
+FEMALE_TITLES: Final = words_of(
+    """
+    dame frau madam madame miss mrs ms señora
+    """
+)
+#: Verbs whose subject is a person as a rule.
+SPEECH: Final = words_of(
+    """
+    added adds admitted answered answers argued argues asked asks ate believed believes born cried
+    denied died drank exclaimed explained explains felt heard hoped insisted knew laughed lived
+    lives looked married nodded rang recalled remarked remembered remembers replied replies retired
+    said sang sat saw say says shouted sighed slept smiled spent spoke stared stood studied
+    telephoned tells testified thinks thought told turned walked wept whispered wished writes wrote
+    """
+)
+#: Verbs whose object is a person as a rule.
+ADDRESSED: Final = words_of(
+    """
+    ask asked married met persuaded telephoned tell thank thanked told
+    """
+)
+#: Verbs whose object is an organisation as a rule.
+FOUNDED: Final = words_of(
+    """
+    founded co-founded cofounded established acquired incorporated dissolved joined chairs chaired liquidated
+    nationalised nationalized merged
+    """
+)
+#: What people, and what bodies, as a rule are said to have done ("directed by", "published by").
+BY_PEOPLE: Final = words_of(
+    """
+    authored choreographed coached composed conducted co-written cowritten designed directed edited
+    fathered hosted illustrated invented narrated painted penned performed photographed played portrayed
+    presented sculpted starred sung translated voiced written
+    """
+)
+BY_BODIES: Final = words_of(
+    """
+    acquired aired administered broadcast commissioned developed distributed funded issued maintained
+    managed manufactured marketed operated organised organized owned published released sponsored
+    """
+)
+SAILS: Final = words_of(
+    """
+    anchored berthed capsized docked drifted drifting drifts foundered grounded moored sail sailed
+    sailing sails sank steamed
+    """
+)
+SAILED: Final = words_of(
+    """
+    aboard berthed boarded chartered moor moored skippered tow towed towing
+    """
+)
+PLACING: Final = words_of(
+    """
+    across around in inside into near off outside throughout toward towards
+    """
+)
+#: Nouns and directions whose "of" a place follows ("the town of X", "north of Y").
+PLACES_OF: Final = words_of(
+    """
+    cities city county district east island isle north northeast northwest port province settlement south
+    southeast southwest strait suburb suburbs town towns village villages west
+    """
+)
+#: Nouns that a name stands before as that of a place ("the Olza river").
+PLACES_AFTER: Final = words_of(
+    """
+    barracks basin coast counties county district island islands mountain mountains neighborhood
+    neighborhoods neighbourhood neighbourhoods peninsula province region river rivers suburb town valley
+    village
+    """
+)
+#: Days and months, without those that are names and verbs as well.
+CALENDAR: Final = words_of(
+    """
+    apr april aug august dec december feb february fri friday jan january jul july jun june mon
+    monday nov november oct october saturday sep sept september sunday thu thur thurs thursday tue
+    tues tuesday wed wednesday
+    """
+)
+#: Words that alone, or with each other, are no name.
+NOT_NAMES: Final = words_of(
+    """
+    a.m. absolutely abstract acknowledgements acknowledgments ad ah alas am amen answer appendix
+    applause apr april aug august author awesome ba background bah bc bcc bce bravo bsc cc cd ce ceo
+    cfo chapter cheers christ co. conclusion contents coo cool crosstalk cto dad date day days dec
+    december dr dvd east eastern eight english episode etc eur exactly faq feb february fig figure
+    first five former four fourth fri friday from gbp god gosh great ha hallo he heaven hello her
+    hey hi his html http https hullo hurrah hush i id inaudible inc internet introduction it item
+    its jan january jul july jun june language last laughter lord ltd m.d. ma madam mar march may
+    maybe mba md mom mon monday month mr mrs ms msc mum music my nay new next nine no north northern
+    note notes nov november oct october oh ok okay old one our p.m. page pages part pc pdf perhaps
+    ph.d phd please pm pooh q q&a qa question re references right sat saturday second section sep
+    sept september seven she sir six sorry south southern step subject summary sun sunday sure table
+    ten thank thankee thanks that the their these they third this those three thu thur thurs
+    thursday time title to transcript tue tues tuesday tv two url us usd vol volume vp we web wed
+    wednesday week welcome well west western wow www yeah year yes yo you
+    """
+)
+#: Words that never begin a name, though sentences begin with them.
+NEVER_FIRST: Final = words_of(
+    """
+    a about above after again all also an and any as at because before below between both but by
+    during each either even every for from he her here him his how i if in into it its just like
+    many me more most my neither no nor not of on once only or other our over she since so some such
+    than that the their them then there these they this those through to under until up us we well
+    what when where which while who why with within without yet you your
+    """
+)
+#: Words before names of people and holidays ("Old Joe", "Merry Christmas").
+EPITHETS: Final = words_of(
+    """
+    dead dear good great happy late little merry old poor young
+    """
+)
+#: Words after "the" that end names of people ("Ivan the Terrible").
+EPITHETS_AFTER: Final = words_of(
+    "apostle baptist bold conqueror confessor elder evangelist great terrible wise younger"
+)
+#: Words that only together with others make a name: "the Council" is none.
+GENERIC: Final = words_of(
+    """
+    state states nation national international world people internal external annual general senior junior
+    special joint main central public royal federal grand chief executive high day technology science business
+    history project program department division unit office data information
+    """
+).union(KINDS, NOT_NAMES, TITLES, POSSIBLE_TITLES, NEVER_FIRST)
+#: Words that make an office of the noun that follows ("Senior Cloud Advocate").
+RANKS: Final = words_of("senior junior chief vice executive principal deputy assistant head lead managing")
+OFFICES: Final = PEOPLE | POSSIBLE_TITLES
+#: Names made of these alone name an office, not who holds it ("Chief Engineer").
+ROLE_WORDS: Final = OFFICES | NOT_NAMES | TITLES | {"of", "and", "the"}
+#: Given names that tell whether "Mrs X" can be the person whose full name is known.
+MALE_NAMES: Final = words_of(
+    """
+    adam alan albert alexander alfred andrew anthony arthur ben benjamin bill bob brian charles
+    chris christopher daniel dave david donald ebenezer edward eric ernest francis frank fred
+    frederick george gordon graham harold harry henry herbert hugh ian jack jacob james jeff jeremy
+    jim joe john jonathan joseph kenneth kevin mark martin matthew michael mike nicholas oliver
+    oscar patrick paul peter philip ralph raymond richard robert roger ronald roy sam samuel scott
+    sidney simon stanley stephen steve steven stuart ted thomas tim timothy tom tony victor walter
+    william
+    """
+)
+FEMALE_NAMES: Final = words_of(
+    """
+    ada agnes alice alison amanda amy andrea angela ann anna anne barbara beatrice betty carol
+    caroline catherine charlotte christine clara deborah diana dorothy edith eleanor elizabeth ella
+    ellen emily emma ethel eva eve fiona florence frances grace hannah harriet hazel helen irene
+    jane janet jean jennifer jessica joan judith julia julie karen kate katherine kathleen laura
+    linda lisa louise lucy margaret maria marie marion martha mary maud melinda michelle nancy
+    nicola olivia pamela patricia rachel rebecca rose ruth sally sandra sarah sharon sheila sophia
+    sophie stella susan sylvia theresa tracy ursula victoria virginia wendy yvonne
+    """
+)
+
+
+def is_capital(word: str) -> bool:
+    """Whether a word begins with a capital, or with one soon after (iPhone)."""
+    head = word[:3]
+    return word[:1].isalpha() and head != head.lower() and word != "I"

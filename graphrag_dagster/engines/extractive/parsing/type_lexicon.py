@@ -1,0 +1,203 @@
+"""Entity types, and the nouns that tell the type of a name."""
+
+from typing import Final
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+PERSON: Final = "PERSON"
+ORGANIZATION: Final = "ORGANIZATION"
+GEO: Final = "GEO"
+EVENT: Final = "EVENT"
+LAW: Final = "LAW"
+WORK: Final = "WORK"
+PRODUCT: Final = "PRODUCT"
+VESSEL: Final = "VESSEL"
+CONCEPT: Final = "CONCEPT"
+
+#: Labels of spaCy's English pipelines that names have, and the types they become.
+LABELS: Final = {
+    "PERSON": PERSON,
+    "ORG": ORGANIZATION,
+    "GPE": GEO,
+    "LOC": GEO,
+    "FAC": GEO,
+    "EVENT": EVENT,
+    "LAW": LAW,
+    "WORK_OF_ART": WORK,
+    "PRODUCT": PRODUCT,
+}
+
+_ORGANIZATIONS = """
+academy administration agency airline airlines airways alliance army assembly association authority bank
+banks board brewery brewing bureau cabinet center centre chamber charity choir church club co-operative
+coalition college commission committee commons communications company congress conservancy consortium
+constabulary consulting cooperative corp corporation council courant court department directorate
+dredging ensemble enterprises entertainment exchange executive federation firm force forum foundation
+fund gazette gmbh government group guild herald holdings hospital inc incorporated industries
+inspectorate institute institutes institution insurance insurer journal lab laboratories laboratory labs
+league library limited line lines llc lloyd's llp logistics ltd manufacturing ministry motors museum
+mutual navy network newspaper observatory office orchestra organisation organization parliament partners
+partnership party pharmaceuticals philharmonic pictures plc police press publisher publishers publishing
+records regiment register registry school secretariat senate service services shipping shipyard societies
+society solicitors solutions steelworks studio studios syndicate systems taskforce team technologies
+telecom telecommunications trading tribunal tribune trust union universities university ventures works
+"""
+_PLACES = """
+abbey airport alley archipelago avenue bank basin bay beach boulevard bridge brook canal cape castle
+cathedral cave cemetery channel churchyard city cliff close coast common copse cottage county cove
+crescent dam district dock docks drive empire estate estuary farm field fields firth fjord ford forest
+fort garden gardens gate glacier gorge green gulf hall harbor harbour heath highway hill hills hotel
+house inlet island islands isle isles junction kingdom kirk lake lane loch lodge lough mall manor marina
+market marsh meadow memorial mews mill mole monument moor mount mountain mountains ocean palace parish
+park pass path peak peninsula pier place plain plateau plaza point pond port prison province pub quarry
+quay reef region republic reservoir ridge river road roads rocks route row ruins sands sea shore shrine
+site sound square stack station strait straits strand stream street suburb terrace theater theatre tower
+town townland trail tunnel valley viaduct village voivodeship volcano ward warehouse waterfall way wharf
+wood woods wynd yard
+"""
+_EVENTS = """
+accident award awards battle ceremony championship championships conference congress contest crisis cup
+disaster earthquake election elections exhibition expedition fair festival final flood gala gale games
+hurricane inquest inquiry massacre olympics pandemic prize race rebellion referendum reformation regatta
+revolution riot riots siege storm strike summit symposium tournament tragedy trial trophy typhoon
+uprising war wars wedding
+"""
+_LAWS = """
+accord accords act agreement amendment charter clause condition constitution convention covenant decree
+directive law licence license ordinance pact patent protocol regulation regulations statute treaty
+"""
+_WORKS = """
+album anthem ballad bible book carol chronicle diary documentary film gospel hymn manifesto memoir movie
+novel opera painting play podcast poem report sonata song symphony
+"""
+_VESSELS = """
+aircraft barge boat cruiser cutter destroyer dredger drifter ferry freighter frigate lifeboat liner schooner
+ship spacecraft steamer submarine tanker trawler tug vessel yacht
+"""
+_PRODUCTS = """
+app browser camera car compiler computer console device engine framework language laptop locomotive missile
+model phone platform processor programme rocket smartphone software tablet telescope turbine
+"""
+#: Nouns for people; at the end of a capitalised term they name an office, not who holds it.
+_PEOPLE = """
+accountant actor actress adviser advisor advocate ambassador analyst archaeologist architect artist
+assistant astronaut astronomer attorney aunt author baker banker barrister biologist bishop boatman bosun
+boy brother builder butcher candidate captain carpenter chair chairman chairperson chairwoman chancellor
+charwoman chef chemist chief child clerk co-founder coach colleague columnist commander commissioner
+composer conductor constable consultant convener coordinator coroner correspondent councillor counsel cousin
+cox coxswain crewman critic curator dancer daughter dean deckhand defendant deputy designer detective
+developer diplomat director doctor economist editor employee engineer entrepreneur ethicist executive farmer
+father fellow fireman fisherman fishmonger footballer foreman founder friend general geologist girl governor
+grandfather grandmother grandson guest guitarist head historian host husband illustrator inspector inventor
+investigator investor journalist judge lawyer leader lecturer librarian lieutenant magistrate man manager
+managing mariner mate mathematician mayor mechanic member merchant midwife minister mother musician narrator
+nephew niece novelist nurse observer officer official owner painter partner physician physicist pianist
+pilot pioneer plumber poet policeman politician porter president priest producer professor programmer
+prosecutor protagonist provost psychologist publisher reporter representative researcher resident sailor
+scholar scientist secretary senator sergeant sheriff shipwright shopkeeper singer sister skipper soldier
+solicitor son speaker specialist spokesman spokesperson spokeswoman steward student superintendent surgeon
+surveyor survivor tailor teacher technician tenant thinker trader treasurer trustee uncle undersecretary
+veteran vicar victim volunteer waiter warden widow wife witness woman worker writer
+"""
+
+
+def _types(*groups: tuple[str, str]) -> dict[str, str]:
+    return {word: kind for words, kind in groups for word in words.split()}
+
+
+#: Last word of a name → type. A word of two types stands with the commoner one.
+HEADS: Final = _types(
+    (_WORKS, WORK), (_LAWS, LAW), (_EVENTS, EVENT), (_PLACES, GEO), (_ORGANIZATIONS, ORGANIZATION)
+)
+_NOUNS_OF_WORKS = (
+    "comic drama episode game games magazine musical serial series show single sitcom soundtrack track"
+)
+_NOUNS_OF_GROUPS = (
+    "band brand broadcaster carrier conglomerate duo group manufacturer operator retailer startup subsidiary"
+)
+_NOUNS_OF_PLACES = """
+borough capital commune continent country hamlet municipality nation neighborhood neighbourhood
+prefecture range settlement territory township
+"""
+#: Common noun that says what stands beside it ("the barge Atlas Nine", "X, a town") → type.
+KINDS: Final = HEADS | _types(
+    (_PRODUCTS, PRODUCT), (_VESSELS, VESSEL), (_PEOPLE, PERSON), (_NOUNS_OF_WORKS, WORK),
+    (_NOUNS_OF_GROUPS, ORGANIZATION), (_NOUNS_OF_PLACES, GEO),
+)  # fmt: skip
+PEOPLE: Final = words_of(_PEOPLE)
+#: First word of a name → type ("Lake Como", "Storm Agda").
+FIRST_WORDS: Final = _types(
+    ("lake mount loch lough port cape isle gulf fort mt", GEO), ("storm hurricane typhoon operation", EVENT)
+)
+#: Words before "of" in names of people ("Duke of Wellington").
+NOBLES: Final = words_of(
+    """
+    archbishop baron baroness bishop count countess duchess duke earl emperor empress ghost king
+    lady lord marquess pope prince princess queen spirit sultan viscount
+    """
+)
+#: Words after which a name goes on with "of" or "for" ("University of Averness", "Isle of Man").
+TAKES_OF: Final = frozenset(HEADS) | NOBLES | {"laws"}
+#: Names that end so may hold an "and" ("Port and Pilotage Board").
+JOINED_BY_AND: Final = words_of(
+    """
+    agency association authority board bureau centre commission committee company corporation
+    council department fund group institute laboratory ministry museum office partners press school
+    service services society sons trust union
+    """
+)
+#: Words that end names of places and things, and are surnames as well.
+SURNAMES: Final = words_of(
+    """
+    bank banks battle beach bell bond book brook brooks carol chambers church cliff close cross
+    field fields ford forest forum garden gates grant green hall heath hill house lake lane law
+    marsh mills parish park point pond pool rivers rowe sands street temple towers underhill war
+    ward waters wells wood woods yard
+    """
+)
+#: Bodies that are called after fields, often two ("Ministry of Education and Research").
+BODIES_OF_FIELDS: Final = words_of(
+    """
+    academy association board bureau centre center chamber college committee commission council
+    department faculty hospital institute ministry office school society
+    """
+)
+#: What bodies of several words are called after ("Olympic Hall of Fame", "Federal Court of Appeals").
+FIELDS: Final = words_of(
+    """
+    agriculture appeals art arts commerce commons defence defense economics education energy engineering
+    fame health history justice labor labour law medicine music representatives science sciences state
+    technology trade transport transportation
+    """
+)
+#: Possessors that are part of a name ("King's College", "St Ronan's Kirk").
+POSSESSIVE_NAMES: Final = words_of(
+    """
+    children christie devil farmer fisherman god king lloyd mariners men orphan people prince queen
+    saint scholar seamen sotheby st veterans widow woman women workers
+    """
+)
+HOLIDAYS: Final = words_of(
+    """
+    candlemas christmas diwali easter eid halloween hanukkah hogmanay lent michaelmas passover pentecost
+    ramadan thanksgiving whitsun
+    """
+)
+#: Acronyms of places; others that the recogniser takes for places mostly are not.
+PLACE_ACRONYMS: Final = words_of(
+    """
+    DC EU GDR HK LA NYC NZ SF UAE UK UN US USA USSR
+    """
+)
+#: Acronyms that name no organisation.
+TERMS: Final = words_of(
+    """
+    agi ai api apis ar basic cad covid covid-19 cpu cpus crispr css dna dos dram ev evs faq gdp gps
+    gpt gpu gpus gui hiv hr html ide iot ip ipo json kpi lan llm llms mba ml mrna nlp os pc pcr pcs
+    pr ram rna roi rom rpc rss saas sdk sms sql stem tcp tv ui usb ux vr wi-fi wifi xml xr
+    """
+)

@@ -1,0 +1,263 @@
+"""The sentences that answer a question about something, the best first."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.engines.extractive.answer_types import AnswerType, defines, things
+from graphrag_dagster.kernel.common.stable_values import Scores, comparable
+from graphrag_dagster.kernel.questions.citations import LABELS
+from graphrag_dagster.kernel.retrieval.sentence_relevance import SHARPNESS, Relevance, asked_words
+from graphrag_dagster.kernel.retrieval.sentence_weights import ANSWER_WEIGHTS
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Point, Quote
+from graphrag_dagster.kernel.text.markup_spans import Span, mark_before, mark_behind
+from graphrag_dagster.kernel.text.quotable_sentences import (
+    SentenceLine,
+    asks,
+    dangles,
+    is_whole,
+    readability,
+    speaker_before,
+)
+from graphrag_dagster.kernel.text.text_similarity import repeats, stem, words
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSentence:
+    """A sentence of a row of a chunk, with the marks of its list; ``place`` counts from 0 inside the row."""
+
+    text: str
+    quote: Quote | None
+    row: ContextUnit
+    place: int
+    chunk: int
+
+    @property
+    def line(self) -> SentenceLine:
+        """The sentence as it is compared with a question."""
+        return SentenceLine(self.text, self.place, len(self.row.sentences), self.row.id, self.row.title)
+
+    @property
+    def said(self) -> str:
+        """The sentence without the mark of its list and the label of its speaker."""
+        words = self.words
+        return words[speaker_before(words)[1] :]
+
+    @property
+    def words(self) -> str:
+        """The sentence without marks before and behind it."""
+        text = self.text[mark_before(self.text) :]
+        return text[: len(text) - mark_behind(text)]
+
+    @property
+    def quotation(self) -> tuple[str, int, Quote | None]:
+        """The words to be shown, the id of the row, and where exactly these words stand."""
+        return self.words, self.row.id, self._of_words()
+
+    def _of_words(self) -> Quote | None:
+        if self.quote is None or self.row.background is None or self.words == self.text:
+            return self.quote
+        exact = self.row.background.words(self.quote)
+        start = mark_before(exact)
+        span = self.quote.span
+        return Quote(self.quote.unit_id, Span(span.start + start, span.end - mark_behind(exact[start:])))
+
+    @property
+    def document(self) -> str:
+        """What stands for its document: its id, or the row where that is not known."""
+        known = self.row.background.document(self.quote.unit_id) if self.row.background and self.quote else ""
+        return known or f"row {self.row.id}"
+
+    @property
+    def quotable(self) -> bool:
+        """Whether it can be read, is no code, and its text unit does not cut it off."""
+        background, quote = self.row.background, self.quote
+        if quote and background and background.told():
+            return True
+        if not readability(self.text):
+            return False
+        if quote is None or background is None:
+            return True
+        return not background.code(quote) and (is_whole(self.text) or not background.cut(quote))
+
+
+def sentences_of(chunks: Sequence[Sequence[ContextUnit]]) -> list[RankedSentence]:
+    """Return all sentences of the rows of chunks, in their order."""
+    return [
+        RankedSentence(text, quote, row, place, number)
+        for number, chunk in enumerate(chunks)
+        for row in chunk
+        for place, (text, quote) in enumerate(row.sentences)
+    ]
+
+
+#: Kinds of things that are short enough to stand in bold.
+_BOLD_LAYOUT = frozenset({"person", "time", "number", "money", "place"})
+
+
+def in_reading_order(points: Sequence[Point], first: int) -> list[Point]:
+    """Return the points that answer best as they are, the others beside those of the same heading.
+
+    Args:
+        points: the best first.
+        first: how many keep their places.
+    """
+    ordered = list(points[:first])
+    for heading in dict.fromkeys(point.heading for point in (*reversed(ordered), *points[first:])):
+        ordered += [point for point in points[first:] if point.heading == heading]
+    return ordered
+
+
+def laid_out(points: Sequence[Point]) -> str:
+    """Return points as paragraphs of cited sentences; those after one another under one heading join."""
+    blocks: list[tuple[str, list[str]]] = []
+    for point in points:
+        label = LABELS[point.kind]
+        cited = [f"{text} [Data: {label} ({row})]" for text, row, _ in point.quotes]
+        if blocks and blocks[-1][0] == point.heading:
+            blocks[-1][1].extend(cited)
+        else:
+            blocks.append((point.heading, cited))
+    return "\n\n".join(f"**{heading}**\n\n{' '.join(cited)}" for heading, cited in blocks)
+
+
+def answering_words(sentence: str, wanted: AnswerType, known: Collection[str]) -> str:
+    """Return the sentence with the first thing that answers in bold; unchanged where none is told.
+
+    Args:
+        sentence: as quoted.
+        wanted: what the question wants.
+        known: stems of the question's words, which answer nothing.
+    """
+    if wanted.kind not in _BOLD_LAYOUT or "*" in sentence:
+        return sentence
+    start = speaker_before(sentence)[1]
+    said = sentence[start:]
+    for span in things(wanted.kind, said, wanted.noun):
+        if new(said[span.start : span.end], known):
+            first, last = start + span.start, start + span.end
+            return f"{sentence[:first]}**{sentence[first:last]}**{sentence[last:]}"
+    return sentence
+
+
+def new(thing: str, known: Collection[str]) -> bool:
+    """Return whether a thing says anything that the question does not."""
+    return any(stem(word) not in known for word in words(thing))
+
+
+_WEIGHTS = np.array([ANSWER_WEIGHTS["fits"], ANSWER_WEIGHTS["reads"]])
+#: Value against the best from which a sentence is quoted too.
+_LEAST = 0.6
+#: Share of the words of a sentence that asks which are those of the question, from which on it asks the same.
+_AGAIN = 0.6
+#: How many have the words that answer in bold, and keep their places.
+_BOLD = 3
+
+
+def values(
+    question: str, wanted: AnswerType, sentences: Sequence[RankedSentence], found: Relevance
+) -> Scores:
+    """Return how well each sentence answers; 0 for those that are not related or no whole sentences, and for
+    those that ask the same where another one answers.
+
+    Of two that are alike related, that one answers better which names a thing of the kind that is wanted
+    (``fits``), and which reads better on its own (``reads``).
+    """
+    quoted = [related and one.quotable for one, related in zip(sentences, found.related, strict=True)]
+    value = np.zeros(len(sentences))
+    value[quoted] = found.value[quoted]
+    chosen = [one for one, is_quoted in zip(sentences, quoted, strict=True) if is_quoted]
+    value[quoted] *= np.exp(SHARPNESS * answers_by_itself(question, wanted, chosen) @ _WEIGHTS)
+    again = _asked_again(question, sentences)
+    if np.any(value[~again] > 0):
+        value[again] = 0
+    return comparable(value)
+
+
+def _asked_again(question: str, sentences: Sequence[RankedSentence]) -> NDArray[np.bool_]:
+    """Which sentences ask what is asked, as people of a chat may have done before: none of them answers."""
+    known = frozenset(map(stem, words(question)))
+
+    def is_again(said: str) -> bool:
+        stems = set(map(stem, words(said))) if asks(said) else set()
+        return bool(stems) and len(stems & known) >= _AGAIN * len(stems)
+
+    return np.array([is_again(one.said) for one in sentences], dtype=bool)
+
+
+def answers_by_itself(question: str, wanted: AnswerType, sentences: Sequence[RankedSentence]) -> Scores:
+    """Return whether each sentence fits what is wanted, and how well it reads [sentences, 2]."""
+    known = frozenset(map(stem, words(question)))
+    fits = _fitting(wanted, known, frozenset(map(stem, asked_words(question))))
+    return np.array([[fits(one), readability(one.text)] for one in sentences]).reshape(-1, 2)
+
+
+def _fitting(
+    wanted: AnswerType, known: frozenset[str], named: frozenset[str]
+) -> Callable[[RankedSentence], bool]:
+    if wanted.kind == "definition":
+        return lambda one: defines(one.said, named)
+
+    def names_it(one: RankedSentence) -> bool:
+        said = one.said
+        return any(new(said[span.start : span.end], known) for span in things(wanted.kind, said, wanted.noun))
+
+    return names_it
+
+
+def points(
+    question: str,
+    wanted: AnswerType,
+    sentences: Sequence[RankedSentence],
+    value: Scores,
+    most: int,
+    characters: int,
+) -> list[Point]:
+    """Return the best sentences that do not repeat one another, each a point under the title of its row.
+
+    The first has the sentence before it, where it only points at what was said there.
+
+    Args:
+        question: as asked.
+        wanted: what it wants.
+        sentences: of all rows, in their order.
+        value: of each, 0 for those that are not to be quoted.
+        most: sentences.
+        characters: of all sentences together; the first is taken in any case.
+    """
+    order = [int(place) for place in np.argsort(-value, kind="stable") if value[place] > 0]
+    known = frozenset(map(stem, words(question)))
+    chosen: list[Point] = []
+    taken: list[tuple[str, ...]] = []
+    length = 0
+    for place in order:
+        one = sentences[place]
+        group = [one]
+        if not chosen and most > 1 and dangles(one.said) and (before := _before(sentences, place)):
+            group.insert(0, before)
+        length += sum(len(other.text) for other in group)
+        if chosen and (len(taken) + len(group) > most or length > characters):
+            break
+        if value[place] < _LEAST * value[order[0]]:
+            break
+        if repeats(words(one.text), taken):
+            length -= len(one.text)
+            continue
+        taken += [words(other.text) for other in group]
+        bold = len(chosen) < _BOLD
+        quotes = tuple(
+            (answering_words(words, wanted, known) if bold else words, row, quote)
+            for words, row, quote in (other.quotation for other in group)
+        )
+        chosen.append(Point(one.row.title, quotes, float(value[place]), one.row.kind))
+    return in_reading_order(chosen, _BOLD)
+
+
+def _before(sentences: Sequence[RankedSentence], place: int) -> RankedSentence | None:
+    """The sentence before one in its row."""
+    if not place or not sentences[place].place:
+        return None
+    before = sentences[place - 1]
+    return before if before.row.id == sentences[place].row.id and before.quotable else None

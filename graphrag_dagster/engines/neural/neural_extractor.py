@@ -1,0 +1,228 @@
+"""Entities by GLiNER and relationships by REBEL, both on this machine."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from graphrag_dagster.engines.extractive.parsing.language_detection import ENGLISH, unreadable
+from graphrag_dagster.engines.extractive.text_spans import TextPlaces
+from graphrag_dagster.engines.neural.label_rules import label_by_name
+from graphrag_dagster.engines.neural.rebel_parsing import (
+    IncompleteTriple,
+    LabelledMention,
+    LabelledName,
+    ParsedTriples,
+    RebelTriple,
+    by_name,
+    joined,
+)
+from graphrag_dagster.kernel.common.progress import stage
+from graphrag_dagster.kernel.graph.graph_labels import relation_label
+from graphrag_dagster.kernel.tasks.task_ports import (
+    UNKNOWN_TYPE,
+    Engine,
+    EntityInstance,
+    Quarantined,
+    RelationshipInstance,
+    TextUnit,
+    UnitExtraction,
+)
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
+from graphrag_dagster.kernel.text.text_similarity import clean, normalise
+
+_LONGEST_NAME = 1_000
+
+
+def assembled(
+    unit: TextUnit,
+    named: Sequence[LabelledName],
+    outputs: Iterable[ParsedTriples],
+    labels: Collection[str],
+    wanted: Collection[str] = (),
+) -> UnitExtraction:
+    """Return the records of a text unit.
+
+    An end of a relation that is none of the names found becomes an entity, which is untyped; its type is what
+    its name says (:func:`~graphrag_dagster.engines.neural.label_rules.label_by_name`), else UNKNOWN. What is
+    no relation between two things is put aside.
+
+    Args:
+        unit: the text unit.
+        named: names found in it.
+        outputs: what was read in its relations, in the order of the text.
+        labels: that entities have.
+        wanted: relations that are taken, as :func:`relation_label` writes them; of none: all are.
+    """
+    records = _Records(unit.text, named, labels)
+    for parsed in outputs:
+        for triple in parsed.triples:
+            records.add(triple, wanted)
+        records.aside += parsed.incomplete
+    aside = tuple(Quarantined("relationship", one.raw, one.reason) for one in records.aside)
+    if not records.entities:
+        return UnitExtraction(unit.id, "empty", reason="no entities found", quarantined=aside)
+    return UnitExtraction(
+        unit.id,
+        "extracted",
+        entities=tuple(records.entities.values()),
+        relationships=tuple(records.relationships.values()),
+        quarantined=aside,
+        untyped=frozenset(records.entities) - {one.name for one in named},
+    )
+
+
+class _Records:
+    """The records of one text, each once."""
+
+    def __init__(self, text: str, named: Sequence[LabelledName], labels: Collection[str]) -> None:
+        self._text, self._labels = text, labels
+        self._places = TextPlaces(text)
+        self._sentences = sentence_spans(text)
+        self.entities = {
+            one.name: EntityInstance(
+                one.name, clean(one.surface), one.label.upper(), self._told(one.spans), spans=one.spans
+            )
+            for one in named
+        }
+        self.relationships: dict[tuple[str, str, str], RelationshipInstance] = {}
+        self.aside: list[IncompleteTriple] = []
+
+    def add(self, triple: RebelTriple, wanted: Collection[str]) -> None:
+        """Take a triple, or put it aside."""
+        source, target, label = (
+            normalise(triple.head),
+            normalise(triple.tail),
+            relation_label(triple.relation),
+        )
+        if reason := _unfit(source, target, label):
+            raw = f"{triple.head} – {triple.relation} – {triple.tail}"
+            self.aside.append(IncompleteTriple(raw, reason))
+        elif label and (not wanted or label in wanted) and (source, label, target) not in self.relationships:
+            told = f"{clean(triple.head)} {clean(triple.relation)} {clean(triple.tail)}."
+            ends = [self._places_of(triple.head, told), self._places_of(triple.tail, told)]
+            self.relationships[source, label, target] = RelationshipInstance(
+                source, target, told, spans=self._places.sentences_with(*ends), relation=label
+            )
+
+    def _places_of(self, surface: str, told: str) -> tuple[Span, ...]:
+        """Where an end of a relation stands, which is an entity from now on."""
+        name = normalise(surface)
+        if name not in self.entities:
+            spans = self._places.name(clean(surface)) or self._places.name(name)
+            kind = label_by_name(surface, self._labels)
+            self.entities[name] = EntityInstance(
+                name,
+                clean(surface),
+                kind.upper() if kind else UNKNOWN_TYPE,
+                self._told(spans) or told,
+                spans=spans,
+            )
+        return self.entities[name].spans
+
+    def _told(self, spans: Sequence[Span]) -> str:
+        """The sentence in which the first place begins."""
+        if not spans:
+            return ""
+        own = next((one for one in self._sentences if one.start <= spans[0].start < one.end), spans[0])
+        return " ".join(self._text[own.start : own.end].split())
+
+
+def _unfit(source: str, target: str, label: str | None) -> str:
+    """Why a triple is no relation between two things; blank where it is one."""
+    for end, name in (("head", source), ("tail", target)):
+        if not any(map(str.isalnum, name)):
+            return f"the {end} is no name"
+        if len(name) > _LONGEST_NAME:
+            return f"the {end} has {len(name):,} characters; at most {_LONGEST_NAME:,} are taken"
+    if label is None:
+        return "the relation is no label"
+    return "head and tail are the same" if source == target else ""
+
+
+#: Relations are between two things.
+_FEWEST_NAMES = 2
+
+
+class FindsMentions(Protocol):
+    """Finds what is named in a text; what it finds depends on the text alone."""
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """What it calls things."""
+
+    def mentions(self, text: str) -> list[LabelledMention]:
+        """Return the mentions in a text, in any order."""
+
+
+class ReadsRelations(Protocol):
+    """Reads relations in texts; what it reads in one depends on that text alone."""
+
+    at_once: int
+
+    def relations(self, texts: Sequence[str]) -> list[list[ParsedTriples]]:
+        """Return what was read in each text, part by part of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What of a text unit is known before its relations are; ``done`` where these are not asked for."""
+
+    unit: TextUnit
+    named: Sequence[LabelledName] = ()
+    done: UnitExtraction | None = None
+
+
+class NeuralGraphExtractor:
+    """Finds entities with one model and the relations between them with another.
+
+    A unit's result depends on it alone. Relations are read in units that name at least two entities.
+
+    Args:
+        entities: finds entities.
+        relations: reads relations.
+        languages: ISO 639 codes of those whose units are read; of none: every unit is.
+        wanted: relations that are taken, as labels; of none: all are.
+    """
+
+    engine: Final[Engine] = "gliner-rebel"
+
+    def __init__(
+        self,
+        entities: FindsMentions,
+        relations: ReadsRelations,
+        *,
+        languages: Sequence[str] = (ENGLISH,),
+        wanted: Sequence[str] = (),
+    ) -> None:
+        self._entities, self._relations = entities, relations
+        self._languages, self._wanted = tuple(languages), frozenset(wanted)
+
+    def extract(self, units: Sequence[TextUnit]) -> Iterator[UnitExtraction]:
+        """Yield one extraction per unit, in the order of ``units``: extracted, empty or unreadable.
+
+        Raises:
+            EngineError: a model or a package that it needs is not there, or is for something else.
+        """
+        with stage("Extracting entities and relationships", len(units)) as running:
+            for start in range(0, len(units), self._relations.at_once):
+                found = self._extracted(units[start : start + self._relations.at_once])
+                yield from found
+                running.advance(len(found))
+
+    def _extracted(self, units: Sequence[TextUnit]) -> list[UnitExtraction]:
+        read = list(map(self._read, units))
+        related = [one.unit for one in read if len(one.named) >= _FEWEST_NAMES]
+        parsed = dict(zip(related, self._relations.relations([one.text for one in related]), strict=True))
+        labels = self._entities.labels
+        return [
+            one.done or assembled(one.unit, one.named, parsed.get(one.unit, ()), labels, self._wanted)
+            for one in read
+        ]
+
+    def _read(self, unit: TextUnit) -> _Read:
+        if not unit.text.strip():
+            return _Read(unit, done=UnitExtraction(unit.id, "empty", reason="no text"))
+        if other := unreadable(unit.text, self._languages, self.engine):
+            return _Read(unit, done=UnitExtraction(unit.id, "unreadable", reason=other))
+        return _Read(unit, by_name(unit.text, joined(self._entities.mentions(unit.text))))

@@ -1,0 +1,195 @@
+"""Many short texts or lists in flat arrays, read one by one without loading the others."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Block = NDArray[np.uint8]
+Starts = NDArray[np.int64]
+
+
+@dataclass(eq=False, repr=False)
+class Texts(Sequence[str]):
+    """Texts, read from a block of UTF-8 bytes that may lie in a file.
+
+    Attributes:
+        block: their bytes, one behind the other.
+        starts: where each begins, and where the last ends [n + 1].
+    """
+
+    block: Block
+    starts: Starts
+
+    def __post_init__(self) -> None:
+        self.block, self.starts = np.asarray(self.block), np.asarray(self.starts)
+        # Which read single texts several times as fast as the arrays do.
+        self._bytes, self._begins = self.block.data, self.starts.data
+
+    def __reduce__(self) -> tuple[type["Texts"], tuple[Block, Starts]]:
+        return Texts, (self.block, self.starts)
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> "Texts":
+        """Return texts as such a sequence."""
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        starts = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum([len(one) for one in encoded], out=starts[1:])
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), starts)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __iter__(self) -> Iterator[str]:
+        return self._read(0, len(self))
+
+    def _read(self, first: int, last: int) -> Iterator[str]:
+        ends = self.starts[first : last + 1]
+        whole = self.block[ends[0] : ends[-1]].tobytes()
+        for start, end in pairwise((ends - ends[0]).tolist()):
+            yield whole[start:end].decode("utf-8", "surrogatepass")
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        if isinstance(place, slice):
+            first, last, step = place.indices(len(self))
+            if step != 1 or first >= last:
+                return [self[one] for one in range(first, last, step)]
+            return list(self._read(first, last))
+        if not 0 <= place < len(self._begins) - 1:
+            raise IndexError(place)
+        return str(self._bytes[self._begins[place] : self._begins[place + 1]], "utf-8", "surrogatepass")
+
+
+Places = NDArray[np.int64]
+Weights = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedLists:
+    """List i holds ``values[starts[i]:starts[i + 1]]``, ascending and distinct, with as many ``weights``."""
+
+    starts: Places
+    values: Places
+    weights: Weights
+
+    @classmethod
+    def of_pairs(cls, count: int, owners: Places, values: Places, weights: Weights) -> "WeightedLists":
+        """Sort pairs into ``count`` lists; of equal pairs the largest weight stays."""
+        order = np.lexsort((-weights, values, owners))
+        owners, values, weights = owners[order], values[order], weights[order]
+        first = np.ones(len(owners), dtype=bool)
+        first[1:] = (owners[1:] != owners[:-1]) | (values[1:] != values[:-1])
+        starts = np.searchsorted(owners[first], np.arange(count + 1))
+        return cls(starts.astype(np.int64), values[first], weights[first])
+
+    @property
+    def owners(self) -> Places:
+        """The list that each of the values is in."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def of(self, owner: int) -> Places:
+        """Return the values of one list."""
+        return self.values[self.starts[owner] : self.starts[owner + 1]]
+
+    def weights_of(self, owner: int) -> Weights:
+        """Return the weights of one list."""
+        return self.weights[self.starts[owner] : self.starts[owner + 1]]
+
+    def of_all(self, owners: Places) -> tuple[Places, Places, Weights]:
+        """Return the lists of several owners one after the other.
+
+        Returns:
+            three arrays of one length: the place in ``owners``, the value, the weight.
+        """
+        begins = self.starts[owners]
+        sizes = self.starts[owners + 1] - begins
+        which = np.repeat(np.arange(len(owners)), sizes)
+        skipped = np.concatenate(([0], np.cumsum(sizes)[:-1])) if len(sizes) else sizes
+        flat = np.arange(int(sizes.sum())) + np.repeat(begins - skipped, sizes)
+        return which, self.values[flat], self.weights[flat]
+
+
+#: Words whose numbers are remembered, at about 100 bytes each.
+_KEPT = 100_000
+
+
+@dataclass(eq=False)
+class WordsInOrder:
+    """Words by number: 0… in the order of the code points, found by bisection; they may lie in a file.
+
+    Attributes:
+        words: different ones, in that order.
+    """
+
+    words: Texts
+
+    def __post_init__(self) -> None:
+        self._found = lru_cache(_KEPT)(self._looked_up)
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> "WordsInOrder":
+        """Return words that come in any order, each once."""
+        return cls(Texts.of(sorted(set(words))))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def number(self, word: str) -> int | None:
+        """Return the number of a word; None where it is not here."""
+        return self._found(word)
+
+    def _looked_up(self, word: str) -> int | None:
+        place = bisect_left(self.words, word)
+        return place if place < len(self.words) and self.words[place] == word else None
+
+
+@dataclass(frozen=True, eq=False)
+class NumbersByWord:
+    """Lists of numbers by word; those of word i are ``values[begins[i]:begins[i + 1]]``.
+
+    Attributes:
+        words: those that have numbers.
+        begins: where the numbers of each word begin, and the last end [words + 1].
+        values: the numbers, for each word in the order in which they were given.
+    """
+
+    words: WordsInOrder
+    begins: NDArray[np.int64]
+    values: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, lists: Mapping[str, Sequence[int]]) -> "NumbersByWord":
+        """Return the lists of words."""
+        words = WordsInOrder.of(lists)
+        ordered = [lists[word] for word in words]
+        begins = np.cumsum([0, *map(len, ordered)], dtype=np.int64)
+        values = np.fromiter((value for one in ordered for value in one), np.int64, int(begins[-1]))
+        return cls(words, begins, values)
+
+    def __contains__(self, word: str) -> bool:
+        return self.words.number(word) is not None
+
+    def of_word(self, word: str) -> list[int]:
+        """Return the numbers of a word; none for an unknown one."""
+        number = self.words.number(word)
+        if number is None:
+            return []
+        found: list[int] = self.values[self.begins[number] : self.begins[number + 1]].tolist()
+        return found
+
+    @property
+    def most(self) -> int:
+        """The largest number of all; 0 without any."""
+        return int(self.values.max(initial=0))

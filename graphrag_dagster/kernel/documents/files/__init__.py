@@ -1,1 +1,0 @@
-"""The files of a corpus: discovery, decoding, and the meaning of columns."""

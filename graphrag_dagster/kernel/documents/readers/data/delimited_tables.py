@@ -1,0 +1,366 @@
+"""Comma-, semicolon- and tab-separated tables, and the lines before, between and after their rows."""
+
+import csv
+import re
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.documents.column_roles import (
+    DATE,
+    ID,
+    TEXT,
+    TITLE,
+    ColumnNames,
+    folded_name,
+    once_each,
+)
+from graphrag_dagster.kernel.documents.file_records import Reading, RecordPlaces, Source, lines_of
+from graphrag_dagster.kernel.documents.readers.data.row_records import Row, reading_of_rows
+from graphrag_dagster.kernel.documents.text_decoding import Decoded, decode
+
+EXTRA_FIELDS = "extra_fields"
+
+_DELIMITERS = ",;\t|"
+#: What is tried only where a column is known by its name.
+_RARE = "\x01\x1f^~:"
+#: Stands for "no delimiter" where a file has one column: a character that texts do not contain.
+_NONE = "\x00"
+_SNIFFED_ROWS = 50
+_SNIFFED_CHARACTERS = 1_000_000
+_FIELD_LIMIT = 2**31 - 1
+#: Lines before a header, and rows after a table, that are looked at.
+_MOST_BEFORE, _LAST = 50, 5
+_SEPARATOR = re.compile(r"[ \t]*\"?sep=(?P<sign>\\t|tab|[^\s\"]|\t| )?\"?[,;\t ]*\Z", re.IGNORECASE)
+_RULE = re.compile(r"[-+=|\s_]*[-=]{2,}[-+=|\s_]*\Z")
+_UNIT = re.compile(
+    r"[(\[][^()\[\]]{0,30}[)\]]|-|n/?a|str|string|text|varchar|char|int|integer|float|double|number|numeric|decimal"
+    r"|bool|boolean|date|datetime|timestamp|object|\{\"ImportId\".*|%|[a-z]{1,4}/[a-z]{1,4}|yyyy[-/.]?mm[-/.]?dd",
+    re.IGNORECASE | re.DOTALL,
+)
+_FOOTER = re.compile(
+    r"\(?\d[\d,.]* (?:rows?|records?|lines?|entries|results?)\b"
+    r"|(?:grand |sub-?)?totals?\b|sum\b|count\b|average\b|summe\b|gesamt\b|insgesamt\b|total(?:e|en)?\b"
+    r"|somme\b|suma\b|(?:generated|exported|printed) (?:by|on|at|from)\b|sources? ?:|notes? ?:|©|copyright\b"
+    r"|end of (?:file|report|table|data)\b|-{2,}|={2,}|\*{2,}",
+    re.IGNORECASE,
+)
+_LINE_ENDS = re.compile(r"\n{2,}+")
+_FIGURES = re.compile(r"[-+]?[\d.,' \u00a0%€$£]*\Z")
+#: Words of a remark that stands in the column of the texts.
+_LONGEST_FOOTER = 6
+#: Lines that are left out and say nothing that the table does not say.
+_WITHOUT_WORDS = ("with the names of the columns again", "of dashes")
+_SHOWN, _LONGEST_SHOWN = 3, 40
+
+
+def read_csv(data: bytes, source: Source) -> Reading:
+    """Read one document per row. The delimiter and the row that names the columns are found out.
+
+    A line ``sep=;`` names the delimiter. Lines before the header, comments, rows of units and of totals are
+    no rows; what of them has words is noted.
+
+    Raises:
+        RefusedError: not text.
+        UnreadableError: no column for the text.
+    """
+    return _read(data, source, _DELIMITERS)
+
+
+def read_tsv(data: bytes, source: Source) -> Reading:
+    """As :func:`read_csv`; the delimiter is a tab unless another one makes the columns known."""
+    return _read(data, source, "\t")
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """Dialect of a table, and the position of the header among the rows that are not empty."""
+
+    delimiter: str
+    quoted: bool = True
+    escape: str | None = None
+    header: int = 0
+
+
+def _read(data: bytes, source: Source, usual: str) -> Reading:
+    decoded = decode(data)
+    if not decoded.text.strip():
+        return Reading((), decoded.encoding, decoded.notes)
+    csv.field_size_limit(_FIELD_LIMIT)
+    text, named = _without_separator(decoded.text)
+    problem = ""
+    form = _form(text, source.columns, named, usual)
+    for attempt in (form, *_ways(text, form)):
+        try:
+            return _table(decoded, text, attempt, source)
+        except csv.Error as error:
+            problem = str(error) if _NONE not in str(error) else "words after a closing quotation mark"
+    return _table(decoded, text, _lenient(text, form, usual), source, problem=problem)
+
+
+def _without_separator(text: str) -> tuple[str, str | None]:
+    """The text after a line such as ``sep=;``, and the delimiter that it names."""
+    line, _, rest = text.lstrip("\n").partition("\n")
+    found = _SEPARATOR.match(line)
+    if not found:
+        return text, None
+    # A comma may stand for itself, or after the sign because the line was written as a row.
+    sign = found["sign"] or line.strip().strip('"')[-1:]
+    return rest, {"\\t": "\t", "tab": "\t", "TAB": "\t", "=": None}.get(sign, sign)
+
+
+def _ways(text: str, form: _Form) -> Iterator[_Form]:
+    """Other ways in which quotation marks may be meant where the usual one does not fit."""
+    if '\\"' in text[:_SNIFFED_CHARACTERS]:
+        yield _Form(form.delimiter, escape="\\", header=form.header)
+
+
+def _lenient(text: str, form: _Form, usual: str) -> _Form:
+    """Quotation marks as letters where that gives more whole rows, and in files between tabs."""
+    plain = _Form(form.delimiter, quoted=False, header=form.header)
+    if usual == "\t" or _whole_rows(text, plain) > _whole_rows(text, form):
+        return plain
+    return form
+
+
+def _whole_rows(text: str, form: _Form) -> int:
+    rows = _parsed(text, form, strict=False)
+    header = next(islice(rows, form.header, None), [])
+    return sum(len(row) == len(header) for row in rows)
+
+
+def _parsed(text: str, form: _Form, *, strict: bool) -> Iterator[list[str]]:
+    """The rows that have any field."""
+    lines = (line + "\n" for line in lines_of(text))
+    return filter(
+        None,
+        csv.reader(
+            lines,
+            delimiter=form.delimiter,
+            strict=strict,
+            quoting=csv.QUOTE_MINIMAL if form.quoted else csv.QUOTE_NONE,
+            escapechar=form.escape,
+            doublequote=form.escape is None,
+        ),
+    )
+
+
+def _table(decoded: Decoded, text: str, form: _Form, source: Source, problem: str | None = None) -> Reading:
+    """``problem`` is why strict reading failed; the rows are then read leniently."""
+    rows = _parsed(text, form, strict=problem is None)
+    before = list(islice(rows, form.header))
+    header = once_each(
+        name.strip().removeprefix("#").strip() or f"column_{place}"
+        for place, name in enumerate(next(rows, []), start=1)
+    )
+    ragged = RecordPlaces()
+    aside = {"before the header": [_words(row) for row in before if _words(row)]}
+
+    def notes() -> Iterator[str]:
+        yield from decoded.notes
+        if problem:
+            yield f"quoting is broken somewhere and was read leniently ({problem})"
+        for where, lines in aside.items():
+            if lines and where not in _WITHOUT_WORDS:
+                yield _told(where, lines)
+        if ragged:
+            yield (
+                f"{len(ragged)} rows have more or fewer fields than the header has names ({len(header)}): "
+                f"{ragged}; surplus fields are kept in the metadata as {EXTRA_FIELDS}"
+            )
+
+    return reading_of_rows(
+        _rows(header, _data(header, rows, aside, text_at=_place_of_text(header, source.columns)), ragged),
+        header,
+        source,
+        encoding=decoded.encoding,
+        notes=notes(),
+        remarks=(_told(where, aside[where]) for where in _WITHOUT_WORDS if where in aside),
+        also=(EXTRA_FIELDS,),
+    )
+
+
+def _told(where: str, lines: Sequence[str]) -> str:
+    were = "was" if len(lines) == 1 else "were"
+    return f"{counted(len(lines), 'line')} {where} {were} left out: {_shown(lines)}"
+
+
+def _shown(lines: Sequence[str]) -> str:
+    shown = (line if len(line) <= _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]}…" for line in lines[:_SHOWN])
+    more = f" and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
+    return ", ".join(map(repr, shown)) + more
+
+
+def _words(row: Sequence[str]) -> str:
+    return " ".join(" ".join(row).split())
+
+
+def _form(text: str, names: ColumnNames | None, named: str | None, usual: str) -> _Form:
+    """The delimiter under which columns are known by their names, else the one that fits the rows."""
+    sample = _LINE_ENDS.sub("\n", text[:_SNIFFED_CHARACTERS])
+    others = (sign for sign in _DELIMITERS + _RARE if sign not in usual and sign in sample)
+    tried = [named] if named else [*usual, *others]
+    best, most = None, (0, 0)
+    for sign in tried:
+        rows = _first_rows(sample, sign)
+        header = _known_header(rows, names)
+        if header is None:
+            continue
+        known = sum(_roles(rows[header], names).values())
+        # One column of commas is known by its name under every delimiter.
+        fits = (known, len(rows[header]) > 1)
+        if fits > most and (known > 1 or sign not in _RARE):
+            best, most = _Form(sign if len(rows[header]) > 1 else _NONE, header=header), fits
+    if best:
+        return best
+    delimiter = named or ("\t" if usual == "\t" else sniff_delimiter(text))
+    return _Form(delimiter, header=_first_full(_first_rows(sample, delimiter)))
+
+
+def _first_rows(sample: str, delimiter: str) -> list[list[str]]:
+    rows = []
+    try:
+        for row in islice(_parsed(sample, _Form(delimiter), strict=False), _MOST_BEFORE + _SNIFFED_ROWS):
+            rows.append(row)
+    except csv.Error:
+        pass
+    return rows
+
+
+def _known_header(rows: Sequence[Sequence[str]], names: ColumnNames | None) -> int | None:
+    """The place of the row that names a column for the text, or None.
+
+    The first row may be that by any name that is known; one further down must name another column, too, or
+    the one that was set, or stand below lines that are unlike it.
+    """
+    for place, row in enumerate(rows[:_MOST_BEFORE]):
+        roles = _roles(row, names)
+        if not roles["text"]:
+            continue
+        filled = _filled(row)
+        alone = len(row) == 1 and folded_name(row[0]) == TEXT[0]
+        other = (before for before in rows[:place] if not before[0].lstrip().startswith("#"))
+        unlike = len(row) > 1 and all(len(before) != len(row) or _filled(before) < filled for before in other)
+        if place == 0 or sum(roles.values()) > 1 or unlike or alone or (names and names.text):
+            return place
+        # Cells of a table may be words that also name columns.
+        return None
+    return None
+
+
+def _filled(row: Sequence[str]) -> int:
+    return sum(1 for cell in row if cell.strip())
+
+
+def _roles(row: Sequence[str], names: ColumnNames | None) -> dict[str, bool]:
+    cells = {folded_name(cell.strip().removeprefix("#")) for cell in row}
+    known = {"text": TEXT, "title": TITLE, "id": ID, "date": DATE}
+    found = {role: any(name in cells for name in usual) for role, usual in known.items()}
+    for role in known:
+        given = getattr(names, role) if names else None
+        if given:
+            found[role] = folded_name(given) in cells
+    return found
+
+
+def _first_full(rows: Sequence[Sequence[str]]) -> int:
+    """The first row that has as many filled cells as most rows have fields."""
+    widths = Counter(len(row) for row in rows if _words(row))
+    usual = max(widths, key=lambda width: (widths[width], width), default=0)
+    full = (place for place, row in enumerate(rows[:_MOST_BEFORE]) if _filled(row) >= usual)
+    return next(full, 0) if usual > 1 else 0
+
+
+def _place_of_text(header: Sequence[str], names: ColumnNames | None) -> int | None:
+    wanted = [names.text] if names and names.text else TEXT
+    folded = [folded_name(name) for name in header]
+    return next((folded.index(folded_name(name)) for name in wanted if folded_name(name) in folded), None)
+
+
+def _data(
+    header: Sequence[str], rows: Iterator[list[str]], aside: dict[str, list[str]], text_at: int | None
+) -> Iterator[list[str]]:
+    """The rows of the table alone; what stands among and after them goes to ``aside``."""
+    held: deque[list[str]] = deque()
+    for number, row in enumerate(rows):
+        where = _no_row(row, header, number)
+        if where:
+            if words := _words(row):
+                aside.setdefault(where, []).append(words)
+            continue
+        held.append(row)
+        if len(held) > _LAST:
+            yield held.popleft()
+    after: list[str] = []
+    while held and _is_footer(held[-1], header, text_at):
+        after.append(_words(held.pop()))
+    if after:
+        aside["after the table"] = after[::-1]
+    yield from held
+
+
+def _no_row(row: Sequence[str], header: Sequence[str], number: int) -> str | None:
+    """Kind of a row that is not part of the table, or None."""
+    if len(row) < len(header) and len(header) > 1 and row[0].lstrip().startswith("#"):
+        return "of comments"
+    if number < 2 and len(header) > 1 and _are_units(row):
+        return "of units or types"
+    if row[0].strip() == header[0] and len(header) > 1 and [cell.strip() for cell in row] == list(header):
+        return "with the names of the columns again"
+    if len(header) > 1 and (_RULE.match(row[0]) if len(row) == 1 else all(_RULE.match(cell) for cell in row)):
+        return "of dashes"
+    return None
+
+
+def _are_units(row: Sequence[str]) -> bool:
+    filled = [cell.strip() for cell in row if cell.strip()]
+    return len(filled) > 1 and all(map(_UNIT.fullmatch, filled))
+
+
+def _is_footer(row: Sequence[str], header: Sequence[str], text_at: int | None) -> bool:
+    """Whether one of the last rows is a total or a remark below the table."""
+    filled = [cell.strip() for cell in row if cell.strip()]
+    if (
+        len(header) < 2
+        or not filled
+        or not _FOOTER.match(filled[0])
+        or len(filled[0].split()) > _LONGEST_FOOTER
+    ):
+        return False
+    if len(filled) == 1 and len(row) < len(header):
+        return True
+    said = row[text_at].strip() if text_at is not None and text_at < len(row) else ""
+    return all(map(_FIGURES.match, filled[1:])) and (not said or len(filled) > 1)
+
+
+def sniff_delimiter(text: str) -> str:
+    """Return the delimiter under which most of the first rows have as many fields as most rows have.
+
+    "\\\\x00", which no text holds, where the rows have one field.
+    """
+
+    def fitness(delimiter: str) -> tuple[float, int]:
+        widths = [len(row) for row in _first_rows(sample, delimiter)[:_SNIFFED_ROWS]]
+        if not widths:
+            return 0.0, 0
+        width, count = max(Counter(widths).items(), key=lambda one: (one[1], one[0]))
+        return (count / len(widths), width) if width > 1 else (0.0, 0)
+
+    csv.field_size_limit(_FIELD_LIMIT)
+    sample = _LINE_ENDS.sub("\n", text[:_SNIFFED_CHARACTERS])
+    best = max(_DELIMITERS, key=fitness)
+    return best if fitness(best)[1] > 1 else _NONE
+
+
+def _rows(header: Sequence[str], parsed: Iterable[Sequence[str]], ragged: RecordPlaces) -> Iterator[Row]:
+    for number, fields in enumerate(parsed):
+        values: dict[str, object] = {
+            name: value for name, value in zip(header, fields, strict=False) if value and value != "\\N"
+        }
+        if len(fields) != len(header):
+            ragged.add(number)
+        if len(fields) > len(header):
+            values[EXTRA_FIELDS] = list(fields[len(header) :])
+        yield number, values

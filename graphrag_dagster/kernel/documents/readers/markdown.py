@@ -1,0 +1,318 @@
+"""Markdown, with front matter in YAML, TOML, JSON, or lines with a colon."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from graphrag_dagster.kernel.documents.file_records import (
+    Reading,
+    Record,
+    Source,
+    error_line,
+    one_line,
+    plain,
+)
+from graphrag_dagster.kernel.documents.readers.data.stored_dates import iso_date
+from graphrag_dagster.kernel.documents.text_decoding import decode
+
+# A rule is followed by a blank line, front matter never is.
+_YAML = re.compile(
+    r"\A---[ \t]*\n(?![ \t]*\n)(?P<block>.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)\n*", re.DOTALL | re.MULTILINE
+)
+_TOML = re.compile(r"\A\+\+\+[ \t]*\n(?P<block>.*?)^\+\+\+[ \t]*(?:\n|\Z)\n*", re.DOTALL | re.MULTILINE)
+_JSON = re.compile(
+    r"\A(?P<fence>;;;|---json)[ \t]*\n(?P<block>.*?)^(?:;;;|---)[ \t]*(?:\n|\Z)\n*", re.DOTALL | re.MULTILINE
+)
+_BARE_JSON = re.compile(r"\A\{[ \t]*\n")
+_LINE = re.compile(r"(?P<key>[A-Za-z][\w -]{0,40}?)[ \t]*:(?:[ \t]+(?P<value>.*)|[ \t]*)\Z")
+_ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.*)\Z")
+_QUOTED = re.compile(r"(?P<mark>[\"'])(?P<inner>.*)(?P=mark)\Z")
+#: Keys by which lines with a colon are told from a text that begins with labels.
+_KNOWN = frozenset(
+    {
+        *(
+            "title",
+            "subtitle",
+            "date",
+            "author",
+            "authors",
+            "email",
+            "category",
+            "categories",
+            "tags",
+            "tag",
+            "slug",
+            "summary",
+        ),
+        *(
+            "status",
+            "lang",
+            "language",
+            "keywords",
+            "description",
+            "layout",
+            "permalink",
+            "modified",
+            "updated",
+            "published",
+            "draft",
+        ),
+        *(
+            "id",
+            "aliases",
+            "alias",
+            "copyright",
+            "template",
+            "url",
+            "save_as",
+            "css",
+            "base header level",
+            "baseheaderlevel",
+            "type",
+        ),
+        *(
+            "affiliation",
+            "version",
+            "revision",
+            "abstract",
+            "created",
+            "weight",
+            "series",
+            "translation",
+            "headline",
+            "comments",
+            "image",
+        ),
+        *(
+            "html header",
+            "quotes language",
+            "latex input",
+            "latex mode",
+            "bibtex",
+            "license",
+            "excerpt",
+            "thumbnail",
+            "toc",
+            "robots",
+        ),
+    }
+)
+#: Characters of front matter; the library takes a second for each hundred thousand.
+_LONGEST = 50_000
+#: For open brackets it takes the square of their number.
+_MOST_BRACKETS = 1_000
+_MOST_LINES = 200
+
+
+class FrontMatter(NamedTuple):
+    """Properties in the order of the file, the text after them, and a note on what was not understood."""
+
+    properties: dict[str, Any]
+    text: str
+    note: str | None = None
+
+
+def front_matter(text: str) -> FrontMatter:
+    """Take the front matter off a text; whatever is none, or is not understood, stays in the text.
+
+    Known are YAML between ``---``, TOML between ``+++``, JSON between ``;;;`` or braces of its own, and lines
+    ``Key: value`` up to a blank line or ``---``, as MultiMarkdown and Pelican have them, of keys that are
+    usual there.
+    """
+    if found := _JSON.match(text):
+        return _read(text, found["block"], found.end(), "JSON", json.loads)
+    if found := _YAML.match(text):
+        return _yaml(text, found["block"], found.end())
+    if found := _TOML.match(text):
+        import tomllib
+
+        return _read(text, found["block"], found.end(), "TOML", tomllib.loads)
+    if _BARE_JSON.match(text):
+        return _bare_json(text)
+    return _colons(text)
+
+
+def _kept(text: str, why: str) -> FrontMatter:
+    return FrontMatter({}, text, f"front matter {why} was kept as text")
+
+
+def _read(text: str, block: str, end: int, kind: str, load: Any) -> FrontMatter:
+    if len(block) > _LONGEST:
+        return _kept(text, f"of more than {_LONGEST:,} characters")
+    try:
+        properties = load(block)
+    except RecursionError:
+        return _kept(text, "that is nested too deeply")
+    except ValueError as error:
+        lines = block.split("\n")
+        if kind == "TOML" and (
+            lenient := _lenient([re.sub(r"^([\w-]+)[ \t]*=", r"\1:", line) for line in lines])
+        ):
+            return FrontMatter(
+                lenient, text[end:], "front matter is not valid TOML and was read line by line"
+            )
+        return FrontMatter(
+            {}, text, f"front matter is not valid {kind} and was kept as text ({error_line(error)})"
+        )
+    if not isinstance(properties, Mapping):
+        return FrontMatter({}, text)
+    return FrontMatter({str(plain(key)): value for key, value in properties.items()}, text[end:])
+
+
+def _yaml(text: str, block: str, end: int) -> FrontMatter:
+    if len(block) > _LONGEST:
+        return _kept(text, f"of more than {_LONGEST:,} characters")
+    if block.count("[") + block.count("{") > _MOST_BRACKETS:
+        return _kept(text, f"with more than {_MOST_BRACKETS} brackets")
+    import yaml
+
+    try:
+        # References can make a small block expand without bound.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(block, yaml.SafeLoader)):
+            return _kept(text, "with YAML references")
+        properties = yaml.safe_load(block)
+    except MemoryError:
+        raise
+    # What the library makes of values that contradict their tags is any error at all.
+    except Exception as error:
+        if lenient := _lenient(block.split("\n")):
+            return FrontMatter(
+                lenient, text[end:], "front matter is not valid YAML and was read line by line"
+            )
+        return FrontMatter(
+            {}, text, f"front matter is not valid YAML and was kept as text ({error_line(error)})"
+        )
+    if properties is None:
+        return FrontMatter({}, text[end:])
+    if not isinstance(properties, Mapping):
+        return FrontMatter({}, text)
+    return FrontMatter({str(plain(key)): value for key, value in properties.items()}, text[end:])
+
+
+def _lenient(lines: list[str]) -> dict[str, Any] | None:
+    """Properties of lines ``key: value`` with items below.
+
+    None where a line is something else, or no key is usual.
+    """
+    found: dict[str, Any] = {}
+    key = None
+    for line in lines:
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if item := _ITEM.match(line):
+            if key is None or not isinstance(found[key], list | None):
+                return None
+            found[key] = [*(found[key] or []), _unquoted(item["value"])]
+        elif (of_key := _LINE.match(line)) and not line[0].isspace():
+            key = of_key["key"]
+            found[key] = _value(of_key["value"] or "")
+        else:
+            return None
+    return found if any(key.casefold() in _KNOWN for key in found) else None
+
+
+def _value(written: str) -> Any:
+    bare = written.strip()
+    if bare.startswith("[") and bare.endswith("]"):
+        return [_unquoted(one) for one in bare[1:-1].split(",") if one.strip()]
+    return _unquoted(bare) or None
+
+
+def _unquoted(written: str) -> str:
+    bare = written.strip()
+    found = _QUOTED.match(bare)
+    return found["inner"] if found else bare
+
+
+def _bare_json(text: str) -> FrontMatter:
+    head = text[:_LONGEST]
+    try:
+        properties, end = json.JSONDecoder().raw_decode(head)
+    except (ValueError, RecursionError):
+        return FrontMatter({}, text)
+    # JSON alone is the text of its file.
+    following = text[end:].lstrip(" \t")
+    if not isinstance(properties, dict) or not following.startswith("\n") or not following.strip():
+        return FrontMatter({}, text)
+    return FrontMatter(properties, following.lstrip("\n"))
+
+
+def _colons(text: str) -> FrontMatter:
+    found: dict[str, Any] = {}
+    place, key = 0, ""
+    for _ in range(_MOST_LINES):
+        end = text.find("\n", place)
+        line = text[place : end if end >= 0 else len(text)]
+        following = end + 1 if end >= 0 else len(text)
+        if not line.strip() or line.strip() in ("---", "..."):
+            # Without a title or two keys it may as well be a label.
+            known = {key.casefold() for key in found}
+            if (
+                not found
+                or not (known & {"title", "headline"} or len(known) > 1)
+                or not text[following:].strip()
+            ):
+                return FrontMatter({}, text)
+            return FrontMatter(found, text[following:].lstrip("\n"))
+        of_key = _LINE.match(line)
+        if of_key and of_key["key"].casefold() in _KNOWN:
+            key = of_key["key"]
+            found[key] = _unquoted(of_key["value"] or "") or None
+        elif key and line[0] in " \t":
+            found[key] = "\n".join(filter(None, (found[key], line.strip())))
+        else:
+            break
+        place = following
+    return FrontMatter({}, text)
+
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(
+    r"^ {0,3}#{1,6}[ \t]+(?P<hashes>\S.*)$"
+    r"|^(?P<underlined>\S.*)\n {0,3}(?:={2,}|-{2,})[ \t]*$",
+    re.MULTILINE,
+)
+_TITLE_KEYS = ("title", "headline")
+_DATE_KEYS = ("date", "published", "created")
+
+
+def read_markdown(data: bytes, _source: Source) -> Reading:
+    """Read Markdown. The text is kept as written, without the front matter, which gives title, date, id
+    and metadata.
+
+    Raises:
+        RefusedError: not text.
+    """
+    decoded = decode(data)
+    properties, text, note = front_matter(decoded.text)
+    folded = {key.casefold(): key for key in properties}
+    title = _taken(properties, folded, _TITLE_KEYS)
+    record = Record(
+        text,
+        title=title or first_heading(text),
+        date=_taken(properties, folded, _DATE_KEYS),
+        source_id=_taken(properties, folded, ("id",)),
+        metadata=properties,
+    )
+    return Reading((record,), decoded.encoding, decoded.notes + ((note,) if note else ()))
+
+
+def first_heading(text: str) -> str | None:
+    """Return the words of the first Markdown heading outside code blocks, or None."""
+    found = _HEADING.search(_FENCE.sub("", text))
+    if not found:
+        return None
+    return one_line((found["hashes"] or "").rstrip().rstrip("#") or found["underlined"])
+
+
+def _taken(properties: dict[str, Any], folded: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    for name in names:
+        key = folded.get(name)
+        value = properties.get(key) if key else None
+        if names is _DATE_KEYS and key:
+            value = iso_date(value, key) or value
+        if key and isinstance(value, str | int | float) and not isinstance(value, bool):
+            del properties[key]
+            return one_line(str(plain(value)))
+    return None

@@ -1,1 +1,0 @@
-"""Readers of marked-up text: HTML, Markdown, reStructuredText."""

@@ -1,0 +1,400 @@
+"""Archives of XML parts (docx, pptx, odt, epub), and what they share: equations, charts, diagrams."""
+
+import io
+import posixpath
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import NamedTuple, NoReturn
+from urllib.parse import unquote
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
+
+from graphrag_dagster.kernel.documents.file_records import Source, UnreadableError, error_line, one_line
+
+#: Levels that readers, which call themselves, reach in every Python.
+_MOST_LEVELS = 250
+_MOST_PARTS = 20_000
+_OFFICE = "http://schemas.openxmlformats.org/"
+_STRICT = "http://purl.oclc.org/ooxml/"
+_ODF = "urn:oasis:names:tc:opendocument:xmlns:"
+_NAMESPACES = {
+    "wordprocessingml/": "w", "drawingml/wordprocessingDrawing": "wp", "drawingml/chart": "c",
+    "drawingml/diagram": "dgm", "drawingml/picture": "pic", "drawingml/": "a", "presentationml/": "p",
+    "officeDocument/relationships": "r", "officeDocument/math": "m", "markup-compatibility/": "mc",
+    "package/relationships": "rel",
+}  # fmt: skip
+_OTHERS = {
+    "urn:schemas-microsoft-com:vml": "v",
+    "urn:schemas-microsoft-com:office:office": "o",
+    "http://schemas.microsoft.com/office/word/2010/wordprocessingShape": "wps",
+    "http://schemas.microsoft.com/office/drawing/2014/chartex": "cx",
+    "http://purl.org/dc/elements/1.1/": "dc",
+    "http://purl.org/dc/terms/": "dcterms",
+    "http://www.w3.org/XML/1998/namespace": "xml",
+    f"{_ODF}text:1.0": "text",
+    f"{_ODF}table:1.0": "table",
+    f"{_ODF}drawing:1.0": "draw",
+    f"{_ODF}office:1.0": "office",
+    f"{_ODF}presentation:1.0": "presentation",
+    f"{_ODF}meta:1.0": "meta",
+    f"{_ODF}svg-compatible:1.0": "svg",
+}
+
+
+_YEAR = re.compile(r"(?<=/)\d{4}/")
+
+
+class Related(NamedTuple):
+    """A part that another names: the last word of the kind of their relation, and its name or address."""
+
+    kind: str
+    target: str
+    external: bool
+
+
+class Package:
+    """The parts of an archive.
+
+    Names of elements and attributes are ``prefix:name`` with the usual prefixes of their namespaces, whatever
+    the file calls them; those of other namespaces have none.
+    """
+
+    def __init__(self, data: bytes, source: Source, what: str) -> None:
+        """Open it.
+
+        Raises:
+            UnreadableError: no archive, damaged, or unpacking to more than ``files.max_bytes``.
+        """
+        try:
+            self._archive = zipfile.ZipFile(io.BytesIO(data))
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+            raise UnreadableError(f"not a readable {what}: {error_line(error)}") from error
+        entries = self._archive.infolist()
+        unpacked = sum(entry.file_size for entry in entries)
+        if unpacked > source.limits.max_bytes:
+            raise UnreadableError(source.limits.beyond("max_bytes", "bytes when unpacked", unpacked))
+        self.names: Mapping[str, zipfile.ZipInfo] = MappingProxyType(
+            {entry.filename: entry for entry in entries[:_MOST_PARTS]}
+        )
+        self._what = what
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a part.
+
+        Raises:
+            UnreadableError: it is missing, damaged, or protected by a password.
+        """
+        if name not in self.names:
+            raise UnreadableError(f"not a readable {self._what}: it has no {name}")
+        entry = self.names[name]
+        if entry.flag_bits & 1:
+            raise UnreadableError("protected by a password; save it without one")
+        try:
+            return self._archive.read(entry)
+        except MemoryError:
+            raise
+        # The library lets whatever a damaged archive provokes pass through.
+        except Exception as error:
+            raise UnreadableError(f"not a readable {self._what}: {name}: {error_line(error)}") from error
+
+    def xml(self, name: str) -> Element:
+        """Return the root of a part.
+
+        Raises:
+            UnreadableError: it is missing, damaged, no XML, or XML that declares entities.
+        """
+        try:
+            return parse_xml(self.read(name))
+        except expat.ExpatError as error:
+            raise UnreadableError(f"not a readable {self._what}: {name}: {error_line(error)}") from error
+
+    def related(self, part: str = "") -> Mapping[str, Related]:
+        """Return what a part, or the package itself, refers to, by id; nothing where that cannot be read."""
+        folder, _, name = part.rpartition("/")
+        place = posixpath.join(folder, "_rels", f"{name}.rels")
+        if place not in self:
+            return {}
+        try:
+            root = self.xml(place)
+        except UnreadableError:
+            return {}
+        found = {}
+        for element in root.iter("rel:Relationship"):
+            target, external = element.get("Target", ""), element.get("TargetMode") == "External"
+            if not external:
+                target = resolved(folder, target)
+            kind = element.get("Type", "").rpartition("/")[2]
+            found[element.get("Id", "")] = Related(kind, target, external)
+        return found
+
+    def properties(self) -> dict[str, str]:
+        """Return title, author, created and subject as the package says them, where it does."""
+        wanted = {
+            "dc:title": "title",
+            "dc:creator": "author",
+            "dcterms:created": "created",
+            "dc:subject": "subject",
+        }
+        found: dict[str, str] = {}
+        try:
+            root = self.xml("docProps/core.xml")
+        except UnreadableError:
+            return found
+        for element in root:
+            value = one_line(element.text)
+            if value and element.tag in wanted:
+                found.setdefault(wanted[element.tag], value)
+        return {role: found[role] for role in wanted.values() if role in found}
+
+
+def resolved(folder: str, target: str) -> str:
+    """Return the name of a part that another in that folder calls so."""
+    target = unquote(target.partition("#")[0])
+    return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+
+
+def parse_xml(data: bytes) -> Element:
+    """Parse XML without entities of its own; names as those of :class:`Package`.
+
+    Raises:
+        ExpatError: not well formed.
+        UnreadableError: it declares entities, or is nested more than 250 levels deep.
+    """
+    parser = expat.ParserCreate(namespace_separator="}")
+    parser.buffer_text = True
+    builder = TreeBuilder()
+    names: dict[str, str] = {}
+    level = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal level
+        level += 1
+        if level > _MOST_LEVELS:
+            raise UnreadableError(f"XML nested more than {_MOST_LEVELS} levels deep")
+        builder.start(_named(tag, names), {_named(name, names): value for name, value in attributes.items()})
+
+    def end(tag: str) -> None:
+        nonlocal level
+        level -= 1
+        builder.end(_named(tag, names))
+
+    def refuse(*_: object) -> NoReturn:
+        raise UnreadableError("its XML declares entities, which can expand without bound")
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = builder.data
+    parser.EntityDeclHandler = refuse
+    parser.Parse(data, True)
+    return builder.close()
+
+
+def _named(full: str, known: dict[str, str]) -> str:
+    if full not in known:
+        namespace, _, name = full.rpartition("}")
+        known[full] = f"{prefix}:{name}" if (prefix := _prefix(namespace)) else name
+    return known[full]
+
+
+def _prefix(namespace: str) -> str | None:
+    if namespace in _OTHERS:
+        return _OTHERS[namespace]
+    for root in (_OFFICE, _STRICT):
+        if namespace.startswith(root):
+            rest = _YEAR.sub("", namespace.removeprefix(root))
+            return next((prefix for start, prefix in _NAMESPACES.items() if rest.startswith(start)), None)
+    return None
+
+
+def texts(element: Element, *names: str) -> Iterator[str]:
+    """Yield the texts of the elements of these names below one, in their order."""
+    for found in element.iter():
+        if found.tag in names and found.text:
+            yield found.text
+
+
+def child(element: Element | None, *path: str) -> Element | None:
+    """Return the first child of a name, and of that the next, or None."""
+    for name in path:
+        element = next((one for one in element if one.tag == name), None) if element is not None else None
+    return element
+
+
+def children(element: Element, name: str) -> Iterator[Element]:
+    """Yield the children of a name."""
+    return (one for one in element if one.tag == name)
+
+
+def listed(what: str, counts: Counter[str]) -> tuple[str, ...]:
+    """Return a note of how many there are of what, or none: ``not in the text: chart (1), picture (3)``."""
+    told = ", ".join(f"{name} ({count:,})" for name, count in sorted(counts.items()) if count)
+    return (f"{what}: {told}",) if told else ()
+
+
+def row(cells: Iterable[str]) -> str:
+    """Return a row of a table, each cell on one line."""
+    return f"| {' | '.join(' '.join(cell.split()) for cell in cells)} |"
+
+
+def equation(element: Element) -> str:
+    """Return an equation of Office on one line: ``(a+b)/c``, ``x^2``, ``√(y)``, ``∑_(i=1)^n``."""
+    return " ".join(_math(element).split())
+
+
+def _math(element: Element) -> str:
+    if element.tag in ("m:t", "w:t"):
+        return element.text or ""
+    if element.tag.endswith("Pr"):
+        return ""
+    written = _FORMS.get(element.tag)
+    return written(element) if written else "".join(map(_math, element))
+
+
+def _of(element: Element, name: str) -> str:
+    found = child(element, f"m:{name}")
+    return _math(found).strip() if found is not None else ""
+
+
+def _grouped(text: str) -> str:
+    return text if len(text) < 2 or text.isalnum() else f"({text})"
+
+
+def _property(element: Element, name: str, otherwise: str) -> str:
+    for found in element:
+        if found.tag.endswith("Pr"):
+            value = next((one for one in found if one.tag == f"m:{name}"), None)
+            return otherwise if value is None else value.get("m:val", "")
+    return otherwise
+
+
+def _scripted(element: Element, base: str) -> str:
+    sub, sup = _of(element, "sub") or _of(element, "lim"), _of(element, "sup")
+    return base + (f"_{_grouped(sub)}" if sub else "") + (f"^{_grouped(sup)}" if sup else "")
+
+
+def _fraction(element: Element) -> str:
+    return f"{_grouped(_of(element, 'num'))}/{_grouped(_of(element, 'den'))}"
+
+
+def _root(element: Element) -> str:
+    return f"{_of(element, 'deg')}√{_grouped(_of(element, 'e'))}"
+
+
+def _sum(element: Element) -> str:
+    return f"{_scripted(element, _property(element, 'chr', '∫'))} {_of(element, 'e')}"
+
+
+def _delimited(element: Element) -> str:
+    inner = [_math(one).strip() for one in children(element, "m:e")]
+    between = _property(element, "sepChr", "|")
+    return f"{_property(element, 'begChr', '(')}{between.join(inner)}{_property(element, 'endChr', ')')}"
+
+
+def _matrix(element: Element) -> str:
+    rows = (
+        ", ".join(_math(cell).strip() for cell in children(one, "m:e")) for one in children(element, "m:mr")
+    )
+    return f"[{'; '.join(rows)}]"
+
+
+_FORMS: dict[str, Callable[[Element], str]] = {
+    "m:f": _fraction,
+    "m:sSup": lambda one: _scripted(one, _of(one, "e")),
+    "m:sSub": lambda one: _scripted(one, _of(one, "e")),
+    "m:sSubSup": lambda one: _scripted(one, _of(one, "e")),
+    "m:sPre": lambda one: f"{_scripted(one, '')}{_of(one, 'e')}",
+    "m:limLow": lambda one: _scripted(one, _of(one, "e")),
+    "m:limUpp": lambda one: f"{_of(one, 'e')}^{_grouped(_of(one, 'lim'))}",
+    "m:rad": _root,
+    "m:nary": _sum,
+    "m:d": _delimited,
+    "m:func": lambda one: f"{_of(one, 'fName')} {_of(one, 'e')}",
+    "m:m": _matrix,
+    "m:eqArr": lambda one: "; ".join(_math(inner).strip() for inner in children(one, "m:e")),
+}
+
+
+def chart(root: Element) -> list[str]:
+    """Return the titles of a chart, and its series as a table: a row per category."""
+    titles = [
+        "".join(texts(title, "a:t", "c:v", "cx:v")).strip()
+        for title in root.iter()
+        if title.tag in ("c:title", "cx:title")
+    ]
+    series = list(root.iter("c:ser"))
+    if not series:
+        loose = [" ".join(one.split()) for one in texts(root, "cx:pt", "cx:v")]
+        return [*filter(None, titles), *(["; ".join(loose)] if loose else [])]
+    named = [
+        "".join(texts(found, "c:v")) if (found := child(one, "c:tx")) is not None else "" for one in series
+    ]
+    categories: dict[str, str] = {}
+    values: list[dict[str, str]] = []
+    for one in series:
+        for name in ("c:cat", "c:xVal"):
+            for place, text in _points(one, name).items():
+                categories.setdefault(place, text)
+        values.append(_points(one, "c:val") | _points(one, "c:yVal"))
+    places = list(categories | {place: "" for column in values for place in column})
+    rows = [
+        row(["", *named]),
+        *(row([categories.get(p, ""), *(column.get(p, "") for column in values)]) for p in places),
+    ]
+    return [*filter(None, titles), "\n".join(rows)]
+
+
+def _points(series: Element, name: str) -> dict[str, str]:
+    """Values by place; where categories have several levels, the first of them."""
+    found = child(series, name)
+    if found is None:
+        return {}
+    points: dict[str, str] = {}
+    for point in found.iter("c:pt"):
+        points.setdefault(point.get("idx", ""), "".join(texts(point, "c:v")))
+    return points
+
+
+def diagram(root: Element) -> list[str]:
+    """Return what stands in the shapes of a diagram (SmartArt) as a list."""
+    items = [" ".join(" ".join(drawn(point)).split()) for point in root.iter("dgm:pt")]
+    return ["\n".join(f"- {item}" for item in items if item)] if any(items) else []
+
+
+def drawn(element: Element) -> list[str]:
+    """Return the paragraphs of drawn text."""
+    return [text for paragraph in element.iter("a:p") if (text := drawn_line(paragraph))]
+
+
+def drawn_line(paragraph: Element) -> str:
+    """Return the text of one paragraph of drawn text; equations in it on one line."""
+    parts: list[str] = []
+    _collect(paragraph, parts)
+    return "\n".join(" ".join(line.split()) for line in "".join(parts).split("\n")).strip()
+
+
+def _collect(element: Element, parts: list[str]) -> None:
+    for one in element:
+        if one.tag == "a:t":
+            parts.append(one.text or "")
+        elif one.tag == "a:br":
+            parts.append("\n")
+        elif one.tag == "a:tab":
+            parts.append(" ")
+        elif one.tag in ("m:oMath", "m:oMathPara"):
+            parts.append(equation(one))
+        elif one.tag == "mc:AlternateContent":
+            _collect(chosen(one), parts)
+        else:
+            _collect(one, parts)
+
+
+def chosen(alternate: Element) -> Element:
+    """Return that of the alternatives of a place which says something; the newest where several do."""
+    options = [one for one in alternate if one.tag in ("mc:Choice", "mc:Fallback")]
+    said = [one for one in options if any(text.strip() for text in texts(one, "w:t", "a:t", "m:t"))]
+    return [*said, *(one for one in options if len(one)), alternate][0]

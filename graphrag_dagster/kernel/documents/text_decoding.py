@@ -1,0 +1,261 @@
+"""Decodes bytes to text: byte order marks, UTF-8, UTF-16/32, and legacy encodings guessed by chardet.
+
+Statistics say little about the most common case, an English text with a foreign name or two.
+"""
+
+import codecs
+import io
+import re
+from dataclasses import dataclass
+
+from graphrag_dagster.kernel.documents.file_records import REPLACEMENT, RefusedError, clean
+
+FALLBACK = "cp1252"
+
+_DETECTION_SAMPLE = 8_192
+_BEFORE = 80
+#: How likely cp1252 must be beside the likeliest, and the share of words that must be Western under it.
+_NEARLY, _ENOUGH = 0.7, 0.9
+
+#: What text files were written in; of encodings that differ in rare signs, the one that decodes more.
+_CANDIDATES = (
+    *("cp1252", "iso8859-15", "mac-roman", "cp850", "cp437"),
+    *("cp1250", "iso8859-2", "cp852", "cp1254", "cp1257"),
+    *("cp1251", "koi8-r", "koi8-u", "cp866", "iso8859-5", "mac-cyrillic"),
+    *("cp1253", "iso8859-7", "cp1255", "iso8859-8", "cp1256", "iso8859-6", "cp874"),
+    *("cp932", "euc-jp", "gb18030", "big5", "cp949"),
+)
+#: The non-ASCII letters of Western languages.
+_ALPHABETS = (
+    frozenset("éèàêçâîôûùëïœæüÿ"),
+    frozenset("äöüßéà"),
+    frozenset("áéíóúñüºª"),
+    frozenset("áâãàçéêíóôõúüºª"),
+    frozenset("àèéìíòóùúîºª"),
+    frozenset("åäöéüæøàóôò"),
+    frozenset("áéíóúýþæöð"),
+    frozenset("àèéíïòóúüç·"),
+    frozenset("éëïóöüáèê"),
+    frozenset("áéíóúàèìòùâêîôûŵŷ"),
+)
+#: Latin letters, and the East Asian characters, which stand beside them without a space.
+_BESIDE_LATIN = "\x00-\u024f\u1e00-\u1eff\u2e80-\uffff"
+_TWO_SCRIPTS = re.compile(rf"[A-Za-z](?=[^\W\d_])[^{_BESIDE_LATIN}]|(?=[^\W\d_])[^{_BESIDE_LATIN}][A-Za-z]")
+#: A sign between two letters, or a capital after a small letter: most likely letters of another encoding.
+_NO_WORD = re.compile(
+    r"\ufffd|[^\W\d_](?![’‘·´\u00ad–—…])[^\w\x00-\x7f][^\W\d_]|[^\W\d_][¹²³½¼¾]|[a-zß-ÿ][À-Þ]"
+)
+
+
+def detect(data: bytes) -> str:
+    """Return the Python name of the likeliest encoding of bytes that are not UTF-8; never fails."""
+    import chardet
+
+    sample = _sample(data)
+    guesses = {
+        guess["encoding"] or FALLBACK: guess["confidence"]
+        for guess in chardet.detect_all(
+            sample, ignore_threshold=True, compat_names=False, include_encodings=_CANDIDATES
+        )
+    }
+    found = [name for name in guesses if not _TWO_SCRIPTS.search(sample.decode(name, "replace"))]
+    best = next(iter(found), FALLBACK)
+    words = [word for word in sample.decode(FALLBACK, "replace").split() if not word.isascii()]
+    # One word tells nothing but that it may be Western.
+    likely = len(words) == 1 or guesses.get(FALLBACK, 0.0) >= _NEARLY * guesses.get(best, 0.0)
+    return FALLBACK if likely and sum(map(_western, words)) >= _ENOUGH * len(words) else best
+
+
+def _sample(data: bytes) -> bytes:
+    sample = b""
+    for line in io.BytesIO(data):
+        line = line.removesuffix(b"\n")
+        if line.isascii():
+            continue
+        first = next(place for place, byte in enumerate(line) if byte > 0x7F)
+        sample += line[max(0, first - _BEFORE) : first + _DETECTION_SAMPLE] + b"\n"
+        if len(sample) >= _DETECTION_SAMPLE:
+            break
+    # Cut at a line end where there is one, so as not to halve a character of several bytes.
+    return sample[: sample.rfind(b"\n", 0, _DETECTION_SAMPLE) + 1 or _DETECTION_SAMPLE]
+
+
+def _western(word: str) -> bool:
+    letters = {char for char in word.lower() if char.isalpha() and not char.isascii()}
+    return not _NO_WORD.search(word) and any(letters <= alphabet for alphabet in _ALPHABETS)
+
+
+# UTF-32 first: the mark of UTF-16 (little endian) is the beginning of its own.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig", "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32", "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32", "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16", "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16", "utf-16-be"),
+)
+#: No text begins like these.
+_SIGNATURES = {
+    b"PK\x03\x04": "a ZIP archive or an Office document",
+    b"\x89PNG\r\n\x1a\n": "a PNG image",
+    b"\x1f\x8b": "a gzip archive",
+    b"\xd0\xcf\x11\xe0": "an old Office document",
+    b"\x7fELF": "a program",
+}
+#: Texts may begin like these, so they only name what other bytes show to be no text.
+_PRINTABLE_SIGNATURES = {
+    b"%PDF-": "a PDF file",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"II*": "a TIFF image",
+    b"MM": "a TIFF image",
+    b"BM": "a bitmap",
+    b"RIFF": "a WebP, WAV or AVI file",
+    b"ID3": "an MP3 file",
+    b"OggS": "an Ogg file",
+    b"MZ": "a program",
+    b"PAR1": "a Parquet file",
+    b"SQLite format 3": "an SQLite database",
+    b"BZh": "a bzip2 archive",
+    b"7z": "a 7z archive",
+    b"Rar!": "a RAR archive",
+}
+#: What every PDF has, even one that is all printable.
+_PDF = re.compile(rb"%PDF-\d\.\d[^\n\r]*[\r\n].*?\b\d+ \d+ obj\b", re.DOTALL)
+_SAMPLE = 65_536
+#: Backspaces, separators and the end mark of DOS stand in texts, too.
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\v\x1b\x00\x01\x08\x1a\x1c\x1d\x1e\x1f")) + b"\x7f"
+#: Share of control characters above which bytes are taken to be no text at all.
+_BINARY_SHARE = 0.02
+_CHARACTER_SETS = ("big5", "cp", "euc", "gb", "hz", "iso", "johab", "koi8", "mac", "shift", "tis", "utf-8")
+#: A character struck over by the next one, as printers of old made bold and underlined letters.
+_STRUCK_OVER = re.compile("[^\n\b]\b")
+_SEQUENCE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Text with ``\\n`` line ends and no byte order mark; ``notes`` say what could not be decoded."""
+
+    text: str
+    encoding: str
+    notes: tuple[str, ...] = ()
+
+
+def decode(data: bytes, declared: str | None = None) -> Decoded:
+    """Decode the bytes of a text file. ``declared`` is an encoding the file itself names, used if it fits.
+
+    Raises:
+        RefusedError: the bytes are not text.
+    """
+    for mark, name, without_mark in _MARKS:
+        if data.startswith(mark):
+            return _lenient(data[len(mark) :], without_mark, name)
+    for signature, kind in _SIGNATURES.items():
+        if data.startswith(signature):
+            raise _no_text(kind)
+    if _PDF.match(data[:_SAMPLE]):
+        raise _no_text("a PDF file")
+    wide = _wide_encoding(data)
+    if wide:
+        return _lenient(data, wide, wide)
+    _refuse_binary(data)
+    if b"\x1b$" in data:
+        try:
+            return Decoded(clean(data.decode("iso2022_jp")), "iso2022_jp")
+        except UnicodeDecodeError:
+            pass
+    try:
+        return _noted(data.decode("utf-8"), "utf-8", 0)
+    except UnicodeDecodeError:
+        return _not_utf8(data, declared)
+
+
+def _not_utf8(data: bytes, declared: str | None) -> Decoded:
+    lenient = data.decode("utf-8", "replace")
+    broken = lenient.count(REPLACEMENT)
+    if sum(1 for _ in _SEQUENCE.finditer(data)) >= 2 * broken:
+        return _lenient(data, "utf-8", "utf-8")
+    if declared and _fits(data, declared):
+        return _lenient(data, declared, codecs.lookup(declared).name)
+    encoding = detect(data)
+    return _lenient(data, encoding, encoding)
+
+
+def _fits(data: bytes, encoding: str) -> bool:
+    try:
+        # Python calls programs such as punycode encodings, too.
+        if not codecs.lookup(encoding).name.startswith(_CHARACTER_SETS):
+            return False
+        data.decode(encoding)
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def _lenient(data: bytes, encoding: str, shown: str) -> Decoded:
+    try:
+        return _noted(data.decode(encoding), shown, 0)
+    except UnicodeDecodeError:
+        text = data.decode(encoding, "replace")
+        return _noted(text, shown, text.count(REPLACEMENT))
+
+
+def _noted(text: str, encoding: str, broken: int) -> Decoded:
+    notes = []
+    if broken:
+        notes.append(f"{broken} places are not valid {encoding} and were replaced by {REPLACEMENT}")
+    nuls = text.count("\x00")
+    if nuls:
+        notes.append(f"{nuls} NUL characters were replaced by {REPLACEMENT}")
+    if "\b" in text:
+        text = _STRUCK_OVER.sub("", text)
+    return Decoded(clean(text), encoding, tuple(notes))
+
+
+def _wide_encoding(data: bytes) -> str | None:
+    """UTF-16 or UTF-32 without a mark, told by where the NUL bytes of its ASCII characters stand."""
+    sample = data[:_SAMPLE]
+    if b"\x00" not in sample or len(data) % 2:
+        return None
+    shares = [_nul_share(sample[offset::4]) for offset in range(4)]
+    if len(data) % 4 == 0 and min(shares[2:]) > 0.99 and shares[0] < 0.1:
+        return _if_valid(sample, "utf-32-le")
+    if len(data) % 4 == 0 and min(shares[:2]) > 0.99 and shares[3] < 0.1:
+        return _if_valid(sample, "utf-32-be")
+    even, odd = _nul_share(sample[0::2]), _nul_share(sample[1::2])
+    if min(even, odd) > 0.02:
+        return None
+    return _if_valid(sample, "utf-16-le" if odd > even else "utf-16-be")
+
+
+def _nul_share(data: bytes) -> float:
+    return data.count(0) / len(data) if data else 0.0
+
+
+def _if_valid(sample: bytes, encoding: str) -> str | None:
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(sample)
+    except UnicodeDecodeError:
+        return None
+    good = sum(char.isprintable() or char.isspace() for char in text)
+    return encoding if good >= (1 - _BINARY_SHARE) * len(text) else None
+
+
+def _refuse_binary(data: bytes) -> None:
+    sample = data[:_SAMPLE]
+    nuls = data.count(0)
+    controls = len(sample) - len(sample.translate(None, _CONTROLS))
+    many_nuls = nuls > max(1, len(data) // 1000)
+    if not many_nuls and controls <= _BINARY_SHARE * len(sample):
+        return
+    for signature, kind in _PRINTABLE_SIGNATURES.items():
+        if data.startswith(signature):
+            raise _no_text(kind)
+    if many_nuls:
+        raise RefusedError(f"not text: {nuls:,} of its {len(data):,} bytes are NUL")
+    share = 100 * controls / len(sample)
+    raise RefusedError(f"not text: {share:.0f} % of its bytes are control characters")
+
+
+def _no_text(kind: str) -> RefusedError:
+    return RefusedError(f"not text: it begins like {kind}; give it the extension it should have")

@@ -1,0 +1,172 @@
+"""Labels of relations, and nodes, triples and paths as texts made of labels.
+
+A path is ``label -> relation -> label -> …`` (spec_lego §1); a triple is a path of one edge, a node or
+a relation a single piece. A relation that is followed against its direction is written ``~relation``. As rows
+of pieces thousands of paths cost next to nothing; texts are made of those that are read.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.kernel.common.stable_values import Scores, comparable
+from graphrag_dagster.kernel.text.text_similarity import clean
+
+#: A relation of which no more is known.
+RELATED_TO: Final = "related_to"
+#: Two things stand in one sentence, and its grammar does not relate them.
+CO_OCCURS: Final = "co_occurs"
+
+#: Weights beside 0 that sums and products of many can bear.
+LIGHTEST, HEAVIEST = 1e-30, 1e30
+
+_MOST_WORDS, _MOST_CHARACTERS = 8, 80
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_NOTHING = frozenset({"n_a", "na", "nan", "none", "null", "unknown", "unspecified", "not_specified"})
+
+
+def relation_label(words: str) -> str | None:
+    """Return a label: the words in lower case, joined by ``_``; None where they are none.
+
+    A label has a letter, and at most 8 words and 80 characters; a label stays what it is.
+
+    >>> relation_label(" Was born-in ")
+    'was_born_in'
+    >>> relation_label("worksFor")
+    'works_for'
+    """
+    # Blanks of other kinds become ordinary ones before what cannot be printed is dropped.
+    spaced = _CAMEL.sub(" ", _folded(clean(_folded(words))))
+    parts = "".join(map(_kept, _folded(spaced.lower()))).split()
+    label = "_".join(parts)
+    fits = len(parts) <= _MOST_WORDS and len(label) <= _MOST_CHARACTERS
+    return label if fits and label not in _NOTHING and any(map(str.isalpha, label)) else None
+
+
+def is_weight(number: float) -> bool:
+    """Whether a number can be the weight of a relation: 0, or from 1e-30 to 1e30.
+
+    >>> [is_weight(number) for number in (0, 2.5, -1, 1e308, 5e-324, float("nan"))]
+    [True, True, False, False, False, False]
+    """
+    return number == 0 or LIGHTEST <= number <= HEAVIEST
+
+
+def _folded(words: str) -> str:
+    return unicodedata.normalize("NFKC", words)
+
+
+def _kept(char: str) -> str:
+    if char in "'’":
+        return ""
+    # Vowel signs of Indic scripts are marks, and belong to their words.
+    return char if char.isalnum() or unicodedata.category(char).startswith("M") else " "
+
+
+#: What stands between two pieces.
+ARROW = " -> "
+#: What stands before a relation that is followed against its direction.
+INVERSE = "~"
+#: No piece: rows of less pieces than others are filled up with it.
+NO_PIECE = -1
+
+Places = NDArray[np.int64]
+Rows = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The pieces: first the labels, then the relations, then the relations against their direction.
+
+    Attributes:
+        labels: different labels of nodes; several nodes may have the same.
+        relations: different relations.
+    """
+
+    labels: Sequence[str]
+    relations: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.labels) + 2 * len(self.relations)
+
+    def piece(self, place: int) -> str:
+        """Return the text of a piece."""
+        place = int(place)
+        if place < len(self.labels):
+            return self.labels[place]
+        relation = place - len(self.labels)
+        if relation < len(self.relations):
+            return self.relations[relation]
+        return INVERSE + self.relations[relation - len(self.relations)]
+
+    def relation_pieces(self, relations: NDArray[np.integer], inverse: NDArray[np.bool_]) -> Rows:
+        """Return the pieces [n] of relations, those against their direction where ``inverse``."""
+        return (relations + len(self.labels) + inverse * len(self.relations)).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Verbalised:
+    """Texts as rows of pieces.
+
+    Attributes:
+        vocabulary: the pieces.
+        rows: [n, width] places in it, :data:`NO_PIECE` behind the last of a row.
+    """
+
+    vocabulary: Vocabulary
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts."""
+        known: dict[int, str] = {}
+        for place in np.unique(self.rows).tolist():
+            if place != NO_PIECE:
+                known[place] = self.vocabulary.piece(place)
+        return [ARROW.join(known[one] for one in row if one != NO_PIECE) for row in self.rows.tolist()]
+
+    def at(self, places: Places | Sequence[int]) -> "Verbalised":
+        """Return some of them, in the order of their places."""
+        return Verbalised(self.vocabulary, self.rows[np.asarray(places, dtype=np.int64)])
+
+    def distinct(self) -> Places:
+        """Return the place of the first of each text, in order: nodes that are called alike read alike."""
+        if not len(self.rows):
+            return np.zeros(0, dtype=np.int64)
+        _, first = np.unique(self.rows, axis=0, return_index=True)
+        return np.sort(first).astype(np.int64)
+
+
+def first_by_score(scores: Scores, candidates: Verbalised, most: int = -1) -> Places:
+    """Return places by score, highest first; equal scores in the order of their texts (spec_lego §2).
+
+    Args:
+        scores: of the candidates [n].
+        candidates: whose places are returned.
+        most: how many; negative: all.
+    """
+    found = comparable(scores)
+    order = np.argsort(-found, kind="stable")
+    if 0 <= most < len(order):
+        # What ties with the last that is taken may come before it.
+        order = order[found[order] >= found[order[most - 1]]] if most else order[:0]
+    borders = [*np.flatnonzero(np.diff(found[order], prepend=np.inf)).tolist(), len(order)]
+    for start, end in pairwise(borders):
+        if end - start > 1:
+            tied = order[start:end]
+            texts = candidates.at(tied).texts
+            order[start:end] = tied[sorted(range(len(tied)), key=lambda at: (texts[at], tied[at]))]
+    return order if most < 0 else order[:most]

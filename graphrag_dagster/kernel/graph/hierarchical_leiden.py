@@ -1,0 +1,355 @@
+"""Hierarchical Leiden communities of the merged graph, and their levels C0, C1, … (paper §3.1.4, §4.1.2)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.graph.undirected_graph import Network, Profile, clustered_part, network
+from graphrag_dagster.kernel.tables import COMMUNITIES, COMMUNITY_MEMBERS
+
+#: What a clustering gives: ``cluster`` numbers are unique over all levels, ``parent`` is null at level 0.
+MEMBERSHIPS = {"node": pl.Int64, "cluster": pl.Int64, "level": pl.Int32, "parent": pl.Int64}
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """``communities``: a row per community; ``members``: a row per community and node, at every level."""
+
+    communities: pl.DataFrame
+    members: pl.DataFrame
+
+
+def empty_hierarchy() -> Hierarchy:
+    """The hierarchy of a graph without edges."""
+    return Hierarchy(COMMUNITIES.empty(), COMMUNITY_MEMBERS.empty())
+
+
+def as_hierarchy(graph: Network, memberships: pl.DataFrame, previous: Hierarchy | None = None) -> Hierarchy:
+    """Return the rows of ``graph.communities`` and ``graph.community_members``.
+
+    Args:
+        graph: the whole graph, of which degrees are counted.
+        memberships: columns of :data:`MEMBERSHIPS`.
+        previous: communities whose ids and small numbers are taken over where they are still the same.
+    """
+    node = memberships["node"]
+    entries = memberships.with_columns(
+        entity_id=graph.names.gather(node), degree=pl.Series(graph.degrees).gather(node)
+    ).sort("cluster", "node")
+    clusters = (
+        entries.group_by("cluster", maintain_order=True)
+        .agg(pl.first("level", "parent"), pl.len().alias("size"), pl.sum("degree"), pl.col("entity_id"))
+        .join(_internal_edges(graph, memberships), on="cluster", how="left", maintain_order="left")
+    )
+    ids = named(clusters.select("cluster", "level", "entity_id"), previous.members if previous else None)
+    parents = set(clusters["parent"].drop_nulls())
+    communities = (
+        clusters.with_columns(
+            community_id=pl.Series([ids[cluster] for cluster in clusters["cluster"]], dtype=pl.String),
+            parent_id=pl.Series([ids.get(parent) for parent in clusters["parent"]], dtype=pl.String),
+            is_leaf=pl.Series([cluster not in parents for cluster in clusters["cluster"]], dtype=pl.Boolean),
+            internal_edges=pl.col("internal_edges").fill_null(0),
+        )
+        .rename({"degree": "summed_degree"})
+        .sort("level", "size", "community_id", descending=[False, True, False])
+    )
+    numbers = _numbers(communities["community_id"].to_list(), previous)
+    communities = communities.with_columns(human_readable_id=pl.Series(numbers, dtype=pl.Int32))
+    members = entries.with_columns(community_id=pl.col("cluster").replace_strict(ids, return_dtype=pl.String))
+    return Hierarchy(
+        communities.select(pl.col(name).cast(type_) for name, type_ in COMMUNITIES.types().items()),
+        members.select(COMMUNITY_MEMBERS.column_names).sort("community_id", "entity_id"),
+    )
+
+
+def _numbers(ids: list[str], previous: Hierarchy | None) -> list[int]:
+    """Return the small number of each id: the one it had, else the smallest that is free."""
+    had: dict[str, int] = {}
+    if previous:
+        had = dict(previous.communities.select("community_id", "human_readable_id").iter_rows())
+    taken = {had[name] for name in ids if name in had}
+    free = (number for number in range(len(ids) + len(taken)) if number not in taken)
+    return [had[name] if name in had else next(free) for name in ids]
+
+
+def _internal_edges(graph: Network, memberships: pl.DataFrame) -> pl.DataFrame:
+    """Return how many edges have both ends in each ``cluster`` that has any."""
+    clusters = int(memberships["cluster"].to_numpy().max(initial=0)) + 1
+    counted = np.zeros(clusters, dtype=np.int64)
+    for _, of_level in memberships.group_by("level"):
+        cluster = np.full(len(graph.names), -1, dtype=np.int64)
+        cluster[of_level["node"].to_numpy()] = of_level["cluster"].to_numpy()
+        inside = (cluster[graph.low] == cluster[graph.high]) & (cluster[graph.low] >= 0)
+        counted += np.bincount(cluster[graph.low[inside]], minlength=clusters)
+    return pl.DataFrame({"cluster": np.arange(clusters), "internal_edges": counted})
+
+
+_SAME_FROM = 0.5
+
+
+def named(clusters: pl.DataFrame, previous: pl.DataFrame | None) -> dict[int, str]:
+    """Return an id for every cluster.
+
+    A cluster takes the id of the previous community that it goes on from, see :func:`matched`. Any other gets
+    a hash of its level and members, and of a counter where a previous community bears that id already.
+
+    Args:
+        clusters: ``cluster``, ``level`` and ``entity_id``, the sorted list of members.
+        previous: rows of ``graph.community_members`` of the clustering before, None where there is none.
+    """
+    ids = {
+        cluster: stable_id("community", level, *members)
+        for cluster, level, members in clusters.select("cluster", "level", "entity_id").iter_rows()
+    }
+    if previous is None or previous.is_empty():
+        return ids
+    new = clusters.select(
+        pl.col("cluster").replace_strict(ids, return_dtype=pl.String).alias("community_id"),
+        "level",
+        "entity_id",
+    ).explode("entity_id")
+    kept, before = matched(new, previous), set(previous["community_id"])
+    return {cluster: kept.get(name) or _unused(name, before) for cluster, name in ids.items()}
+
+
+def matched(new: pl.DataFrame, previous: pl.DataFrame, *, same_from: float = _SAME_FROM) -> dict[str, str]:
+    """Return which new communities go on from which previous ones, one to one.
+
+    Pairs of the same level are taken by the Jaccard overlap of their members, the largest first, as long as
+    both are free; of equals the pair with more members in common, then that with the smaller ids.
+
+    Args:
+        new: ``community_id``, ``level``, ``entity_id``: a row per community and member.
+        previous: the same of the clustering before.
+        same_from: smallest overlap, of 0 to 1, with which a community goes on.
+    """
+    level = pl.col("level").cast(pl.Int32)
+    sizes = [rows.group_by("community_id").len() for rows in (new, previous)]
+    pairs = (
+        new.with_columns(level)
+        .join(previous.with_columns(level), on=["level", "entity_id"], suffix="_before")
+        .group_by("community_id", "community_id_before")
+        .agg(pl.len().cast(pl.Int64).alias("common"))
+        .join(sizes[0], on="community_id")
+        .join(sizes[1], left_on="community_id_before", right_on="community_id", suffix="_before")
+        .with_columns(overlap=pl.col("common") / (pl.col("len") + pl.col("len_before") - pl.col("common")))
+        .filter(pl.col("overlap") >= same_from)
+        .sort(
+            "overlap",
+            "common",
+            "community_id_before",
+            "community_id",
+            descending=[True, True, False, False],
+        )
+    )
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name, before in pairs.select("community_id", "community_id_before").iter_rows():
+        if name not in found and before not in taken:
+            found[name] = before
+            taken.add(before)
+    return found
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    free, attempt = name, 0
+    while free in taken:
+        attempt += 1
+        free = stable_id("community", name, attempt)
+    return free
+
+
+__all__ = ["Hierarchy", "LeidenOptions", "Profile", "clustered", "hierarchical_communities"]
+
+
+@dataclass(frozen=True, slots=True)
+class LeidenOptions:
+    """How Leiden runs.
+
+    Attributes:
+        max_cluster_size: a community of this size **or more** is split again, where it can be.
+        seed: with the same seed, the same graph gives the same communities.
+        resolution: resolution of the modularity.
+        randomness: randomness of the refinement.
+    """
+
+    max_cluster_size: int = 10
+    seed: int = 0xDEADBEEF
+    resolution: float = 1.0
+    randomness: float = 0.001
+
+
+def hierarchical_communities(
+    edges: pl.DataFrame,
+    *,
+    profile: Profile = "default",
+    max_cluster_size: int = 10,
+    seed: int = 0xDEADBEEF,
+    resolution: float = 1.0,
+    randomness: float = 0.001,
+) -> Hierarchy:
+    """Cluster a graph level by level with modularity Leiden.
+
+    Args:
+        edges: ``source``, ``target`` (node ids), ``weight`` (≥ 0). Repeats and reversed repeats are summed,
+            self-loops dropped; the order of rows and of end points does not matter.
+        profile: ``default`` clusters every component, ``paper`` only the largest (of equals the one with
+            the smallest id). Nodes without an edge are in no community.
+        max_cluster_size: see :class:`LeidenOptions`, as the other arguments.
+        seed: of the random numbers.
+        resolution: of the modularity.
+        randomness: of the refinement.
+
+    Returns:
+        Frames with the columns of the tables ``graph.communities`` and ``graph.community_members``. A
+        community's id depends on its level and members alone; one that is not split does not reappear at a
+        deeper level. Degrees count distinct neighbours in the whole graph. Small numbers go by level, then
+        size descending, then id.
+
+    Raises:
+        GraphragError: a weight is negative or not a number, or an end point is null; names the edge.
+    """
+    graph = network(edges)
+    part = clustered_part(graph, profile)
+    if not len(part.low):
+        return empty_hierarchy()
+    options = LeidenOptions(max_cluster_size, seed, resolution, randomness)
+    return as_hierarchy(graph, clustered(part, options))
+
+
+def clustered(part: Network, options: LeidenOptions) -> pl.DataFrame:
+    """Return the memberships (:data:`~.hierarchy.MEMBERSHIPS`) that the native Leiden finds from nothing."""
+    import graspologic_native
+
+    # The native code wants text: short numbers are hashed faster than ids and come back as they went.
+    labels = [str(place) for place in range(len(part.names))]
+    ends = zip(part.low.tolist(), part.high.tolist(), part.weight.tolist(), strict=True)
+    native = graspologic_native.hierarchical_leiden(
+        [(labels[u], labels[v], w) for u, v, w in ends],
+        resolution=options.resolution,
+        randomness=options.randomness,
+        max_cluster_size=options.max_cluster_size,
+        seed=options.seed % 2**64,
+    )
+    return pl.DataFrame(
+        {
+            "node": [int(entry.node) for entry in native],
+            "cluster": [entry.cluster for entry in native],
+            "level": [entry.level for entry in native],
+            "parent": [entry.parent_cluster for entry in native],
+        },
+        schema=MEMBERSHIPS,
+    )
+
+
+_SMALLEST_DEEPEST = 3
+_SHOWN = 3
+
+
+def levels(communities: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
+    """Return C0 … Ck for k up to max(3, deepest level), with leaves projected downwards.
+
+    Ck holds the communities of level k and the leaves above it, which gives each entity the deepest
+    community it has at level k or above.
+
+    Args:
+        communities: rows of ``graph.communities``.
+        members: rows of ``graph.community_members``.
+
+    Returns:
+        Rows of ``graph.community_levels``: ``level``, ``entity_id``, ``community_id``, ``projected``, sorted
+        by level and entity.
+    """
+    deepest = max(_SMALLEST_DEEPEST, int(communities.select(pl.max("level").fill_null(0)).item()))
+    found = [
+        members.filter(pl.col("level") <= k)
+        .sort("entity_id", "level")
+        .group_by("entity_id", maintain_order=True)
+        .agg(pl.last("community_id"), pl.last("level").alias("found"))
+        .select(
+            pl.lit(k, pl.Int32).alias("level"), "entity_id", "community_id", projected=pl.col("found") < k
+        )
+        for k in range(deepest + 1)
+    ]
+    return pl.concat(found)
+
+
+def check_partition(level_rows: pl.DataFrame, members: pl.DataFrame) -> list[str]:
+    """Return what keeps some Ck from being a partition of the clustered entities; empty when all are.
+
+    At every level each clustered entity must stand exactly once, in a community it is a member of; every
+    community must be of that level, or a leaf of a level above; and no level may have fewer communities
+    than the one before.
+
+    Args:
+        level_rows: rows of ``graph.community_levels``.
+        members: rows of ``graph.community_members``.
+    """
+    problems: list[str] = []
+    before = 0
+    for (k,), rows in sorted(level_rows.group_by("level")):
+        problems += [f"C{k}: {problem}" for problem in _problems(int(str(k)), rows, members)]
+        communities = rows["community_id"].n_unique()
+        if communities < before:
+            problems.append(f"C{k}: {communities} communities, fewer than the {before} of the level before")
+        before = communities
+    if not len(level_rows) and len(members):
+        problems.append("there are members but no levels")
+    return problems
+
+
+def coverage(entities: pl.DataFrame, members: pl.DataFrame) -> dict[str, float]:
+    """Return how many nodes are in communities: ``nodes``, ``clustered``, ``isolated`` and ``coverage``.
+
+    ``isolated`` counts the nodes in no community: those without an edge and, in the paper's profile, those
+    outside the largest component. ``coverage`` is clustered / nodes, 1 for a graph without nodes.
+
+    Raises:
+        GraphragError: a member is no entity.
+    """
+    clustered = members.select(pl.col("entity_id").unique())
+    strays = clustered.join(entities, on="entity_id", how="anti")
+    if len(strays):
+        raise GraphragError(
+            f"{len(strays)} community members are not among the entities, e.g. {strays.item(0, 0)}: "
+            "the two tables come from different runs; materialise the communities again"
+        )
+    nodes = len(entities)
+    return {
+        "nodes": nodes,
+        "clustered": len(clustered),
+        "isolated": nodes - len(clustered),
+        "coverage": len(clustered) / nodes if nodes else 1.0,
+    }
+
+
+def _problems(k: int, rows: pl.DataFrame, members: pl.DataFrame) -> list[str]:
+    clustered = members.select(pl.col("entity_id").unique())
+    twice = rows.filter(pl.col("entity_id").is_duplicated()).select(pl.col("entity_id").unique())
+    levels_of = members.group_by("community_id").agg(pl.first("level").alias("found"))
+    split = members.filter(pl.col("level") <= k).join(
+        rows.join(levels_of, on="community_id").select("entity_id", "found"), on="entity_id"
+    )
+    placed = rows.join(levels_of, on="community_id", how="left")
+    return [
+        f"{len(wrong)} {what}, e.g. {sorted(wrong[column].unique())[:_SHOWN]}"
+        for what, column, wrong in (
+            ("entities stand more than once", "entity_id", twice),
+            ("clustered entities are missing", "entity_id", clustered.join(rows, on="entity_id", how="anti")),
+            (
+                "entities are not members of their community",
+                "entity_id",
+                rows.join(members, on=["community_id", "entity_id"], how="anti"),
+            ),
+            ("rows are of a deeper level", "community_id", placed.filter(pl.col("found") > k)),
+            (
+                "communities are split further at or above this level",
+                "entity_id",
+                split.filter(pl.col("level") > pl.col("found")),
+            ),
+        )
+        if len(wrong)
+    ]

@@ -1,0 +1,126 @@
+"""The names of an entity, the decisions that joined them, and instances under resolved entities."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, Step
+from graphrag_dagster.systems.graphrag.resolution.resolved_names import Resolved, decisions_on
+
+ALIASES = "resolution.aliases"
+DECISIONS = "resolution.decisions"
+
+
+def names_step(rows: LineageRows, entity: str, most: int | None) -> Step | None:
+    """Return the names of an entity with the decisions that joined them; None where it has only one.
+
+    Args:
+        rows: the tables.
+        entity: its normalised name.
+        most: most decisions; None for all.
+    """
+    surfaces = _by_mentions(rows.of(ALIASES, "entity", [entity], ("name", "surface", "mentions")))
+    if len(surfaces) < 2:
+        return None
+    known = rows.all(ALIASES, ("document_id", "name", "surface", "full_name", "entity", "title", "mentions"))
+    found = decisions_on(rows.all(DECISIONS, ()), known, entity).filter("joins")
+    shown = found if most is None else found.head(most)
+    paths = _paths(rows, shown["document_id"])
+    steps = tuple(decision_step(row, paths) for row in shown.iter_rows(named=True))
+    title = ", ".join(surfaces)
+    return Step("names", "", title, facts={"names": surfaces}, steps=steps, left_out=len(found) - len(steps))
+
+
+def decision_step(row: Mapping[str, Any], paths: Mapping[str, str]) -> Step:
+    """Return a row of ``resolution.decisions`` as a step; ``paths`` by id of document."""
+    facts = {
+        "verdict": row["verdict"],
+        "by": row["decided_by"],
+        "who": row["who"],
+        "at": row["decided_at"],
+        "score": row["score"],
+        "decision_id": row["decision_id"],
+        "document": paths.get(row["document_id"]),
+    }
+    told = {key: value for key, value in facts.items() if value is not None}
+    return Step("decision", row["pair_id"], f"{row['one']} – {row['other']}", row["reason"], told)
+
+
+def _by_mentions(names: pl.DataFrame) -> list[str]:
+    """Return the commonest spelling of each name, the most frequent names first."""
+    surfaces: list[str] = (
+        names.group_by("name", "surface")
+        .agg(pl.col("mentions").sum())
+        .sort("mentions", "surface", descending=[True, False])
+        .group_by("name", maintain_order=True)
+        .agg(pl.col("surface").first(), pl.col("mentions").sum())
+        .sort("mentions", "surface", descending=[True, False])["surface"]
+        .to_list()
+    )
+    return surfaces
+
+
+def _paths(rows: LineageRows, documents: pl.Series) -> dict[str, str]:
+    found = rows.of(
+        "corpus.documents", "document_id", documents.drop_nulls().unique(), ("document_id", "path")
+    )
+    return dict(found.select("document_id", "path").iter_rows())
+
+
+_ALIASES = "resolution.aliases"
+_COLUMNS = ("document_id", "name", "entity")
+
+
+class ResolvedRows:
+    """Looks up instances by entity or text unit; names in what is returned are those of entities.
+
+    Args:
+        rows: the tables.
+    """
+
+    def __init__(self, rows: LineageRows) -> None:
+        self._rows = rows
+
+    def of_entities(
+        self, table: str, names: Sequence[str], entities: Iterable[str], columns: Sequence[str] = ()
+    ) -> pl.DataFrame:
+        """Return the instances of which the first name is one of the entities'.
+
+        Args:
+            table: as ``schema.table``, with ``text_unit_id``.
+            names: its columns that hold names.
+            entities: normalised names.
+            columns: of the table; all where none are given.
+        """
+        wanted = sorted(set(entities))
+        spelled = self._rows.of(_ALIASES, "entity", wanted, _COLUMNS)["name"].to_list()
+        found = self._rows.of(table, names[0], sorted({*wanted, *spelled}), columns)
+        return self._named(found, names).filter(pl.col(names[0]).is_in(wanted))
+
+    def in_units(
+        self, table: str, names: Sequence[str], units: Iterable[str], columns: Sequence[str] = ()
+    ) -> pl.DataFrame:
+        """Return the instances in text units.
+
+        Args:
+            table: as ``schema.table``, with ``text_unit_id``.
+            names: its columns that hold names.
+            units: ids.
+            columns: of the table, ``text_unit_id`` among them; all where none are given.
+        """
+        return self._named(self._rows.of(table, "text_unit_id", units, columns), names)
+
+    def _named(self, instances: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+        units = self._rows.of(
+            "corpus.text_chunks",
+            "text_unit_id",
+            instances["text_unit_id"].unique(),
+            ("text_unit_id", "document_id"),
+        )
+        said = pl.concat([instances[name] for name in names]).drop_nulls().unique()
+        documents = units["document_id"].unique()
+        # A name that is said everywhere would bring all other names of the corpus with it.
+        column, wanted = ("name", said) if len(said) < len(documents) else ("document_id", documents)
+        aliases = self._rows.of(_ALIASES, column, wanted, _COLUMNS)
+        return Resolved(aliases, units).named(instances, *names)

@@ -1,0 +1,149 @@
+"""The steps from a row to what it rests on, and the rows that lineage reads."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import polars as pl
+
+from graphrag_dagster.kernel.catalogue.registry import loaded, systems
+from graphrag_dagster.kernel.text.evidence import Evidence, Passage, Words, passages_of
+
+
+class LineageRows(Protocol):
+    """Rows of the tables of one corpus; a table is named as ``schema.table``.
+
+    A table that was never made has no rows.
+    """
+
+    def all(self, table: str, columns: Sequence[str], /) -> pl.DataFrame:
+        """Return columns of all rows, in the order of the table's key."""
+
+    def of(
+        self, table: str, column: str, values: Iterable[str], columns: Sequence[str] = (), /
+    ) -> pl.DataFrame:
+        """Return the rows whose column has one of the values, in the order of the table's key.
+
+        Columns: the given, else all.
+        """
+
+    def count(self, table: str, /) -> int:
+        """Return the number of rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A row on the way: what it is, what it says, what it rests on, and the rows it was made from.
+
+    ``facts`` are further columns of the row; ``left_out`` counts the rows below that are not in ``steps``.
+    """
+
+    kind: str
+    id: str
+    title: str
+    text: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    evidence: tuple[Evidence, ...] = ()
+    steps: tuple["Step", ...] = ()
+    left_out: int = 0
+
+    def all_evidence(self) -> Iterator[Evidence]:
+        """Yield the evidence of this row and of all below."""
+        yield from self.evidence
+        for step in self.steps:
+            yield from step.all_evidence()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row and all below as values that JSON can hold."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemLineage:
+    """Rows of a system's own that have a lineage.
+
+    Attributes:
+        kind: what people call such a row.
+        table: full name of theirs.
+        columns: ``id``, ``number``, ``label`` and ``name``, by which one is found.
+        step: gives the lineage of one: the tables, its id, and most rows below it.
+        affected: gives those that change with triples that go and entities that go.
+    """
+
+    kind: str
+    table: str
+    columns: Mapping[str, pl.Expr]
+    step: Callable[[LineageRows, str, int | None], Step]
+    affected: Callable[[LineageRows, pl.DataFrame, pl.Series], pl.DataFrame]
+
+    @property
+    def key(self) -> str:
+        """The column that has the id."""
+        (name,) = self.columns["id"].meta.root_names()
+        return name
+
+
+def lineages() -> Sequence[SystemLineage]:
+    """Return the lineages that systems declare."""
+    return [loaded(system.lineage) for system in systems().values() if system.lineage]
+
+
+_TITLES = {
+    "entity": ("graph.entities", "entity_id", pl.col("title")),
+    "relationship": ("graph.relationships", "relationship_id", pl.format("{} – {}", "source", "target")),
+    "claim": ("graph.claims", "claim_id", pl.col("description")),
+    "triple": ("graph.triples", "triple_id", pl.format("{} {} {}", "head", "relation", "tail")),
+    "report": ("reports.community_reports", "report_id", pl.col("title")),
+}
+
+
+def titles_of(rows: LineageRows, named: pl.DataFrame) -> Mapping[str, str]:
+    """Return by id the titles of rows; of kinds that have none there is nothing.
+
+    Args:
+        rows: the tables.
+        named: ``kind`` and ``id`` of each.
+    """
+    found: dict[str, str] = {}
+    of_systems = {one.kind: (one.table, one.key, one.columns["label"]) for one in lineages()}
+    for kind, (table, key, title) in {**_TITLES, **of_systems}.items():
+        ids = named.filter(pl.col("kind") == kind)["id"].unique()
+        columns = [key, *title.meta.root_names()]
+        found |= dict(rows.of(table, key, ids, columns).select(key, label=title).iter_rows())
+    return found
+
+
+_UNITS = "corpus.text_chunks"
+_COLUMNS = ("text_unit_id", "human_readable_id", "document_id", "start_char", "text")
+
+
+def units_of(rows: LineageRows, ids: Iterable[str]) -> Mapping[str, Passage]:
+    """Return text units by id."""
+    chunks = rows.of(_UNITS, "text_unit_id", ids, _COLUMNS)
+    documents = rows.of(
+        "corpus.documents",
+        "document_id",
+        chunks["document_id"].unique(),
+        ("document_id", "title", "path", "row"),
+    )
+    return passages_of(chunks, documents)
+
+
+def unit_step(unit: Passage, words: tuple[Words, ...]) -> Step:
+    """Return a text unit with words of it."""
+    facts = {
+        "human_readable_id": unit.human_readable_id,
+        "document_id": unit.document_id,
+        "document_title": unit.document_title,
+        "start_char": unit.start_char,
+        "end_char": unit.end_char,
+    }
+    return Step("text_unit", unit.text_unit_id, unit.path, facts=facts, evidence=words)
+
+
+def in_corpus_order(rows: LineageRows, records: pl.DataFrame) -> pl.DataFrame:
+    """Return records with ``text_unit_id``, ``round`` and ``position`` in the order of the corpus."""
+    order = rows.of(
+        _UNITS, "text_unit_id", records["text_unit_id"].unique(), ("text_unit_id", "human_readable_id")
+    ).rename({"human_readable_id": "_unit"})
+    return records.join(order, on="text_unit_id").sort("_unit", "round", "position").drop("_unit")

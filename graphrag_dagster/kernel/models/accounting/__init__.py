@@ -1,1 +1,0 @@
-"""Cost of model calls: usage, money, limits of both, and estimates."""

@@ -1,0 +1,348 @@
+"""A queue that collects requests into batches, and waits for the batch with their answer.
+
+A run that asks something new submits it and ends with
+:class:`~graphrag_dagster.kernel.models.batch_queue.BatchPending`; a later run finds the answers, asks
+what follows from them, and so on, until nothing is left to ask.
+"""
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from graphrag_dagster.errors import EndpointError, OutOfCredit
+from graphrag_dagster.kernel.models.batch_api import (
+    MOST_BYTES,
+    MOST_LINES,
+    BatchApi,
+    RemoteBatch,
+    batch_line,
+    key_of,
+)
+from graphrag_dagster.kernel.models.batch_store import BatchLine, BatchStore, RequestBatch, refresh
+from graphrag_dagster.kernel.models.cache.cache_database import Database
+from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore, User, reply_key
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Listener, Refused
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import ServerReply
+from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
+from graphrag_dagster.kernel.models.endpoint.error_mapping import is_out_of_credit
+from graphrag_dagster.kernel.models.endpoint.request_bodies import (
+    Abilities,
+    abilities_of,
+    chat_body,
+    set_abilities,
+)
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
+
+_NAMED = 5
+_OF_NO_USE = frozenset({"failed", "cancelling", "cancelled"})
+_FATES = {"failed": "was refused", "missing": "is lost"}
+
+
+class BatchPending(EndpointError):
+    """All that is left to do waits for batches. Nothing is lost: a later run goes on from here."""
+
+    exit_code = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    key: bytes
+    request: ChatRequest
+
+
+class BatchDesk:
+    """The requests of one asset to one model; used on one event loop.
+
+    Args:
+        settings: the model and its endpoint.
+        user: whose batches these are.
+        store: where batches and their answers are kept.
+        api: the calls of the endpoint's Batch API.
+        quiet: seconds without a new request after which is decided what to do.
+    """
+
+    def __init__(
+        self, settings: ModelSettings, user: User, store: BatchStore, api: BatchApi, quiet: float
+    ) -> None:
+        self._settings = settings
+        self._user = user
+        self._store = store
+        self._api = api
+        self._quiet = quiet
+        self._waiting: dict[asyncio.Future[None], _Waiting] = {}
+        self._arrived = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._turn: asyncio.Task[None] | None = None
+
+    async def wait(self, key: bytes, request: ChatRequest) -> None:
+        """Return when there is a result of the request.
+
+        Raises:
+            BatchPending: all that waits is in batches that are not done.
+            EndpointError: the Batch API cannot be used, or a batch failed as a whole.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        self._waiting[future] = _Waiting(key, request)
+        self._arrived = loop.time()
+        self._arm(loop, self._quiet)
+        try:
+            await future
+        finally:
+            self._waiting.pop(future, None)
+
+    def _arm(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        if self._timer is None and self._turn is None and self._waiting:
+            self._timer = loop.call_later(seconds, self._ring, loop)
+
+    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._timer = None
+        left = self._arrived + self._quiet - loop.time()
+        if left > 0:
+            self._arm(loop, left)
+        elif self._waiting:
+            self._turn = loop.create_task(self._take_turn(loop))
+
+    async def _take_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            await self._decide()
+        except Exception as error:
+            # Whatever it is, those who wait must hear of it, or they would wait for ever.
+            for future in [one for one in self._waiting if not one.done()]:
+                future.set_exception(error)
+        finally:
+            self._turn = None
+            self._arm(loop, self._quiet)
+
+    async def _decide(self) -> None:
+        """Hand out what has come; where nothing has, submit what is new.
+
+        What follows from answers is asked before anything is submitted, so that one batch holds all of it.
+
+        Raises:
+            BatchPending: all wait.
+            EndpointError: the Batch API cannot be used, or a batch failed as a whole.
+        """
+        await refresh(self._store, self._api, self._open())
+        wanted = self._wanted()
+        if self._hand_out(wanted):
+            return
+        self._complain()
+        lost = list(self._store.returned(list(wanted)).values())
+        fresh = self._fresh(wanted)
+        if fresh and await self._adopt(fresh):
+            return
+        await self._submit(fresh)
+        if self._wanted().keys() <= wanted.keys():
+            raise BatchPending(self._pending(list(wanted), lost))
+
+    def _open(self) -> list[RequestBatch]:
+        rows = self._store.batches(self._user.corpus, open_only=True)
+        return [row for row in rows if row.url == self._api.shown_url]
+
+    def _wanted(self) -> dict[bytes, ChatRequest]:
+        """The requests that wait, in the order of their keys."""
+        found = {one.key: one.request for future, one in self._waiting.items() if not future.done()}
+        return {key: found[key] for key in sorted(found)}
+
+    def _fresh(self, wanted: dict[bytes, ChatRequest]) -> dict[bytes, ChatRequest]:
+        under_way = self._store.under_way(list(wanted))
+        return {key: request for key, request in wanted.items() if key not in under_way}
+
+    def _hand_out(self, wanted: dict[bytes, ChatRequest]) -> bool:
+        settled = self._store.settled(list(wanted))
+        for future, one in self._waiting.items():
+            if one.key in settled and not future.done():
+                future.set_result(None)
+        return bool(settled)
+
+    def _complain(self) -> None:
+        if batch := self._store.complaint(self._user.corpus, self._user.asset):
+            fate = _FATES.get(batch.status, f"is {batch.status}, with errors")
+            broke = "(402)" in (batch.problem or "") or is_out_of_credit(batch.problem)
+            raise (OutOfCredit if broke else EndpointError)(
+                f"batch {batch.id} at {batch.url} {fate}: {batch.problem}. All answers are kept; fix the "
+                "problem and run again to submit the rest"
+            )
+
+    async def _adopt(self, fresh: dict[bytes, ChatRequest]) -> bool:
+        """Take up batches that were begun by a process which ended before it could note them.
+
+        Returns:
+            Whether there were any.
+        """
+        found = False
+        names = {key.hex() for key in fresh}
+        for remote in await self._api.latest():
+            ours = remote.metadata.get("graphrag_dagster") == self._user.corpus
+            wanted = ours and remote.metadata.get("first") in names and remote.status not in _OF_NO_USE
+            if not wanted or not remote.input_file or self._store.known(remote.id):
+                continue
+            lines = await self._api.lines(remote.input_file)
+            keys = [key for line in lines if (key := key_of(line))]
+            tasks = {key: fresh[key].task if key in fresh else "" for key in keys}
+            self._record(remote, abilities_of(self._api.url, self._settings.name), tasks)
+            found = True
+        return found
+
+    async def _submit(self, fresh: dict[bytes, ChatRequest]) -> None:
+        used = abilities_of(self._api.url, self._settings.name)
+        lines = ((key, batch_line(key, chat_body(self._settings, fresh[key], used))) for key in fresh)
+        for keys, content in _files(lines):
+            metadata = {
+                "graphrag_dagster": self._user.corpus,
+                "run": self._user.run_id,
+                "first": keys[0].hex(),
+            }
+            remote = await self._api.create(content, metadata)
+            self._record(remote, used, {key: fresh[key].task for key in keys})
+
+    def _record(self, remote: RemoteBatch, used: Abilities, tasks: dict[bytes, str]) -> None:
+        batch = RequestBatch(
+            id=remote.id,
+            url=self._api.shown_url,
+            variable=self._settings.api_key_variable,
+            model=self._settings.name,
+            corpus=self._user.corpus,
+            asset=self._user.asset,
+            run_id=self._user.run_id,
+            status=remote.status,
+            requests=len(tasks),
+            done=remote.done,
+            created=time.time(),
+        )
+        self._store.record(batch, used, tasks)
+
+    def _pending(self, keys: Sequence[bytes], lost: Sequence[str]) -> str:
+        waits = self._store.under_way(keys)
+        within = set(waits.values())
+        named = [
+            f"{one.id} ({one.status}, {one.done:,} of {one.requests:,} done)"
+            for one in self._open()
+            if one.id in within
+        ]
+        more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+        text = (
+            f"{len(waits):,} requests wait in batches at {self._api.shown_url}: "
+            f"{', '.join(named[:_NAMED])}{more}. Run again when they are done, or let the sensor "
+            "finished_batches do it; `graphrag-dagster batches` shows their progress"
+        )
+        if not lost:
+            return text
+        states = ", ".join(f"{lost.count(state):,} {state}" for state in sorted(set(lost)))
+        return (
+            f"{text}. {len(lost):,} came back unanswered from earlier batches ({states}) and are sent again"
+        )
+
+
+def _files(lines: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[list[bytes], bytes]]:
+    """Cut requests into files that a provider takes."""
+    keys: list[bytes] = []
+    parts: list[bytes] = []
+    size = 0
+    for key, line in lines:
+        if keys and (len(keys) == MOST_LINES or size + len(line) > MOST_BYTES):
+            yield keys, b"".join(parts)
+            keys, parts, size = [], [], 0
+        keys.append(key)
+        parts.append(line)
+        size += len(line)
+    if keys:
+        yield keys, b"".join(parts)
+
+
+#: Time without a new request after which what is there is submitted.
+QUIET_SECONDS = 1.0
+#: Every unit's request is to be there before a batch is made of them.
+_ALL = 100_000
+
+
+class BatchSender:
+    """Sends requests in batches; takes the place of
+    :class:`~graphrag_dagster.kernel.models.endpoint.endpoint_chat.OpenAIChatModel` in a remembering model.
+
+    Args:
+        settings: the model and its endpoint.
+        user: whose batches these are.
+        database: where batches and their answers are kept.
+        quiet: seconds without a new request after which what is there is submitted; default:
+            ``QUIET_SECONDS``.
+        first_wait: seconds before the first retry of a call of the Batch API.
+    """
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        user: User,
+        database: Database,
+        *,
+        quiet: float | None = None,
+        first_wait: float = 0.5,
+    ) -> None:
+        self.settings = settings
+        self._user = user
+        self._store = BatchStore(database)
+        self._known = AbilityStore(database)
+        self._api = BatchApi(settings, first_wait)
+        self._desk = BatchDesk(
+            settings, user, self._store, self._api, QUIET_SECONDS if quiet is None else quiet
+        )
+        self._begun = False
+
+    @property
+    def concurrency(self) -> int:
+        """Most requests waiting."""
+        return _ALL
+
+    async def send(
+        self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
+    ) -> ServerReply:
+        """Return the reply once a batch has brought it.
+
+        Raises:
+            BatchPending: it is in a batch that is not done, and so is all else that was asked for.
+            CallFailed: the endpoint will not do this request, or failed at it in several batches.
+            EndpointError: the Batch API cannot be used, or a batch failed as a whole.
+        """
+        if not self._begun:
+            self._begun = True
+            self._store.forget_made(self._user)
+        key = self._key(request)
+        while True:
+            line = self._store.take(key, self._user.run_id)
+            if line is None:
+                await self._desk.wait(key, request)
+            elif line.reply is None:
+                self._relearn(key, line)
+            else:
+                if listen:
+                    listen(line.reply.text)
+                if tries:
+                    tries.sent = 1
+                return ServerReply(line.reply, 0.0, paid=not line.seen)
+
+    def _key(self, request: ChatRequest) -> bytes:
+        """The hash of a request as this corpus means it, in whatever form the endpoint takes it."""
+        parts = {
+            "corpus": self._user.corpus,
+            "url": self._api.shown_url,
+            "request": reply_key(self.settings, request).hex(),
+            "max_tokens": request.max_tokens,
+            "again": request.again,
+        }
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
+
+    def _relearn(self, key: bytes, line: BatchLine) -> None:
+        """Send a refused request again without what the endpoint does not understand, else give it up."""
+        told = f"{self._api.shown_url} answered in batch {line.batch}: {line.problem}"
+        if not line.refused:
+            raise CallFailed(told)
+        known = abilities_of(self._api.url, self.settings.name)
+        left = line.abilities.without(line.problem, self._api.url) if known == line.abilities else known
+        if left is None or not self._store.free(key):
+            raise Refused(told)
+        set_abilities(self._api.url, self.settings.name, left)
+        self._known.put(self._api.shown_url, self.settings.name, left)

@@ -1,0 +1,340 @@
+"""Store of open batches and of the outcome of their requests, and the collection of finished ones."""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
+
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.kernel.models.batch_api import FINAL, BatchApi, LineResult, RemoteBatch, read_result
+from graphrag_dagster.kernel.models.cache.cache_database import Database
+from graphrag_dagster.kernel.models.cache.llm_cache import User
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL, Address
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
+
+#: A request that failed in so many batches is not sent again before its asset is made.
+_MOST_FAILURES = 3
+_SOME = 500
+_COLUMNS = "id, url, variable, model, corpus, asset, run_id, status, requests, done, created, closed, problem"
+_ABILITIES = TypeAdapter(Abilities)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBatch:
+    """A batch; ``url`` is without credentials, times are seconds since 1970. ``closed``: all is collected."""
+
+    id: str
+    url: str
+    variable: str
+    model: str
+    corpus: str
+    asset: str
+    run_id: str
+    status: str
+    requests: int
+    done: int
+    created: float
+    closed: float | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLine:
+    """Outcome of a request: a reply, or why there is none.
+
+    ``refused`` tells a refusal from failed attempts. ``batch`` and ``abilities`` are those it was sent with;
+    ``seen``: it was taken before, so that it is on an earlier account.
+    """
+
+    batch: str
+    abilities: Abilities
+    reply: ChatReply | None = None
+    problem: str = ""
+    refused: bool = False
+    seen: bool = False
+
+
+class BatchStore:
+    """The batches in one LLM cache file.
+
+    A result stays until the asset that asked for it is made: a conversation of several requests is gone
+    through again in every run, and must find the replies that were no good, too.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def record(self, batch: RequestBatch, abilities: Abilities, tasks: Mapping[bytes, str]) -> None:
+        """Note a batch that was begun, and the keys and tasks of its requests."""
+        names = _COLUMNS.split(", ")
+        values = [getattr(batch, name) for name in names]
+        with self._database.writing() as connection:
+            connection.execute(
+                f"insert into batches ({_COLUMNS}, abilities) "
+                f"values ({', '.join('?' * len(names))}, ?) on conflict do nothing",
+                (*values, json.dumps(asdict(abilities))),
+            )
+            connection.executemany(
+                "insert into batch_lines (key, batch, task) values (?, ?, ?) on conflict (key) do update "
+                "set batch = excluded.batch where batch_lines.answer is null and batch_lines.error is null",
+                [(key, batch.id, task) for key, task in tasks.items()],
+            )
+
+    def batches(self, corpus: str | None = None, *, open_only: bool = False) -> list[RequestBatch]:
+        """Return the batches of a corpus, or of all, the oldest first."""
+        query = f"select {_COLUMNS} from batches where (? is null or corpus = ?)"
+        query += " and closed is null" if open_only else ""
+        with self._database.reading() as connection:
+            rows = connection.execute(f"{query} order by created, id", (corpus, corpus)).fetchall()
+        return [RequestBatch(*row) for row in rows]
+
+    def known(self, name: str) -> bool:
+        """Whether a batch is recorded."""
+        with self._database.reading() as connection:
+            return connection.execute("select 1 from batches where id = ?", (name,)).fetchone() is not None
+
+    def progress(self, remote: RemoteBatch) -> None:
+        """Note how far a batch is."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "update batches set status = ?, done = max(done, ?) where id = ? and closed is null",
+                (remote.status, remote.done, remote.id),
+            )
+
+    def close(self, remote: RemoteBatch, results: Iterable[LineResult]) -> None:
+        """Keep the results of a batch that is over; requests without one are free to be sent again."""
+        results = list(results)
+        hindered = next((result.problem for result in results if result.problem), None)
+        done = sum(1 for result in results if result.reply or result.refused or result.failed)
+        with self._database.writing() as connection:
+            changed = connection.execute(
+                "update batches set status = ?, done = ?, closed = ?, problem = ? "
+                "where id = ? and closed is null",
+                (remote.status, done, time.time(), remote.problem or hindered, remote.id),
+            ).rowcount
+            # Another process may have been here first.
+            if changed:
+                for result in results:
+                    _keep(connection, result)
+
+    def take(self, key: bytes, run_id: str) -> BatchLine | None:
+        """Return the result of a request and note which run has it; None where there is none."""
+        with self._database.reading() as connection:
+            row = connection.execute(
+                "select batch, abilities, answer, error, taken from batch_lines join batches on batch = id "
+                "where key = ? and (answer is not null or error is not null)",
+                (key,),
+            ).fetchone()
+        if row is None:
+            return None
+        batch, abilities, answer, error, taken = row
+        if taken != run_id:
+            with self._database.writing() as connection:
+                connection.execute("update batch_lines set taken = ? where key = ?", (run_id, key))
+        told = json.loads(error) if error else {}
+        reply = ChatReply(**json.loads(answer)) if answer else None
+        line = BatchLine(batch, _abilities(abilities), reply, seen=taken is not None)
+        return (
+            line
+            if reply
+            else BatchLine(batch, line.abilities, None, told["text"], told["refused"], line.seen)
+        )
+
+    def free(self, key: bytes) -> bool:
+        """Forget a refusal, so that the request is sent again in another form; not for ever.
+
+        Returns:
+            Whether it was forgotten.
+        """
+        with self._database.writing() as connection:
+            return bool(
+                connection.execute(
+                    "update batch_lines set error = null, taken = null, failures = failures + 1 "
+                    "where key = ? and failures < ?",
+                    (key, _MOST_FAILURES),
+                ).rowcount
+            )
+
+    def settled(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Return those of the requests that have a result."""
+        chosen = "(answer is not null or error is not null)"
+        return {key for key, _, _ in self._lines(keys, chosen)}
+
+    def under_way(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """Return the requests that are in an open batch, and its id."""
+        chosen = "answer is null and error is null and closed is null"
+        return {key: batch for key, batch, _ in self._lines(keys, chosen)}
+
+    def returned(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        """Return the requests that came back from a closed batch without a result, and its status."""
+        chosen = "answer is null and error is null and closed is not null"
+        return {key: status for key, _, status in self._lines(keys, chosen)}
+
+    def complaint(self, corpus: str, asset: str) -> RequestBatch | None:
+        """Return the oldest batch whose problem was not told yet, None where there is none; told from now."""
+        with self._database.writing() as connection:
+            row = connection.execute(
+                f"select {_COLUMNS} from batches where corpus = ? and asset = ? "
+                "and closed is not null and problem is not null and told = 0 order by created, id",
+                (corpus, asset),
+            ).fetchone()
+            if row:
+                connection.execute("update batches set told = 1 where id = ?", (row[0],))
+        return RequestBatch(*row) if row else None
+
+    def forget_made(self, user: User) -> None:
+        """Forget the results that the last making of the asset has used, or found and did not need."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "delete from batch_lines where key in (select l.key from batch_lines l "
+                "join batches b on l.batch = b.id "
+                "join finished f on f.corpus = b.corpus and f.asset = b.asset "
+                "where b.corpus = ? and b.asset = ? and (l.taken = f.run_id or b.closed < f.begun))",
+                (user.corpus, user.asset),
+            )
+
+    def ready(self) -> dict[str, tuple[str, ...]]:
+        """Return the corpora that wait for no batch any more, and the batches that none of their runs used.
+
+        Batches that failed or were cancelled are no reason to begin again by itself.
+        """
+        with self._database.reading() as connection:
+            rows = connection.execute(
+                "select b.corpus, b.id from batches b where b.status in ('completed', 'expired') "
+                "and b.problem is null and b.closed is not null "
+                "and exists (select 1 from batch_lines l where l.batch = b.id and l.taken is null) "
+                "and not exists (select 1 from batches o where o.corpus = b.corpus and o.closed is null) "
+                "and not exists (select 1 from finished f where f.corpus = b.corpus and f.asset = b.asset "
+                "and f.begun > b.closed) order by b.corpus, b.created, b.id"
+            ).fetchall()
+        found: dict[str, tuple[str, ...]] = {}
+        for corpus, batch in rows:
+            found[corpus] = (*found.get(corpus, ()), batch)
+        return found
+
+    def _lines(self, keys: Sequence[bytes], chosen: str) -> Iterator[tuple[bytes, str, str]]:
+        for start in range(0, len(keys), _SOME):
+            some = keys[start : start + _SOME]
+            query = (
+                "select key, batch, status from batch_lines join batches on batch = id "
+                f"where key in ({','.join('?' * len(some))}) and {chosen}"
+            )
+            with self._database.reading() as connection:
+                yield from connection.execute(query, some).fetchall()
+
+
+def _keep(connection: Any, result: LineResult) -> None:
+    """The first result of a request counts, whichever batch it came with."""
+    answer = json.dumps(asdict(result.reply)) if result.reply else None
+    error = json.dumps({"refused": True, "text": result.refused}) if result.refused else None
+    unsettled = "where key = ? and answer is null and error is null"
+    if result.failed:
+        vain = json.dumps({"refused": False, "text": result.failed})
+        connection.execute(
+            "update batch_lines set failures = failures + 1, "
+            f"error = case when failures + 1 >= ? then ? end {unsettled}",
+            (_MOST_FAILURES, vain, result.key),
+        )
+    else:
+        connection.execute(
+            f"update batch_lines set answer = ?, error = ? {unsettled}",
+            (answer, error, result.key),
+        )
+
+
+def _abilities(kept: str) -> Abilities:
+    try:
+        return _ABILITIES.validate_json(kept)
+    except ValidationError:
+        # Of another version of this program.
+        return Abilities()
+
+
+#: Gives the settings of the models of a corpus.
+SettingsOf: TypeAlias = Callable[[str], Iterable[ModelSettings]]
+
+
+async def refresh(store: BatchStore, api: BatchApi, batches: Iterable[RequestBatch]) -> None:
+    """Ask how far open batches are, and collect the results of those that are over.
+
+    Raises:
+        EndpointError: the endpoint cannot be asked.
+    """
+    for batch in batches:
+        remote = await api.look(batch.id)
+        if remote.status not in FINAL:
+            store.progress(remote)
+            continue
+        lines = [line for file in remote.files for line in await api.lines(file)]
+        results = [result for line in lines if (result := read_result(line))]
+        if remote.status == "completed" and not results:
+            gone = RemoteBatch(remote.id, remote.status, problem="its results are missing")
+            store.close(gone, [])
+        else:
+            store.close(remote, results)
+
+
+def api_of(batch: RequestBatch, settings_of: SettingsOf) -> BatchApi:
+    """Return the Batch API that a batch is at, as the settings have it that have its address.
+
+    Args:
+        batch: of which only the address as it may be stored is known.
+        settings_of: gives the settings of a corpus's models, in which the whole address stands, and what is
+            sent along with each request.
+
+    Raises:
+        EndpointError: the address cannot be called without what was masked, and no settings have it.
+    """
+    own: dict[str, Any] = {"api_key_variable": batch.variable, "name": batch.model, "retries": 2}
+    for settings in (*settings_of(batch.corpus), ModelSettings()):
+        with suppress(EndpointError):
+            if Address(settings).shown == batch.url:
+                return BatchApi(settings.model_copy(update={**own, "tasks": {}}))
+    if "?" not in batch.url:
+        return BatchApi(ModelSettings(base_url=batch.url, **own))
+    raise EndpointError(
+        f"batch {batch.id} is at {batch.url}, which is no longer in the settings of {batch.corpus}; set "
+        f"{BASE_URL} to that address"
+    )
+
+
+def refresh_all(database: Database, settings_of: SettingsOf, corpus: str | None = None) -> list[str]:
+    """Ask how far all open batches are, or those of a corpus, and collect what is done.
+
+    Args:
+        database: of the batches.
+        settings_of: as of :func:`api_of`.
+        corpus: default: all.
+
+    Returns:
+        What could not be asked, and why; one text for each endpoint.
+    """
+    store = BatchStore(database)
+    groups: dict[tuple[str, str, str], list[RequestBatch]] = {}
+    for batch in store.batches(corpus, open_only=True):
+        groups.setdefault((batch.url, batch.variable, batch.corpus), []).append(batch)
+    problems = []
+    for group in groups.values():
+        try:
+            run_one(refresh(store, api_of(group[0], settings_of), group))
+        except EndpointError as error:
+            problems.append(str(error))
+    return problems
+
+
+def finished(database: Database, settings_of: SettingsOf) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Collect what is done, and say which corpora can go on.
+
+    Returns:
+        Corpus → the ids of the batches that brought something new, for each corpus that waits for no batch
+        any more; and what could not be asked.
+    """
+    problems = refresh_all(database, settings_of)
+    return BatchStore(database).ready(), problems

@@ -1,1 +1,0 @@
-"""Requests sent through a provider's Batch API."""

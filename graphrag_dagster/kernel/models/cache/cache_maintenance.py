@@ -1,0 +1,129 @@
+"""Maintenance of the LLM cache: inspect, prune, export."""
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from graphrag_dagster.kernel.models.cache.cache_database import Database
+
+_STALE = (
+    "corpus = :corpus and not exists (select 1 from finished f where f.corpus = uses.corpus "
+    "and f.asset = uses.asset and uses.last_used >= f.begun)"
+)
+_BY_TASK = ("task", "model", "replies", "input_tokens", "output_tokens", "bytes")
+_EXPORTED = "key, task, model, text, finish_reason, note, input_tokens, cached_input_tokens, output_tokens"
+
+
+def _forget_others(connection: Any, corpus: str, assets: Collection[str]) -> None:
+    marks = ", ".join("?" * len(assets))
+    for table in ("uses", "finished"):
+        connection.execute(
+            f"delete from {table} where corpus = ? and asset not in ({marks})",
+            (corpus, *sorted(assets)),
+        )
+    connection.execute(
+        "delete from batch_lines where batch in (select id from batches where corpus = ?)", (corpus,)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """Entries that a pruning removed, and those it kept for the corpus."""
+
+    replies: int
+    vectors: int
+    kept: int
+
+
+class Upkeep:
+    """Statistics, pruning and export of one file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def stats(self) -> dict[str, Any]:
+        """Return how much is cached, by task and model and by corpus, and the size of the file."""
+        with self._database.reading() as connection:
+            tasks = connection.execute(
+                "select task, model, count(*), sum(input_tokens), sum(output_tokens), sum(length(text)) "
+                "from replies group by task, model order by task, model"
+            ).fetchall()
+            vectors = connection.execute(
+                "select model, count(*), sum(tokens) from vectors group by model order by model"
+            ).fetchall()
+            corpora = connection.execute(
+                "select corpus, asset, count(*), datetime(max(last_used), 'unixepoch') from uses "
+                "group by corpus, asset order by corpus, asset"
+            ).fetchall()
+        return {
+            "file": str(self._database.path),
+            "bytes": self._database.path.stat().st_size,
+            "replies": [dict(zip(_BY_TASK, row, strict=True)) for row in tasks],
+            "vectors": [dict(zip(("model", "vectors", "tokens"), row, strict=True)) for row in vectors],
+            "uses": [
+                dict(zip(("corpus", "asset", "replies", "last_used"), row, strict=True)) for row in corpora
+            ],
+        }
+
+    def prune(
+        self, corpus: str, *, everything: bool = False, assets: Collection[str] | None = None
+    ) -> Pruned:
+        """Forget what a corpus no longer uses: what the last finished run of each of its assets did not use.
+
+        Answers to questions go too, since they may speak of documents that are gone, and so do replies of
+        batches that are over. A reply stays while another corpus uses it. The room is given back at once, so
+        that no text stays in the file.
+
+        Args:
+            corpus: its name.
+            everything: forget all that only this corpus uses, and its accounts.
+            assets: those that are made from the documents there are now, so that nothing waits for a batch
+                any more: what others of the corpus have used goes, and so do the results of batches under
+                way, which may yet tell of documents that are gone. Default: whatever was finished counts.
+        """
+        which = "corpus = :corpus" if everything else _STALE
+        with self._database.writing() as connection:
+            connection.execute(f"delete from uses where {which}", {"corpus": corpus})
+            if assets is not None:
+                _forget_others(connection, corpus, assets)
+            counts = [
+                connection.execute(f"delete from {table} where key not in (select key from uses)").rowcount
+                for table in ("replies", "vectors")
+            ]
+            connection.execute(
+                "delete from batch_lines where batch in "
+                "(select id from batches where corpus = ? and closed is not null)",
+                (corpus,),
+            )
+            if everything:
+                for table in ("finished", "usage", "batches", "indexings", "unread_prompts"):
+                    connection.execute(f"delete from {table} where corpus = ?", (corpus,))
+                connection.execute("delete from batch_lines where batch not in (select id from batches)")
+            kept = connection.execute("select count(*) from uses where corpus = ?", (corpus,)).fetchone()[0]
+        self._database.shrink()
+        return Pruned(replies=counts[0], vectors=counts[1], kept=kept)
+
+    def export(self, corpus: str | None = None) -> Iterator[str]:
+        """Yield every cached reply as a line of JSON, in the order of task and key; no prompts are kept.
+
+        Args:
+            corpus: only what this corpus uses.
+        """
+        chosen = "where key in (select key from uses where corpus = ?)" if corpus else ""
+        query = (
+            f"select {_EXPORTED}, seconds, datetime(created, 'unixepoch') from replies {chosen} "
+            "order by task, key"
+        )
+        columns = (*_EXPORTED.split(", "), "seconds", "created")
+        with self._database.reading() as connection:
+            users = connection.execute("select key, corpus, asset from uses order by 2, 3").fetchall()
+            rows = connection.execute(query, (corpus,) if corpus else ()).fetchall()
+        used: dict[bytes, list[str]] = {}
+        for key, name, asset in users:
+            used.setdefault(key, []).append(f"{name}/{asset}")
+        for row in rows:
+            line = dict(zip(columns, row, strict=True))
+            line["used_by"] = used.get(line["key"], [])
+            line["key"] = line["key"].hex()
+            yield json.dumps(line, ensure_ascii=False)

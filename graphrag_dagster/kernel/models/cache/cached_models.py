@@ -1,0 +1,344 @@
+"""Models with an LLM cache: the same request is sent only once, and every request is accounted for."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.kernel.common.progress import say
+from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore, reply_key, vector_key
+from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, lost_use, use_of
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener, note_reply
+from graphrag_dagster.kernel.models.chat.reply_schemas import schema_text
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel, ServerReply
+from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
+from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import EmbeddedBatch, OpenAIEmbedder
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities, set_abilities
+from graphrag_dagster.kernel.models.model_costs import Amount, ModelUse
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
+
+#: The fix for a context that is too small.
+SERVE_MORE = (
+    "serve the model with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH, or num_ctx in its Modelfile; "
+    "llama.cpp: --ctx-size; vLLM: --max-model-len)"
+)
+#: Tokens per byte before anything was seen; no common tokenizer of a written language needs more.
+_FIRST = 0.5
+_MARGIN = 1.15
+#: Tokens that a chat template adds, at most.
+_TEMPLATE = 200
+#: Bytes of a prompt that has to fit into any context, and for each token of one that need not be counted.
+_SMALL, _COUNTED = 4000, 5
+#: The encoding with the fewest tokens for most languages, and the share of them that any model counts. What
+#: serves the common models counts between 0.85 and 1.6 of them.
+_FEWEST, _WHOLE = "o200k_base", 0.8
+#: The share of the most tokens of a prompt so far that one which was cut has: all are cut at the same length.
+_AS_LONG = 0.9
+
+
+class PromptSizes:
+    """Upper bounds of prompts in tokens; learns from what endpoints count."""
+
+    def __init__(self) -> None:
+        self._highest = 0.0
+        self._most = 0
+
+    def at_most(self, request: ChatRequest) -> int:
+        """Return the most tokens that a prompt may have."""
+        ratio = self._highest * _MARGIN if self._highest else _FIRST
+        return int(_bytes(request) * ratio) + _TEMPLATE
+
+    def learn(self, request: ChatRequest, tokens: int) -> None:
+        """Take in what the endpoint counted."""
+        self._most = max(self._most, tokens)
+        self._highest = max(self._highest, max(tokens - _TEMPLATE, 0) / max(_bytes(request), 1))
+
+    def sent(self, request: ChatRequest, tokens: int) -> int | None:
+        """Return the tokens that were sent, by estimate, where far fewer arrived; None where all may have.
+
+        A model's own count of a prompt differs from ours; and some servers do not count what they have in
+        their cache. So the prompt must have lost a fifth at least, and be about as long as the longest that
+        arrived: a server which cuts prompts cuts all of them at the length of its context.
+
+        Args:
+            request: that was sent.
+            tokens: of the prompt by the endpoint's count, 0 where it gives none.
+        """
+        size = sum(len(message.content.encode("utf-8", "surrogatepass")) for message in request.messages)
+        if not tokens or size < _SMALL or size <= _COUNTED * tokens or tokens < _AS_LONG * self._most:
+            return None
+        from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+
+        encoding = get_tokenizer(_FEWEST)
+        counted = sum(encoding.count(message.content) for message in request.messages)
+        return counted if tokens < _WHOLE * counted else None
+
+
+def _bytes(request: ChatRequest) -> int:
+    messages = sum(len(message.content.encode("utf-8", "surrogatepass")) for message in request.messages)
+    return messages + (len(schema_text(request.schema)) if request.schema else 0)
+
+
+_sizes: dict[str, PromptSizes] = {}
+#: Models already reported for not reading prompts in full.
+_said: set[str] = set()
+
+
+class Sender(Protocol):
+    """Sends requests to a model."""
+
+    @property
+    def settings(self) -> ModelSettings:
+        """The model."""
+
+    @property
+    def concurrency(self) -> int:
+        """Most calls in flight."""
+
+    async def send(
+        self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
+    ) -> ServerReply:
+        """Return the reply; see :class:`.OpenAIChatModel`."""
+
+
+async def _ready() -> None:
+    pass
+
+
+class RememberingChatModel:
+    """A :class:`~graphrag_dagster.kernel.models.chat.chat_model.ChatModel` that pays for nothing twice.
+
+    A reply is cached the moment it has proved usable. Requests that are the same and under way at the same
+    time are sent once.
+
+    Args:
+        sender: sends what is not cached.
+        account: where calls are booked.
+        till: their prices and limits.
+        gate: is awaited once, before the first request is sent; raises where the endpoint is unusable.
+    """
+
+    def __init__(
+        self, sender: Sender, account: UsageAccount, till: Till, gate: Callable[[], Awaitable[None]] = _ready
+    ) -> None:
+        self.name = sender.settings.name
+        self._sender = sender
+        self._account = account
+        self._till = till
+        self._gate = gate
+        self._opened: asyncio.Task[None] | None = None
+        self._under_way: dict[bytes, asyncio.Event] = {}
+        self._seconds: dict[bytes, float] = {}
+        self._unread: dict[bytes, tuple[int, int]] = {}
+        self._keys: WeakKeyDictionary[ChatRequest, bytes] = WeakKeyDictionary()
+        self._sizes = _sizes.setdefault(self.name, PromptSizes())
+
+    @property
+    def concurrency(self) -> int:
+        """Most calls in flight."""
+        return self._sender.concurrency
+
+    async def complete(self, request: ChatRequest, listen: Listener | None = None) -> ChatReply:
+        """Return the cached reply, else send for one.
+
+        Raises:
+            CallFailed: this call got no reply.
+            BudgetExhausted: the call might pass a limit of the run.
+            EndpointError: the endpoint cannot be used at all.
+        """
+        key = self._key(request)
+        if request.again:
+            return await self._send(request, key, listen)
+        while other := self._under_way.get(key):
+            await other.wait()
+        if (kept := self._account.replies.reply(key, self._account.user)) is not None:
+            saved = kept.input_tokens + kept.output_tokens
+            self._account.book(request.task, self.name, ModelUse(cached=1, saved_tokens=saved))
+            note_reply(key)
+            if listen:
+                listen(kept.text)
+            return kept
+        done = self._under_way[key] = asyncio.Event()
+        try:
+            return await self._send(request, key, listen)
+        finally:
+            # Who waits runs only after the caller has judged the reply, since nothing is awaited till then.
+            del self._under_way[key]
+            done.set()
+
+    def remember(self, request: ChatRequest, reply: ChatReply) -> None:
+        """Cache a usable reply to this request.
+
+        One to a prompt of which the server read only a part is not kept: what is made of it is made anew when
+        it is next wanted.
+        """
+        key = self._key(request)
+        seconds = self._seconds.pop(key, 0.0)
+        if (lost := self._unread.pop(key, None)) is not None:
+            self._account.replies.keep_unread(key, request.task, self.name, *lost, self._account.user)
+            note_reply(key)
+            return
+        self._account.replies.keep(key, request.task, self.name, reply, seconds, self._account.user)
+        note_reply(key)
+
+    def _key(self, request: ChatRequest) -> bytes:
+        """The key of a request; making it takes longer than looking for it."""
+        key = self._keys.get(request)
+        if key is None:
+            key = self._keys[request] = reply_key(self._sender.settings, request)
+        return key
+
+    async def _send(self, request: ChatRequest, key: bytes, listen: Listener | None) -> ChatReply:
+        await self._open()
+        worst = await self._till.reserve(self._sizes.at_most(request), request.max_tokens)
+        use, tries = ModelUse(), Tries(request.task)
+        try:
+            came = await self._sender.send(request, listen, tries)
+            paid = use_of(came.reply, tries, repeated=request.again > 0)
+            use = paid if came.paid else ModelUse(cached=1)
+        except BaseException as error:
+            use = lost_use(tries, error)
+            raise
+        finally:
+            self._till.settle(worst, request.task, use)
+        self._look_for_loss(request, key, came.reply.input_tokens)
+        self._sizes.learn(request, came.reply.input_tokens)
+        self._seconds[key] = came.seconds
+        return came.reply
+
+    def _look_for_loss(self, request: ChatRequest, key: bytes, arrived: int) -> None:
+        sent = self._sizes.sent(request, arrived)
+        if sent is None:
+            self._unread.pop(key, None)
+            return
+        self._unread[key] = (sent, arrived)
+        if self.name not in _said:
+            _said.add(self.name)
+            say(
+                f"{self.name} read only {arrived:,} of about {sent:,} tokens of a prompt and silently "
+                f"dropped the rest: {SERVE_MORE}"
+            )
+
+    async def _open(self) -> None:
+        if self._opened is None:
+            self._opened = asyncio.ensure_future(self._gate())
+        await asyncio.shield(self._opened)
+
+
+class BookedChatModel(OpenAIChatModel):
+    """A chat model without memory whose calls are booked: for questions about the model itself.
+
+    Args:
+        settings: the model.
+        till: books its calls.
+    """
+
+    def __init__(self, settings: ModelSettings, till: Till) -> None:
+        super().__init__(settings)
+        self._till = till
+
+    async def send(
+        self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
+    ) -> ServerReply:
+        """Return the reply; see :class:`.OpenAIChatModel`."""
+        tries = tries or Tries(request.task)
+        try:
+            came = await super().send(request, listen, tries)
+        except BaseException as error:
+            self._till.book(request.task, lost_use(tries, error))
+            raise
+        self._till.book(request.task, use_of(came.reply, tries))
+        return came
+
+
+class RememberingEmbedder:
+    """An :class:`~graphrag_dagster.kernel.tasks.task_ports.Embedder` that embeds no text twice.
+
+    Vectors are cached by text, batch by batch as they arrive.
+
+    Args:
+        make: makes the embedder that is asked; it tells the given function of each batch that came.
+        settings: the endpoint.
+        account: where calls are booked.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Callable[[EmbeddedBatch], None]], OpenAIEmbedder],
+        settings: ModelSettings,
+        account: UsageAccount,
+    ) -> None:
+        self._embedder = make(self._arrived)
+        self._namespace = settings.namespace
+        self._account = account
+        self.name = self._embedder.name
+        self.at_once = self._embedder.at_once
+        self._model = self._embedder.model
+        self._till = Till(account, settings, self._model, self._embedder.connection.url)
+        self._embedder.reserve = self._reserve
+        self._embedder.failed = self._failed
+        self._store = AbilityStore(account.replies.database)
+        self._recall()
+        #: Keys of vectors that arrived, so that they do not count as cached when they are requested again.
+        self._asked: set[bytes] = set()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros.
+
+        Raises:
+            BudgetExhausted: a call might pass a limit of the run.
+            EndpointError: the endpoint cannot be used, or its vectors differ in length or number.
+        """
+        keys = {text: self._key(text) for text in dict.fromkeys(texts) if text.strip()}
+        known = self._account.replies.vectors(list(keys.values()), self._account.user)
+        if remembered := known.keys() - self._asked:
+            self._account.book("embed", self._model, ModelUse(cached=len(remembered)))
+        missing = [text for text, key in keys.items() if key not in known]
+        before = self._embedder.abilities
+        made = self._embedder.embed(missing) if missing or not known else np.empty((0, 0), np.float32)
+        if (found := self._embedder.abilities) != before:
+            self._store.put(self._embedder.connection.shown_url, self._model, found)
+        fresh = dict(zip(missing, made, strict=True)) if missing else {}
+        dimension = made.shape[1] or len(next(iter(known.values()), ()))
+        self._check(dimension, known.values())
+        matrix = np.zeros((len(texts), dimension), dtype=np.float32)
+        for place, text in enumerate(texts):
+            if text.strip():
+                matrix[place] = fresh[text] if text in fresh else known[keys[text]]
+        return matrix
+
+    def _recall(self) -> None:
+        """Take over how much the endpoint took at once the last time, where this process knows nothing."""
+        connection = self._embedder.connection
+        if self._embedder.abilities == Abilities() and (
+            kept := self._store.get(connection.shown_url, self._model)
+        ):
+            set_abilities(connection.url, self._model, kept)
+
+    def _check(self, dimension: int, known: Iterable[NDArray[np.float32]]) -> None:
+        other = next((len(vector) for vector in known if len(vector) != dimension), None)
+        if other is not None:
+            raise EndpointError(
+                f"{self._model} returned vectors of {dimension} numbers, but cached ones have {other}: "
+                "another model answers under the same name; set model.namespace to a new value"
+            )
+
+    def _key(self, text: str) -> bytes:
+        return vector_key(self._model, self._namespace, text)
+
+    async def _reserve(self, batch: Sequence[str]) -> Amount:
+        return await self._till.reserve(sum(len(text.encode("utf-8", "replace")) for text in batch), 0)
+
+    def _failed(self, reserved: Amount, tries: Tries, error: BaseException) -> None:
+        self._till.settle(reserved, "embed", lost_use(tries, error))
+
+    def _arrived(self, batch: EmbeddedBatch) -> None:
+        vectors = {self._key(text): v for text, v in zip(batch.texts, batch.vectors, strict=True)}
+        self._asked.update(vectors)
+        self._account.replies.keep_vectors(self._model, vectors, batch.tokens, self._account.user)
+        use = use_of(ChatReply("", input_tokens=batch.tokens), batch.tries)
+        self._till.settle(batch.reserved, "embed", use)

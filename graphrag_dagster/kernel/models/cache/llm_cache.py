@@ -1,0 +1,284 @@
+"""The LLM cache: replies, vectors and endpoint capabilities, and which assets of which corpora used them."""
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, TypeAdapter, ValidationError
+
+from graphrag_dagster.kernel.common.resource import Resource
+from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
+from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities
+from graphrag_dagster.kernel.models.model_costs import ModelUse
+from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, ModelSettings
+from graphrag_dagster.kernel.storage.home import memory_file
+
+_SOME = 500
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """User of a reply: an asset of a corpus, in a run."""
+
+    corpus: str
+    asset: str
+    run_id: str
+
+
+def reply_key(settings: ModelSettings, request: ChatRequest) -> bytes:
+    """Return the hash of all that determines a usable reply.
+
+    The limit of its length does not: a complete reply is the same under any. Neither does the way in which
+    the endpoint is made to keep to the schema, nor where the endpoint is.
+    """
+    # Loaded where a model is asked: all shapes of replies are models of pydantic.
+    from graphrag_dagster.kernel.models.chat.reply_schemas import schema_text
+
+    decided = {key: getattr(settings, key) for key in DECIDING_REPLIES}
+    parts: dict[str, Any] = {
+        "model": decided.pop("name"),
+        **decided,
+        "messages": [[message.role, message.content] for message in request.messages],
+        "schema": schema_text(request.schema) if request.schema else None,
+        "forced": list(request.forced_tokens),
+    }
+    if request.temperature is not None:
+        parts["temperature"] = request.temperature
+    if request.replicate:
+        parts["replicate"] = request.replicate
+    return _hash(parts)
+
+
+def vector_key(model: str, namespace: str, text: str) -> bytes:
+    """Return the hash of an embedding model and a text."""
+    return _hash({"embedder": model, "namespace": namespace, "text": text})
+
+
+def _hash(parts: Mapping[str, Any]) -> bytes:
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+class Replies:
+    """Cached replies and vectors of one file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def database(self) -> Database:
+        """The file."""
+        return self._database
+
+    def reply(self, key: bytes, user: User) -> ChatReply | None:
+        """Return the reply for a key and record its user; None if there is none."""
+        found = self.shown(key)
+        if found is not None:
+            self._database.write_soon(lambda connection: _use(connection, [key], user))
+        return found
+
+    def shown(self, key: bytes) -> ChatReply | None:
+        """Return the reply of that key, of which nobody makes use; None where there is none."""
+        with self._database.reading(key) as connection:
+            row = connection.execute(
+                "select text, finish_reason, input_tokens, output_tokens, note, cached_input_tokens "
+                "from replies where key = ?",
+                (key,),
+            ).fetchone()
+        return None if row is None else ChatReply(*row)
+
+    def has(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Return those of the keys under which there is a reply or a vector."""
+        found: set[bytes] = set()
+        with self._database.reading() as connection:
+            for some in _slices(keys):
+                marks = ",".join("?" * len(some))
+                for table in ("replies", "vectors"):
+                    query = f"select key from {table} where key in ({marks})"
+                    found.update(key for (key,) in connection.execute(query, some))
+        return found
+
+    def keep(self, key: bytes, task: str, model: str, reply: ChatReply, seconds: float, user: User) -> None:
+        """Cache a reply that proved usable, replacing one that no longer does."""
+        row = (
+            key,
+            task,
+            model,
+            reply.text,
+            reply.finish_reason,
+            reply.note,
+            reply.input_tokens,
+            reply.cached_input_tokens,
+            reply.output_tokens,
+            seconds,
+            time.time(),
+        )
+
+        def write(connection: Any) -> None:
+            connection.execute(
+                "insert into replies values (?,?,?,?,?,?,?,?,?,?,?) on conflict (key) do update set "
+                "text = excluded.text, finish_reason = excluded.finish_reason, note = excluded.note, "
+                "input_tokens = excluded.input_tokens, cached_input_tokens = excluded.cached_input_tokens, "
+                "output_tokens = excluded.output_tokens, seconds = excluded.seconds, "
+                "created = excluded.created where excluded.text <> replies.text",
+                row,
+            )
+            _use(connection, [key], user)
+            connection.execute("delete from unread_prompts where key = ?", (key,))
+
+        self._database.write_soon(write, key)
+
+    def keep_unread(self, key: bytes, task: str, model: str, sent: int, arrived: int, user: User) -> None:
+        """Take note, in place of its reply, that a server read only a part of a prompt."""
+        row = (key, user.corpus, user.asset, task, model, sent, arrived, time.time())
+        self._database.write_soon(
+            lambda connection: connection.execute(
+                "insert or replace into unread_prompts values (?,?,?,?,?,?,?,?)", row
+            )
+        )
+
+    def vectors(self, keys: Sequence[bytes], user: User) -> dict[bytes, NDArray[np.float32]]:
+        """Return the vectors there are of these keys, and note who uses them."""
+        found: dict[bytes, NDArray[np.float32]] = {}
+        with self._database.reading() as connection:
+            for some in _slices(keys):
+                marks = ",".join("?" * len(some))
+                query = f"select key, vector from vectors where key in ({marks})"
+                for key, vector in connection.execute(query, some):
+                    found[key] = np.frombuffer(vector, dtype="<f4")
+        if found:
+            with self._database.writing() as connection:
+                _use(connection, found, user)
+        return found
+
+    def keep_vectors(
+        self, model: str, vectors: Mapping[bytes, NDArray[np.float32]], tokens: int, user: User
+    ) -> None:
+        """Cache vectors; ``tokens`` is the total of all their texts."""
+        now, each = time.time(), tokens / max(len(vectors), 1)
+        rows = [(key, model, vector.astype("<f4").tobytes(), each, now) for key, vector in vectors.items()]
+        with self._database.writing() as connection:
+            connection.executemany("insert into vectors values (?,?,?,?,?) on conflict do nothing", rows)
+            _use(connection, vectors, user)
+
+    def touch(self, keys: Sequence[bytes], user: User) -> None:
+        """Note that what there is under these keys is in use, though nobody asks for it."""
+        known = self.has(keys)
+        if known:
+            with self._database.writing() as connection:
+                _use(connection, sorted(known), user)
+
+    def tasks(self, keys: Sequence[bytes]) -> dict[tuple[str, str], ModelUse]:
+        """Return what it saves not to ask again for the replies of these keys, by task and model."""
+        saved: dict[tuple[str, str], ModelUse] = {}
+        with self._database.reading() as connection:
+            for some in _slices(keys):
+                marks = ",".join("?" * len(some))
+                query = (
+                    "select task, model, count(*), sum(input_tokens + output_tokens) from replies "
+                    f"where key in ({marks}) group by task, model"
+                )
+                for task, model, count, tokens in connection.execute(query, some):
+                    use = ModelUse(cached=count, saved_tokens=tokens)
+                    saved[task, model] = saved.get((task, model), ModelUse()) + use
+        return saved
+
+    def used_by(self, user: User) -> bool:
+        """Whether the asset has used anything in any run."""
+        query = "select 1 from uses where corpus = ? and asset = ? limit 1"
+        with self._database.reading() as connection:
+            return connection.execute(query, (user.corpus, user.asset)).fetchone() is not None
+
+    def finish(self, user: User, begun: float) -> None:
+        """Note that an asset was made from ``begun`` on: what it has not used since then is stale."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "insert into finished values (?,?,?,?) on conflict (corpus, asset) do update set "
+                "run_id = excluded.run_id, begun = excluded.begun",
+                (user.corpus, user.asset, user.run_id, begun),
+            )
+
+
+def _use(connection: Any, keys: Iterable[bytes], user: User) -> None:
+    now = time.time()
+    connection.executemany(
+        "insert into uses values (?,?,?,?,?) on conflict (key, corpus, asset) do update set "
+        "run_id = excluded.run_id, last_used = excluded.last_used",
+        [(key, user.corpus, user.asset, user.run_id, now) for key in keys],
+    )
+
+
+def _slices(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
+    return (keys[start : start + _SOME] for start in range(0, len(keys), _SOME))
+
+
+_KEPT_SECONDS = 86_400.0
+_READ = TypeAdapter(Abilities)
+
+
+class AbilityStore:
+    """Abilities and paces by URL and model in the LLM cache file; no URL has credentials.
+
+    Args:
+        database: the file.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, url: str, model: str) -> Abilities | None:
+        """Return what was found out within the last day, else None; ``url`` is without credentials."""
+        with self._database.reading() as connection:
+            row = connection.execute(
+                "select abilities from abilities where url = ? and model = ? and at > ?",
+                (url, model, time.time() - _KEPT_SECONDS),
+            ).fetchone()
+        try:
+            return _READ.validate_json(row[0]) if row else None
+        except ValidationError:
+            # Of another version of this program: found out anew.
+            return None
+
+    def put(self, url: str, model: str, abilities: Abilities) -> None:
+        """Keep what was found out now; ``url`` is without credentials."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "insert or replace into abilities values (?, ?, ?, ?)",
+                (url, model, json.dumps(asdict(abilities)), time.time()),
+            )
+
+    def get_pace(self, url: str, model: str) -> float | None:
+        """Return the seconds that a token took when it was last measured; None where it never was."""
+        query = "select seconds_per_token from paces where url = ? and model = ?"
+        with self._database.reading() as connection:
+            row = connection.execute(query, (url, model)).fetchone()
+        return row[0] if row else None
+
+    def put_pace(self, url: str, model: str, seconds_per_token: float) -> None:
+        """Keep the seconds that a token takes."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "insert or replace into paces values (?, ?, ?)", (url, model, seconds_per_token)
+            )
+
+
+class ReplyMemory(Resource):
+    """The LLM cache, and the usage of every run."""
+
+    file: str = Field(default="", description="SQLite file; default: set by the environment")
+
+    def database(self) -> Database:
+        """The file, opened once in a process."""
+        return database_at(Path(self.file).resolve() if self.file else memory_file())
+
+    def usage_log(self) -> UsageLog:
+        """The accounts of all runs."""
+        return UsageLog(self.database())

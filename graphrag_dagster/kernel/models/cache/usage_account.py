@@ -1,0 +1,254 @@
+"""Account of one asset in one run: its model requests are counted, priced and kept within limits."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply
+from graphrag_dagster.kernel.models.model_costs import (
+    USE_FIELDS,
+    Amount,
+    Budget,
+    ModelUse,
+    Price,
+    listed_price,
+)
+from graphrag_dagster.kernel.tables import MODEL_USAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from graphrag_dagster.kernel.models.cache.cache_database import Database
+    from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
+    from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
+    from graphrag_dagster.kernel.settings.model_settings import ModelSettings
+
+
+_KEY = ("run_id", "corpus", "asset", "task", "model")
+_SUMS = ", ".join(f"{name} = {name} + excluded.{name}" for name in USE_FIELDS)
+_NAMES = ", ".join((*_KEY, "begun", *USE_FIELDS))
+_MARKS = ", ".join("?" * (len(_KEY) + 1 + len(USE_FIELDS)))
+_INSERT = (
+    f"insert into usage ({_NAMES}) values ({_MARKS}) "
+    f"on conflict (corpus, run_id, asset, task, model) do update set {_SUMS}"
+)
+#: Prompts of an asset that did not arrive whole when it was last made.
+_UNREAD = (
+    "select u.task, u.model, count(*), max(u.sent), max(u.arrived) from unread_prompts u join finished f "
+    "on f.corpus = u.corpus and f.asset = u.asset and u.at >= f.begun where u.corpus = ? "
+    "group by u.task, u.model order by u.task, u.model"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Prompts of one task of which a server read only a part; tokens are those of the longest."""
+
+    task: str
+    model: str
+    prompts: int
+    sent: int
+    arrived: int
+
+
+class UsageLog:
+    """The accounts in one file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, user: User, task: str, model: str, use: ModelUse) -> None:
+        """Add what a call took to the account of its run, asset, task and model."""
+        values = [getattr(use, name) for name in USE_FIELDS]
+        row = (user.run_id, user.corpus, user.asset, task, model, time.time(), *values)
+        self._database.write_soon(lambda connection: connection.execute(_INSERT, row))
+
+    def of_run(self, corpus: str, run_id: str) -> ModelUse:
+        """Return what a run has used so far."""
+        return sum((use for _, use in self._rows(corpus, run_id)), ModelUse())
+
+    def by_task(self, corpus: str, run_id: str) -> dict[tuple[str, str, str], ModelUse]:
+        """Return what a run has used by asset, task and model."""
+        return dict(self._rows(corpus, run_id))
+
+    def written(self, task: str, model: str) -> tuple[int, int]:
+        """Return the calls of a task to a model in all accounts, and the tokens of their replies."""
+        query = "select sum(calls), sum(output_tokens) from usage where task = ? and model = ?"
+        with self._database.reading() as connection:
+            calls, tokens = connection.execute(query, (task, model)).fetchone()
+        return calls or 0, tokens or 0
+
+    def table(self, corpus: str) -> pl.DataFrame:
+        """Return all accounts of a corpus as rows of ``usage.model_usage``."""
+        names = ("run_id", "asset", "task", "model", "begun", *USE_FIELDS)
+        query = f"select {', '.join(names)} from usage where corpus = ?"
+        with self._database.reading() as connection:
+            rows = connection.execute(query, (corpus,)).fetchall()
+        return MODEL_USAGE.frame([_row(dict(zip(names, row, strict=True))) for row in rows])
+
+    def unread(self, corpus: str) -> list[Unread]:
+        """Return the prompts of what was last made of a corpus of which a server read only a part."""
+        with self._database.reading() as connection:
+            return [Unread(*row) for row in connection.execute(_UNREAD, (corpus,))]
+
+    def _rows(self, corpus: str, run_id: str) -> list[tuple[tuple[str, str, str], ModelUse]]:
+        query = (
+            f"select asset, task, model, {', '.join(USE_FIELDS)} from usage "
+            "where corpus = ? and run_id = ? order by begun, asset, task, model"
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(query, (corpus, run_id)).fetchall()
+        return [((row[0], row[1], row[2]), ModelUse(*row[3:])) for row in rows]
+
+
+def _row(kept: dict[str, Any]) -> dict[str, Any]:
+    begun = datetime.fromtimestamp(kept["begun"], UTC).isoformat(timespec="milliseconds")
+    usd = None if kept.pop("unpriced") else round(kept["usd"], 9)
+    return {**kept, "begun": begun, "usd": usd, "seconds": round(kept["seconds"], 6)}
+
+
+class UsageAccount:
+    """Records the calls of an asset.
+
+    Args:
+        user: asset, corpus and run.
+        replies: the LLM cache.
+        log: the accounts of all runs.
+        budget: the limits of the run.
+    """
+
+    def __init__(self, user: User, replies: Replies, log: UsageLog, budget: Budget) -> None:
+        self.user = user
+        self.replies = replies
+        self.log = log
+        self.budget = budget
+        self._begun = time.time()
+
+    def book(self, task: str, model: str, use: ModelUse) -> None:
+        """Add a call to the account."""
+        self.log.add(self.user, task, model, use)
+
+    def use_again(self, keys: Sequence[bytes]) -> None:
+        """Book replies that were read before, and whose results are taken over, as read again."""
+        self.replies.touch(keys, self.user)
+        for (task, model), use in self.replies.tasks(keys).items():
+            self.book(task, model, use)
+
+    @property
+    def used(self) -> dict[tuple[str, str], ModelUse]:
+        """Usage of this asset in this run, by task and model."""
+        booked = self.log.by_task(self.user.corpus, self.user.run_id)
+        return {(t, m): use for (asset, t, m), use in booked.items() if asset == self.user.asset}
+
+    def finish(self) -> ModelUse:
+        """Note that the asset is made, and return what it used in this run.
+
+        An asset that has used nothing, but did in an earlier run, is noted too: else what it no longer needs,
+        perhaps of documents that are gone, would count as used for ever.
+        """
+        used = self.used
+        if used or self.replies.used_by(self.user):
+            self.replies.finish(self.user, self._begun)
+        return sum(used.values(), ModelUse())
+
+
+class Till:
+    """Prices of one model, and limits on what its calls may cost.
+
+    Args:
+        account: where calls are booked.
+        settings: the model.
+        model: its name.
+        url: its endpoint.
+        discount: factor on the price.
+
+    Raises:
+        SettingsError: money is limited and the model has no known price.
+    """
+
+    def __init__(
+        self, account: UsageAccount, settings: ModelSettings, model: str, url: str, discount: float = 1.0
+    ) -> None:
+        self._account = account
+        self._model = model
+        price = price_of(settings, model, url)
+        self._price = price.times(discount) if price else None
+        if account.budget.max_usd is not None and self._price is None:
+            raise SettingsError(
+                f"the price of {model} is not known, so a limit on money cannot be enforced: set "
+                "model.prices in corpus.yaml, or limit tokens instead"
+            )
+
+    async def reserve(self, input_tokens: int, output_tokens: int) -> Amount:
+        """Reserve what a call may cost at most; see :class:`Budget`."""
+        if not self._account.budget.limited:
+            return Amount()
+        worst = Amount(input_tokens + output_tokens, self._usd(input_tokens, output_tokens))
+        await self._account.budget.reserve(worst)
+        return worst
+
+    def settle(self, worst: Amount, task: str, use: ModelUse) -> None:
+        """Book a call, and give back what it did not need; its money is filled in here."""
+        priced = use + self._money(use)
+        if self._account.budget.limited:
+            self._account.budget.settle(worst, Amount(priced.tokens, priced.usd))
+        self._account.book(task, self._model, priced)
+
+    def book(self, task: str, use: ModelUse) -> None:
+        """Book a call that nothing was reserved for, such as a small question about the model itself."""
+        priced = use + self._money(use)
+        self._account.budget.spent += Amount(priced.tokens, priced.usd)
+        self._account.book(task, self._model, priced)
+
+    def _money(self, use: ModelUse) -> ModelUse:
+        if self._price is None:
+            return ModelUse(unpriced=use.calls)
+        return ModelUse(usd=self._price.of(use.input_tokens, use.output_tokens, use.cached_input_tokens))
+
+    def _usd(self, input_tokens: int, output_tokens: int) -> float:
+        return self._price.of(input_tokens, output_tokens) if self._price else 0.0
+
+
+def price_of(settings: ModelSettings, model: str, url: str) -> Price | None:
+    """Return the price of a model: that of the settings, else that of the price list, else None."""
+    if own := settings.prices:
+        cached = own.input if own.cached_input is None else own.cached_input
+        return Price(own.input, own.output, cached, "settings")
+    return listed_price(model, url)
+
+
+def use_of(reply: ChatReply, tries: Tries, *, repeated: bool = False) -> ModelUse:
+    """Return the use of one answered call, without its money."""
+    return ModelUse(
+        calls=1,
+        retries=tries.retries,
+        timeouts=tries.timeouts,
+        repeated=int(repeated),
+        input_tokens=reply.input_tokens,
+        cached_input_tokens=reply.cached_input_tokens,
+        output_tokens=reply.output_tokens,
+        seconds=tries.seconds,
+    )
+
+
+def lost_use(tries: Tries, error: BaseException) -> ModelUse:
+    """Return the use of a call that got no answer; one that was given up before it was sent used nothing.
+
+    What was given up on its way is paid for all the same, as far as it went: by estimate.
+    """
+    failed = int(tries.sent > 0 or isinstance(error, CallFailed))
+    read, written = (tries.given_up.prompt, tries.given_up.reply) if tries.sent else (0, 0)
+    return ModelUse(
+        retries=tries.retries,
+        failed=failed,
+        timeouts=tries.timeouts,
+        input_tokens=read,
+        output_tokens=written,
+        seconds=tries.seconds,
+    )

@@ -1,0 +1,130 @@
+"""The port to a chat model, and a record of the cached replies that a task has read."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pydantic import BaseModel
+
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.kernel.tasks.task_ports import Usage
+
+Role = Literal["system", "user", "assistant"]
+Listener = Callable[[str], None]
+
+
+class CallFailed(EndpointError):
+    """One call got no reply although the endpoint is there: its retries are used up."""
+
+
+class Refused(CallFailed):
+    """The endpoint understood the request and will not do it, for instance because it is too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class ChatRequest:
+    """All that determines a reply, save for the model and its sampling.
+
+    ``schema`` asks for a JSON reply of that shape. ``forced_tokens`` are token ids that get a logit bias of
+    +100. ``temperature`` None is the model's own. ``again`` counts how often this was asked before without a
+    usable reply; a request asked again is never answered from memory, and goes before all that wait, as one
+    does that is ``urgent``. ``replicate`` tells apart requests that are the same on purpose: each has a reply
+    of its own. ``expected`` is how many tokens the reply is guessed to have, 0 where nothing is known.
+    ``continues``: it asks for what an earlier reply of its task missed, and is answered at other length than
+    a first one.
+    """
+
+    task: str
+    messages: tuple[Message, ...]
+    max_tokens: int
+    schema: type[BaseModel] | None = None
+    temperature: float | None = None
+    forced_tokens: tuple[int, ...] = ()
+    again: int = 0
+    replicate: int = 0
+    urgent: bool = False
+    expected: int = 0
+    continues: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """A reply as it came. ``finish_reason`` is ``stop``, ``length`` (cut off) or what the endpoint says.
+
+    ``note`` says how a reply came about that is not the model's plain reply to this very request; it is
+    cached with it. ``cached_input_tokens`` are those of ``input_tokens`` that the provider had in its own
+    cache.
+    """
+
+    text: str
+    finish_reason: str = "stop"
+    input_tokens: int = 0
+    output_tokens: int = 0
+    note: str | None = None
+    cached_input_tokens: int = 0
+
+    @property
+    def usage(self) -> Usage:
+        """One call with its tokens."""
+        return Usage(1, self.input_tokens, self.output_tokens)
+
+
+class ChatModel(Protocol):
+    """A chat model behind some endpoint; its calls all run on the loop of :mod:`.loop`."""
+
+    @property
+    def name(self) -> str:
+        """The model's name; tells which tokens it has."""
+
+    @property
+    def concurrency(self) -> int:
+        """Most calls in flight."""
+
+    async def complete(self, request: ChatRequest, listen: Listener | None = None) -> ChatReply:
+        """Return the reply, whatever it holds; ``listen`` hears its text as it comes.
+
+        Raises:
+            CallFailed: this call got no reply.
+            EndpointError: the endpoint cannot be used at all.
+        """
+
+    def remember(self, request: ChatRequest, reply: ChatReply) -> None:
+        """Take note that this reply to this request proved usable.
+
+        A model with a memory will answer the same request with it from now on; no other reply is ever
+        remembered, so that a bad one cannot become permanent.
+        """
+
+
+_noted: ContextVar[dict[str, None] | None] = ContextVar("_noted", default=None)
+
+
+@contextmanager
+def noted_replies() -> Iterator[dict[str, None]]:
+    """Collect the keys of the cached replies that are used within, in their order.
+
+    Work within that is not to be counted, such as replies of which another is made, collects for itself.
+    """
+    keys: dict[str, None] = {}
+    token = _noted.set(keys)
+    try:
+        yield keys
+    finally:
+        _noted.reset(token)
+
+
+def note_reply(key: bytes) -> None:
+    """Say that a cached reply is used."""
+    keys = _noted.get()
+    if keys is not None:
+        keys[key.hex()] = None

@@ -1,0 +1,331 @@
+"""The shapes of JSON replies, and a tolerant reader of statements, verdicts and questions."""
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, RootModel
+
+from graphrag_dagster.kernel.models.chat.reply_parsing import (
+    NotUsable,
+    first_of,
+    is_placeholder,
+    read_typed,
+    spelt_alike,
+)
+from graphrag_dagster.kernel.tasks.task_ports import ItemVerdict, Verdict
+
+
+class Shape(BaseModel):
+    """The shape of a reply; it has no other fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class EntityShape(Shape):
+    """An entity record."""
+
+    name: str
+    type: str
+    description: str
+
+
+class RelationshipShape(Shape):
+    """A relationship record."""
+
+    source: str
+    target: str
+    description: str
+    strength: float
+
+
+class GraphShape(Shape):
+    """What one text holds (paper, Appendix E.1)."""
+
+    entities: list[EntityShape]
+    relationships: list[RelationshipShape]
+
+
+class LabelledRelationshipShape(Shape):
+    """A relationship record with a label."""
+
+    source: str
+    target: str
+    relation: str
+    description: str
+    strength: float
+
+
+class LabelledGraphShape(Shape):
+    """What one text holds, its relationships labelled."""
+
+    entities: list[EntityShape]
+    relationships: list[LabelledRelationshipShape]
+
+
+class ClaimShape(Shape):
+    """A claim record."""
+
+    subject: str
+    object: str | None
+    type: str
+    status: Literal["TRUE", "FALSE", "SUSPECTED"]
+    start_date: str | None
+    end_date: str | None
+    description: str
+    quotes: list[str]
+
+
+class ClaimsShape(Shape):
+    """The claims of one text."""
+
+    claims: list[ClaimShape]
+
+
+class DescriptionShape(Shape):
+    """A merged description."""
+
+    description: str
+
+
+class FindingShape(Shape):
+    """A finding of a report."""
+
+    summary: str
+    explanation: str
+
+
+class ReportShape(Shape):
+    """A community report (paper, Appendix E.2)."""
+
+    title: str
+    summary: str
+    rating: float
+    rating_explanation: str
+    findings: list[FindingShape]
+
+
+class AnswerShape(Shape):
+    """A partial answer (paper, Appendix E.4)."""
+
+    answer: str
+    score: int
+
+
+class PointShape(Shape):
+    """One point of a partial answer."""
+
+    description: str
+    score: int
+
+
+class PointsShape(Shape):
+    """A partial answer as points."""
+
+    points: list[PointShape]
+
+
+@cache
+def schema_text(shape: type[BaseModel]) -> str:
+    """Return the JSON schema of a model as text; making it takes longer than all else about a request."""
+    return json.dumps(shape.model_json_schema(), sort_keys=True, ensure_ascii=False)
+
+
+W = TypeVar("W", bound=str)
+
+_STATEMENTS = ("statements", "claims", "facts", "sentences")
+_TEXTS = ("statement", "claim", "fact", "sentence", "question", "text", "content")
+_VERDICTS = ("verdicts", "statements", "passages", "judgements", "judgments", "results")
+_IDS = ("id", "number", "statement_id", "passage_id", "index", "statement", "passage")
+_VERDICT = ("verdict", "judgement", "judgment", "answer", "label")
+_REASONS = ("reason", "explanation", "why")
+_WORDS: dict[str, Verdict] = {
+    "yes": "yes",
+    "true": "yes",
+    "1": "yes",
+    "no": "no",
+    "false": "no",
+    "0": "no",
+    "idk": "idk",
+    "i don't know": "idk",
+    "i do not know": "idk",
+    "unknown": "idk",
+    "unsure": "idk",
+    "not sure": "idk",
+    "unclear": "idk",
+}
+_NUMBER = re.compile(r"(?:(?:statement|passage|item|number|no\.?)\s*)?#?(\d{1,9})[.:)]?", re.IGNORECASE)
+
+
+class StatementsShape(Shape):
+    """Statements as the endpoint is asked for them."""
+
+    statements: list[str]
+
+
+class _VerdictShape(Shape):
+    id: int
+    # Before the verdict, so that a model gives the verdict with the reason before its eyes.
+    reason: str
+    verdict: Literal["yes", "no"]
+
+
+class VerdictsShape(Shape):
+    """Verdicts of yes and no as the endpoint is asked for them."""
+
+    verdicts: list[_VerdictShape]
+
+
+class _TernaryVerdictShape(Shape):
+    id: int
+    reason: str
+    verdict: Literal["yes", "no", "idk"]
+
+
+class TernaryVerdictsShape(Shape):
+    """Verdicts of yes, no and idk as the endpoint is asked for them."""
+
+    verdicts: list[_TernaryVerdictShape]
+
+
+class GeneratedShape(Shape):
+    """Questions to an answer as the endpoint is asked for them."""
+
+    questions: list[str]
+    noncommittal: bool
+
+
+_Json = RootModel[Any]
+
+
+def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
+    """Return the statements in a reply, maybe none, and whether its JSON was repaired.
+
+    Raises:
+        NotUsable: it holds no list of statements, or something else than text in it.
+    """
+    value, repaired = _read(text)
+    listed = value if isinstance(value, list) else first_of(spelt_alike(value), _STATEMENTS)
+    if not isinstance(listed, list):
+        raise NotUsable('it has no list "statements"')
+    found = tuple(_text(one) for one in listed)
+    if not all(found):
+        raise NotUsable('"statements" must be a list of sentences, none of them blank')
+    return found, repaired
+
+
+def read_verdicts(text: str, count: int) -> tuple[tuple[ItemVerdict, ...], bool]:
+    """Return the verdicts on items 1…count in a reply, in that order, and whether its JSON was repaired.
+
+    Raises:
+        NotUsable: an item has no verdict, or different ones.
+    """
+    found, repaired = read_words(text, count, _WORDS)
+    return tuple(ItemVerdict(*one) for one in found), repaired
+
+
+def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tuple[W, str], ...], bool]:
+    """Return verdict and reason of items 1…count in a reply, in that order, and whether its JSON was
+    repaired.
+
+    Records without an id count in their order if there are exactly as many as items.
+
+    Args:
+        text: the reply.
+        count: how many items there are.
+        words: what a verdict may be, in lower case, with what it means.
+
+    Raises:
+        NotUsable: an item has no verdict, or different ones.
+    """
+    found, repaired = worded(text, count, words)
+    given: dict[int, tuple[W, str]] = {}
+    for place, word, reason in found:
+        if word is None or not 1 <= place <= count:
+            continue
+        if given.setdefault(place, (word, reason))[0] != word:
+            raise NotUsable(f"it gives number {place} different verdicts")
+    missing = [str(place) for place in range(1, count + 1) if place not in given]
+    if missing:
+        named = ", ".join(missing[:10])
+        raise NotUsable(f'it gives no "verdict" of the allowed words for number {named} of {count}')
+    return tuple(given[place] for place in range(1, count + 1)), repaired
+
+
+def worded(text: str, count: int, words: Mapping[str, W]) -> tuple[list[tuple[int, W | None, str]], bool]:
+    """Return number, verdict and reason of each record of a reply, and whether its JSON was repaired.
+
+    The number is 0 where none is told, the verdict None where it is none of the words; for the arguments see
+    :func:`read_words`.
+
+    Raises:
+        NotUsable: the reply is no JSON.
+    """
+    value, repaired = _read(text)
+    return [(place, *_verdict(record, words)) for place, record in _records(value, count)], repaired
+
+
+def read_questions(text: str, count: int) -> tuple[tuple[tuple[str, ...], bool], bool]:
+    """Return the first ``count`` questions with whether the answer evades, and whether the JSON was repaired.
+
+    Raises:
+        NotUsable: there are fewer questions (an evasive answer needs none), or it is not told whether it
+            evades.
+    """
+    value, repaired = _read(text)
+    fields = spelt_alike(value)
+    evades = _word(first_of(fields, ("noncommittal", "non_committal", "evasive")), _WORDS)
+    if evades not in ("yes", "no"):
+        raise NotUsable('"noncommittal" must be true or false')
+    listed = first_of(fields, ("questions", "question"))
+    texts = [_text(one) for one in (listed if isinstance(listed, list) else [listed])]
+    questions = tuple(one for one in texts if one)[:count]
+    if len(questions) < count and evades == "no":
+        raise NotUsable(f'"questions" must be a list of {count} questions, not of {len(questions)}')
+    return (questions, evades == "yes"), repaired
+
+
+def _read(text: str) -> tuple[Any, bool]:
+    reply, repaired = read_typed(text, _Json)
+    return reply.root, repaired
+
+
+def _text(value: Any) -> str:
+    """Return a text on one line; blank for what is none, placeholders included."""
+    inner = first_of(spelt_alike(value), _TEXTS) if isinstance(value, dict) else value
+    return "" if not isinstance(inner, str) or is_placeholder(inner) else " ".join(inner.split())
+
+
+def _records(value: Any, count: int) -> list[tuple[int, Any]]:
+    """Return the records with the numbers of their items; 0 where that is not told."""
+    fields = spelt_alike(value)
+    inner = first_of(fields, _VERDICTS) if fields else value
+    if inner is None:
+        inner = [value] if any(key in fields for key in _VERDICT) else value
+    if isinstance(inner, dict):
+        return [(_number(key), record) for key, record in inner.items()]
+    if not isinstance(inner, list):
+        return []
+    numbers = [_number(first_of(spelt_alike(record), _IDS)) for record in inner]
+    if not any(numbers) and len(inner) == count:
+        numbers = list(range(1, count + 1))
+    return list(zip(numbers, inner, strict=True))
+
+
+def _number(value: Any) -> int:
+    # Only a number by itself: a statement that is repeated in its place may hold any.
+    found = None if isinstance(value, bool) else _NUMBER.fullmatch(str(value).strip())
+    return int(found[1]) if found else 0
+
+
+def _verdict(record: Any, words: Mapping[str, W]) -> tuple[W | None, str]:
+    fields = spelt_alike(record)
+    verdict = _word(first_of(fields, _VERDICT) if fields else record, words)
+    reason = first_of(fields, _REASONS)
+    return verdict, " ".join(reason.split()) if isinstance(reason, str) else ""
+
+
+def _word(value: Any, words: Mapping[str, W]) -> W | None:
+    return words.get(str(value).strip(" .!\"'`*\n\t").lower().replace("’", "'"))

@@ -1,0 +1,336 @@
+"""Asks a chat model for a reply of a given shape, with retries, for many items at once.
+
+The rungs stand in :mod:`.rungs`. What then fails is the caller's: a text may be split in two
+(:mod:`.gleaning`), which a reply that was cut off is not waited for; anything else goes to quarantine with
+prompt, reply and reason. A reply that lacks something and can be used all the same is used where none came
+that lacks nothing; it is not cached, so that the next run asks again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel
+
+from graphrag_dagster.kernel.models.chat.chat_model import (
+    CallFailed,
+    ChatModel,
+    ChatReply,
+    ChatRequest,
+    Listener,
+    Message,
+    Refused,
+)
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
+from graphrag_dagster.kernel.models.chat.hidden_reasoning import ShownReply, split
+from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt, PromptSource
+from graphrag_dagster.kernel.models.chat.reply_parsing import (
+    CutOff,
+    Incomplete,
+    NotUsable,
+    read_typed,
+    visible,
+)
+from graphrag_dagster.kernel.models.chat.retry_policy import Rungs, check_complete, is_endless
+from graphrag_dagster.kernel.tasks.task_ports import Engine, Items, Usage
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
+
+
+class AllLost(Exception, Generic[E]):
+    """No way came to its end; ``errors`` has why, in the order of the ways."""
+
+    def __init__(self, errors: list[E]) -> None:
+        super().__init__(*errors)
+        self.errors = errors
+
+
+async def first_done(*ways: Awaitable[T], lost: type[E]) -> T:
+    """Return what the first way gives that comes to its end; the others are given up.
+
+    Args:
+        ways: all begun at once; of several that are done together the first counts.
+        lost: what a way raises that does not come to its end; any other error ends all.
+
+    Raises:
+        AllLost: none did.
+    """
+    tasks = [asyncio.ensure_future(way) for way in ways]
+    errors: dict[asyncio.Future[T], E] = {}
+    try:
+        while len(errors) < len(tasks):
+            waited = [task for task in tasks if task not in errors]
+            done, _ = await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+            for task in waited:
+                if task in done:
+                    try:
+                        return task.result()
+                    except lost as error:
+                        errors[task] = error
+        raise AllLost([errors[task] for task in tasks])
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+#: Models whose replies held reasoning of which only the end was marked; what they say is not shown at once.
+_reason_unmarked: set[str] = set()
+
+Schema = TypeVar("Schema", bound=BaseModel)
+
+
+class UnusableReply(Exception):
+    """No usable reply came, however often it was asked for.
+
+    ``prompt`` is the last user message of the first request, ``reply`` the last reply as it came, ``usage``
+    that of all attempts. ``smaller_may_help``: the same asked about less may succeed. ``too_long``: what
+    was asked about is too long, since a reply was cut off, or the request refused. ``partly``: a part of what
+    was asked for came.
+    """
+
+    partly = False
+
+    def __init__(
+        self,
+        reason: str,
+        prompt: str,
+        reply: str,
+        usage: Usage,
+        *,
+        smaller_may_help: bool = True,
+        too_long: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.prompt = prompt
+        self.reply = reply
+        self.usage = usage
+        self.smaller_may_help = smaller_may_help
+        self.too_long = too_long
+
+
+@dataclass(frozen=True, slots=True)
+class UsableReply(Generic[T]):
+    """A reply that could be read. ``text`` is the reply without hidden reasoning and code fences.
+
+    ``repaired``: it had to be repaired, by which nothing was lost. ``usage`` is that of the first prompt and
+    this reply, the same whether it was sent for or cached; what failed attempts cost stands in the account of
+    the run. ``note``: see :class:`.ChatReply`. ``lacking`` says what
+    is missing in it, else None.
+    """
+
+    value: T
+    text: str
+    usage: Usage
+    repaired: bool = False
+    note: str | None = None
+    lacking: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CachedReply(Generic[T]):
+    """A reply that could be read, and the one to remember; None: none is."""
+
+    asked: UsableReply[T]
+    reply: ChatReply | None
+
+
+async def ask(
+    model: ChatModel,
+    request: ChatRequest,
+    read: Callable[[str], tuple[T, bool]],
+    retry: Prompt,
+    *,
+    whole: bool = True,
+    listen: Listener | None = None,
+    beside: Callable[[str], Awaitable[CachedReply[T]]] | None = None,
+) -> UsableReply[T]:
+    """Ask until the reply can be read.
+
+    Args:
+        model: answers; what proves usable it is told to remember as the reply to ``request``.
+        request: the first request.
+        read: makes the value and whether it was repaired of a visible reply; raises NotUsable, or Incomplete.
+        retry: prompt with the placeholder ``reason``.
+        whole: a reply that was cut off is not usable.
+        listen: hears the text of every attempt as it comes, without reasoning.
+        beside: another way to a usable reply, told why it is needed. Where a reply is cut off with a higher
+            limit too, or repeats itself until it is, this way is begun at once beside asking on, and the
+            first of both that is usable counts; else it is gone where all attempts have failed and one of
+            their replies was cut off, or the request is too long. What is malformed does not become better in
+            parts.
+
+    Raises:
+        UnusableReply: no reply could be read, or a call failed.
+        EndpointError: the endpoint cannot be used at all.
+    """
+    ladder = _Ladder(model, request, read, retry, whole=whole, listen=listen)
+    try:
+        found = await ladder.climb(beside)
+    except UnusableReply as failed:
+        if beside is None or ladder.raced or not failed.too_long:
+            raise
+        try:
+            found = await beside(ladder.cut or failed.reason)
+        except UnusableReply as other:
+            raise (other if other.partly else failed) from None
+    if found.reply is not None:
+        model.remember(request, found.reply)
+    return found.asked
+
+
+async def ask_typed(
+    model: ChatModel, request: ChatRequest, schema: type[Schema], retry: Prompt
+) -> UsableReply[Schema]:
+    """Ask for JSON of a shape; ``schema`` may be more tolerant than the one the request shows the endpoint.
+
+    Raises:
+        UnusableReply: see :func:`ask`.
+        EndpointError: see :func:`ask`.
+    """
+    return await ask(model, request, lambda text: read_typed(text, schema), retry)
+
+
+async def _first_usable(*ways: Awaitable[CachedReply[T]]) -> CachedReply[T]:
+    try:
+        return await first_done(*ways, lost=UnusableReply)
+    except AllLost as lost:
+        raise next((error for error in lost.errors if error.partly), lost.errors[0]) from None
+
+
+class _Ladder(Generic[T]):
+    """The attempts at one request, one after the other, until one is answered well.
+
+    ``raced``: another way was begun beside them. ``cut``: why the last reply that was cut off counts as one.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        request: ChatRequest,
+        read: Callable[[str], tuple[T, bool]],
+        retry: Prompt,
+        *,
+        whole: bool,
+        listen: Listener | None,
+    ) -> None:
+        self._model, self._request, self._read = model, request, read
+        self._whole, self._listen = whole, listen
+        self._rungs = Rungs(request, retry)
+        self._steps = iter(self._rungs)
+        self._partial: UsableReply[T] | None = None
+        self._usage, self._prompt_tokens = Usage(), 0
+        self.raced = False
+        self.cut = ""
+
+    async def climb(self, beside: Callable[[str], Awaitable[CachedReply[T]]] | None = None) -> CachedReply[T]:
+        """Return the first usable reply of the attempts that are left, or of another way beside them."""
+        for current in self._steps:
+            shown = self._shown()
+            try:
+                reply = await self._model.complete(current, shown)
+            except CallFailed as failure:
+                if isinstance(failure, Refused) and self._rungs.fall_back(current):
+                    continue
+                if self._partial:
+                    break
+                raise self._failed(failure) from None
+            if (found := self._tried(current, reply)) is not None:
+                if shown:
+                    shown.end(found.asked.text)
+                return found
+            if beside is not None and self._rungs.runs_on:
+                self.raced = True
+                return await _first_usable(self.climb(), beside(self._rungs.reason))
+        if self._partial:
+            return CachedReply(self._partial, None)
+        rungs = self._rungs
+        raise UnusableReply(rungs.reason, self._prompt, rungs.reply, self._usage, too_long=bool(self.cut))
+
+    def _shown(self) -> ShownReply | None:
+        if self._listen is None:
+            return None
+        return ShownReply(self._listen, reasons=self._model.name in _reason_unmarked)
+
+    def _tried(self, current: ChatRequest, reply: ChatReply) -> CachedReply[T] | None:
+        self._usage += reply.usage
+        # The same whether the model had to be told what was wrong: tables must not depend on that.
+        self._prompt_tokens = self._prompt_tokens or reply.input_tokens
+        kept = replace(reply, input_tokens=self._prompt_tokens)
+        text = "" if is_endless(reply, current.max_tokens) else visible(reply.text)
+        if self._listen and split(reply.text).unopened:
+            _reason_unmarked.add(self._model.name)
+        try:
+            check_complete(reply, text, current.max_tokens, self._whole)
+            value, repaired = self._read(text)
+        except Incomplete as problem:
+            self._rungs.failed(reply, text, str(problem))
+            self._partial = self._partial or UsableReply(
+                problem.value, text, kept.usage, note=kept.note, lacking=str(problem)
+            )
+        except NotUsable as problem:
+            if isinstance(problem, CutOff):
+                self.cut = str(problem)
+            self._rungs.failed(reply, text, str(problem))
+        else:
+            used = replace(kept.usage, repaired=int(repaired))
+            return CachedReply(UsableReply(value, text, used, repaired, kept.note), kept)
+        return None
+
+    @property
+    def _prompt(self) -> str:
+        return self._request.messages[-1].content
+
+    def _failed(self, failure: CallFailed) -> UnusableReply:
+        """A refused repetition leaves the first failure as the reason: that is what is to be repaired."""
+        reason = self._rungs.reason
+        told = f"{reason}; asked again: {failure}" if reason else str(failure)
+        refused, usage = isinstance(failure, Refused), self._usage + Usage(calls=1)
+        return UnusableReply(
+            told, self._prompt, self._rungs.reply, usage, smaller_may_help=refused, too_long=refused
+        )
+
+
+R = TypeVar("R")
+
+
+class Asker:
+    """Asks a model.
+
+    Args:
+        model: answers.
+        prompts: holds ``retry`` beside those of the task.
+        max_tokens: longest reply.
+    """
+
+    engine: Engine = "llm"
+
+    def __init__(self, model: ChatModel, prompts: PromptSource, max_tokens: int) -> None:
+        self._model = model
+        self._retry = prompts.load("retry")
+        self._max_tokens = max_tokens
+
+    def _asking(
+        self, task: str, system: str, user: str, shape: type[BaseModel] | None, least: int = 0
+    ) -> ChatRequest:
+        """The request of a task; ``least`` is a length that its reply may have whatever the limit."""
+        messages = (Message("system", system), Message("user", user))
+        return ChatRequest(task, messages, max(self._max_tokens, least), shape)
+
+    async def _items(
+        self, request: ChatRequest, read: Callable[[str], tuple[tuple[T, ...], bool]]
+    ) -> Items[T]:
+        """Items that a reply lists; nothing if none is usable."""
+        try:
+            asked = await ask(self._model, request, read, self._retry)
+        except UnusableReply as lost:
+            return Items((), lost.reason, lost.usage)
+        return Items(asked.value, usage=asked.usage)
+
+    def _each(self, work: Callable[[T], Coroutine[Any, Any, R]], items: Sequence[T], stage: str) -> list[R]:
+        """The results of a coroutine for every item, in the order of the items."""
+        calls = self._model.concurrency
+        return list(run_in_order(work, items, name=stage, total=len(items), calls=calls))

@@ -1,0 +1,119 @@
+"""The port to an embedder, its settings for a corpus, and the embedders that settings can choose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from graphrag_dagster.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from graphrag_dagster.kernel.tasks.task_provider import Session
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    @property
+    def name(self) -> str:
+        """Identifies everything that determines a vector: kind, model and version."""
+
+    @property
+    def at_once(self) -> int:
+        """Number of texts per call that keeps it busy."""
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return an array [len(texts), dimension] of L2-normalised float32 rows; a blank text gives zeros."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """Prefixes that some models need, to tell queries from documents."""
+
+    query: str = ""
+    document: str = ""
+
+    def of_queries(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return texts that are looked for, each with its prefix; a blank one stays as it is."""
+        return _prefixed(self.query, texts)
+
+    def of_documents(self, texts: Sequence[str]) -> Sequence[str]:
+        """Return texts that are found, each with its prefix; a blank one stays as it is."""
+        return _prefixed(self.document, texts)
+
+    def named(self, embedder: str) -> str:
+        """Return the name of an embedder that is given these prefixes; without any its own."""
+        if not (self.query or self.document):
+            return embedder
+        return f"{embedder} query_prefix={self.query!r} document_prefix={self.document!r}"
+
+
+class CorpusEmbedder:
+    """The embedder of a corpus: its vectors of queries and of documents can be compared with each other.
+
+    Args:
+        embedder: makes the vectors.
+        prefixes: by what a text is; part of the name, since they determine vectors.
+    """
+
+    def __init__(self, embedder: Embedder, prefixes: Prefixes | None = None) -> None:
+        self._embedder = embedder
+        self._prefixes = prefixes or Prefixes()
+
+    @property
+    def name(self) -> str:
+        """Identifies everything that determines a vector; see :class:`Embedder`."""
+        return self._prefixes.named(self._embedder.name)
+
+    @property
+    def at_once(self) -> int:
+        """Number of texts per call that keeps it busy."""
+        return self._embedder.at_once
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors of texts that are found: those of an index; see :class:`Embedder`."""
+        return self._embedder.embed(self._prefixes.of_documents(texts))
+
+    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return vectors of texts that are looked for: questions, and what stands for one."""
+        return self._embedder.embed(self._prefixes.of_queries(texts))
+
+
+def _prefixed(prefix: str, texts: Sequence[str]) -> Sequence[str]:
+    return [prefix + text if text.strip() else text for text in texts] if prefix else texts
+
+
+def static(_session: Session) -> Embedder:
+    """Packaged static vectors."""
+    from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
+
+    return StaticEmbedder()
+
+
+def sentence_transformer(session: Session) -> Embedder:
+    """A sentence-transformers model on this machine."""
+    from graphrag_dagster.kernel.models.local_embedders import shared_sentence_transformer
+
+    return shared_sentence_transformer(session.settings.embeddings.model)
+
+
+def endpoint(session: Session) -> Embedder:
+    """The embedding model of the endpoint; a text is sent once.
+
+    Raises:
+        EngineError: the settings name no model.
+    """
+    from graphrag_dagster.kernel.models.cache.cached_models import RememberingEmbedder
+    from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
+
+    name, own = session.settings.embeddings.model, session.settings.model.for_role("embed")
+    if not name:
+        raise EngineError("embeddings.embedder is endpoint: set embeddings.model to the name of its model")
+    return RememberingEmbedder(
+        lambda arrived: OpenAIEmbedder(name, own, arrived=arrived), own, session.account
+    )

@@ -1,0 +1,328 @@
+"""Calls to an OpenAI-compatible endpoint, with retries and errors that name the fix.
+
+Keys are read from the environment at the moment of a call and stand in no message, log or representation.
+"""
+
+import asyncio
+import math
+import random
+import time
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
+from graphrag_dagster.kernel.common.progress import say, under_way
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
+from graphrag_dagster.kernel.models.chat.concurrent_calls import may_send, sending
+from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, Way
+from graphrag_dagster.kernel.models.endpoint.error_mapping import Trouble, Troubles
+from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits
+from graphrag_dagster.kernel.models.endpoint.response_parsing import usage_of
+from graphrag_dagster.kernel.models.endpoint.timeouts import Pace, Patience, Size, Waited, pace_of
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+    from graphrag_dagster.kernel.models.endpoint.openai_client import Clients, Sent
+
+_FIRST_WAIT, _LONGEST_BACKOFF = 0.5, 30.0
+_HOPELESS = 8
+_STEPS = 8
+_PATIENCE = 900.0
+#: Seconds between two looks at a server that is loading, where it does not say when to ask again.
+_LOADING_STEPS = (2.0, 5.0, 10.0, 15.0)
+_jitter = random.SystemRandom()
+
+
+@dataclass
+class _LoopState:
+    """State of one event loop: connections, and limits by URL and model."""
+
+    clients: dict[tuple[Way, str, float], "Clients"] = field(default_factory=dict)
+    limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
+    patience: dict[tuple[str, str], Patience] = field(default_factory=dict)
+
+
+#: Shared by all connections of the process, so that what a stage learned of an endpoint the next one knows.
+_states: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _LoopState] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """An answer with the seconds that the endpoint took for it."""
+
+    answer: dict[str, Any]
+    seconds: float
+
+
+@dataclass(slots=True)
+class Tries:
+    """Usage of a request for a task so far, so that it is known however the request ends.
+
+    ``sent`` counts how often it was sent, ``timeouts`` how often no answer came in time, ``seconds`` all that
+    were spent waiting for the endpoint. ``given_up``: of a call that nobody waited for to the end, the tokens
+    that the endpoint had read and written by then, by estimate.
+    """
+
+    task: str = ""
+    sent: int = 0
+    timeouts: int = 0
+    seconds: float = 0.0
+    given_up: Size = field(default_factory=Size)
+
+    @property
+    def retries(self) -> int:
+        """Number of times it was sent again."""
+        return max(self.sent - 1, 0)
+
+
+#: Makes a request with a client; what it is given besides is to be called for each piece of the answer.
+Send = Callable[["AsyncOpenAI", Callable[[], None]], Awaitable["Sent"]]
+
+
+class Connection:
+    """An endpoint with its limits.
+
+    Args:
+        settings: where the endpoint is and what it may be asked; its base URL None stands for
+            ``$OPENAI_BASE_URL``, else OpenAI's, and an endpoint of one's own needs no key.
+        model: whose limits hold.
+        first_wait: seconds before the first retry; doubled each time, with jitter.
+    """
+
+    def __init__(self, settings: ModelSettings, model: str, first_wait: float = _FIRST_WAIT) -> None:
+        self._address = Address(settings)
+        self._model = model
+        self._rates = (settings.requests_per_minute, settings.tokens_per_minute)
+        self.concurrency = settings.concurrency
+        self._timeout = settings.timeout_seconds
+        self._troubles = Troubles(self._address)
+        self._retries = settings.retries
+        self._first_wait = first_wait
+        self._answered_at: float | None = None
+        self._failures = 0
+        #: When the credit ran out, and what was said.
+        self._out_of_credit: tuple[float, str] | None = None
+        #: Seconds for which a server that is loading its model is waited for.
+        self.loading_seconds = 1800.0
+        self._loading_told = -math.inf
+
+    @property
+    def url(self) -> str:
+        """The base URL in force."""
+        return self._address.url
+
+    @property
+    def shown_url(self) -> str:
+        """The base URL without credentials and values of its query."""
+        return self._address.shown
+
+    def without_key(self, answer: str) -> str:
+        """An answer of the endpoint's as it may be kept: a key that it repeats is taken out."""
+        return self._address.without_key(answer)
+
+    async def call(
+        self,
+        send: Send,
+        what: str,
+        tokens: int = 0,
+        *,
+        size: Size | None = None,
+        tries: Tries | None = None,
+        first: bool = False,
+    ) -> Arrived:
+        """Return the JSON object that the endpoint answers.
+
+        Args:
+            send: makes the request with a client; returns the body of the response and its headers.
+            what: what is asked for, such as ``model gpt-4.1-mini``; named in errors.
+            tokens: estimate of the tokens of request and reply, for the rates.
+            size: tokens of the prompt and of the longest reply, for the time limit.
+            tries: kept up while the call goes on.
+            first: it goes before all that wait, as every repetition does.
+
+        Raises:
+            Refused: the endpoint will not do this request.
+            CallFailed: this call got no answer within its retries.
+            EndpointError: the endpoint cannot be used at all, or is busy for too long.
+        """
+        tries = tries or Tries()
+        limits, begun, failures, busy, loading = self.limits(), time.monotonic(), 0, 0, 0
+        with under_way(what, tries.task) as call:
+            waited = Waited(call, size or Size(), self.pace, self._timeout)
+            while True:
+                ticket = await limits.enter(tokens, first=first or failures + busy + loading > 0)
+                used: int | None = 0
+                try:
+                    self._refuse_without_credit(begun)
+                    with sending():
+                        call.sent = True
+                        found = await self._try(limits, send, waited, tries)
+                    if not isinstance(found, Trouble):
+                        used = _tokens(found)
+                        limits.answered()
+                        self._answered_at, self._failures = time.monotonic(), 0
+                        return Arrived(found, self._answered_at - ticket.begun)
+                    if found.too_many:
+                        limits.too_many(ticket, found.wait)
+                    elif found.silent:
+                        limits.silent(ticket)
+                finally:
+                    call.sent = False
+                    limits.leave(ticket, used)
+                if found.loading:
+                    self._still_loading(begun, found)
+                    limits.pause(self._until_loaded(found, loading))
+                    loading += 1
+                    may_send()
+                    continue
+                if found.too_many and found.again:
+                    self._still_patient(begun, found)
+                    busy += 1
+                elif not self._tries_again(found, waited, failures):
+                    if isinstance(found.error, OutOfCredit):
+                        self._out_of_credit = time.monotonic(), str(found.error)
+                    raise self._final(found)
+                else:
+                    failures += 1
+                may_send()
+                await self._pause(limits, found, min(failures or busy, _STEPS) - 1)
+
+    def limits(self) -> Limits:
+        """The limits of the model on the running loop, as the settings have them."""
+        known = self._state().limits
+        where = (self.url, self._model)
+        if where not in known:
+            known[where] = Limits(self.concurrency, *self._rates)
+        known[where].configure(self.concurrency, *self._rates)
+        return known[where]
+
+    @property
+    def pace(self) -> Pace:
+        """Speed of the model, as far as this process knows."""
+        return pace_of(self.url, self._model)
+
+    def time_limit(self, size: Size) -> float:
+        """Seconds that a call may take by what is known of the model's speed, never less than is set."""
+        return self.pace.limit(size, self._timeout)
+
+    def is_slow(self, size: Size) -> bool:
+        """Whether a call may take longer than the settings grant."""
+        return self.time_limit(size) > self._timeout
+
+    def patience(self) -> Patience:
+        """The clocks of the model's calls on the running loop."""
+        return self._state().patience.setdefault((self.url, self._model), Patience())
+
+    async def _try(
+        self, limits: Limits, send: Send, waited: Waited, tries: Tries
+    ) -> dict[str, Any] | Trouble:
+        clients, patience, begun = self.clients(), self.patience(), time.monotonic()
+        tries.sent += 1
+        try:
+            async with patience.clock(waited, limits.in_flight) as clock:
+                async with clients.one() as client:
+                    content, headers = await send(client, lambda: patience.heard(clock))
+                patience.heard(clock)
+        except Exception as error:
+            # Made here and raised elsewhere, so that no traceback leads back to the request and its headers.
+            found = self._troubles.of_error(error, waited, answered_before=self._answered_at is not None)
+            tries.timeouts += found.silent
+            return found
+        finally:
+            tries.seconds += time.monotonic() - begun
+        limits.learn(headers)
+        text = self.without_key(content.decode(errors="replace"))
+        return self._troubles.parsed(text, waited.call.whom)
+
+    def _tries_again(self, trouble: Trouble, waited: Waited, failures: int) -> bool:
+        again = trouble.again and failures < self._retries
+        if trouble.silent:
+            again = again and waited.longer
+            self.patience().tell(waited, again=again)
+        return again
+
+    async def _pause(self, limits: Limits, trouble: Trouble, attempt: int) -> None:
+        if trouble.wait is not None:
+            # What the endpoint asks of one call holds for all.
+            limits.pause(trouble.wait)
+            return
+        backoff = min(self._first_wait * 2**attempt, _LONGEST_BACKOFF)
+        await asyncio.sleep(backoff * _jitter.uniform(0.5, 1.5))
+
+    def _refuse_without_credit(self, begun: float) -> None:
+        """Calls that were waiting when the credit ran out are not sent; later ones try anew."""
+        if self._out_of_credit is not None and begun <= self._out_of_credit[0]:
+            raise OutOfCredit(self._out_of_credit[1])
+
+    def _still_patient(self, begun: float, trouble: Trouble) -> None:
+        """Busy is no failure, but an endpoint that answers nobody for long is unusable now."""
+        since = max(begun, self._answered_at or 0.0)
+        if time.monotonic() - since > _PATIENCE:
+            raise EndpointDown(
+                f"{trouble.error}; no answers for {_PATIENCE / 60:.0f} minutes. Finished work is kept: run "
+                "again when it is less busy"
+            )
+
+    def _still_loading(self, begun: float, trouble: Trouble) -> None:
+        """Say that the server is loading, and wait for it; no model takes for ever."""
+        waited = time.monotonic() - begun
+        if waited >= self.loading_seconds:
+            told = f" after {waited / 60:.0f} minutes" if self.loading_seconds else ""
+            raise EndpointDown(
+                f"{trouble.error}{told}. Finished work is kept: run again when it has loaded; the server log "
+                "shows its progress"
+            )
+        if begun - self._loading_told > self.loading_seconds:
+            self._loading_told = time.monotonic()
+            say(f"{trouble.error}; waiting, {self.loading_seconds / 60:.0f} minutes at most")
+
+    def _until_loaded(self, trouble: Trouble, before: int) -> float:
+        """Seconds until the next look, soon even where the server asks to wait long."""
+        step = _LOADING_STEPS[min(before, len(_LOADING_STEPS) - 1)]
+        step *= min(self._first_wait / _FIRST_WAIT, 1.0)
+        return step if trouble.wait is None else min(trouble.wait, _LONGEST_BACKOFF)
+
+    def _final(self, trouble: Trouble) -> EndpointError:
+        if isinstance(trouble.error, CallFailed) and not isinstance(trouble.error, Refused):
+            self._failures += 1
+            if self._failures >= _HOPELESS:
+                return EndpointDown(
+                    f"{self._failures} calls in a row failed; the last: {trouble.error}. Finished work is "
+                    "kept: run again when the endpoint works"
+                )
+        return trouble.error
+
+    def _state(self) -> _LoopState:
+        return _states.setdefault(asyncio.get_running_loop(), _LoopState())
+
+    def clients(self) -> "Clients":
+        """The clients of the running loop; once connected, the call's own clock tells when its time is over.
+
+        Raises:
+            EndpointError: there is no usable key, or the environment names no usable proxy or certificates.
+        """
+        from graphrag_dagster.kernel.models.endpoint.openai_client import Clients
+
+        way = self._address.way()
+        if not way.authorised:
+            self._address.key()
+        known, where = self._state().clients, (way, self._address.variable, self._timeout)
+        if where not in known:
+            try:
+                known[where] = Clients(way, self._address, self._timeout)
+            # Of proxies and certificates that cannot be used the transport raises errors of many kinds.
+            except Exception as error:
+                told = self._address.clean(str(error))
+                raise EndpointError(
+                    f"{self.shown_url} cannot be called: {told}; check SSL_CERT_FILE, HTTP_PROXY and "
+                    "HTTPS_PROXY in the environment"
+                ) from None
+        return known[where]
+
+
+def _tokens(answer: Mapping[str, Any]) -> int | None:
+    return usage_of(answer).total or None

@@ -1,0 +1,211 @@
+"""Clients of the package ``openai`` with own connections and limits, for whole and streamed replies."""
+
+import json
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import httpx2
+from openai import AsyncAzureOpenAI, AsyncOpenAI, Omit
+from openai.lib.azure import API_KEY_SENTINEL
+
+from graphrag_dagster.kernel.models.chat.chat_model import Listener
+from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, Way
+from graphrag_dagster.kernel.models.endpoint.response_parsing import BadAnswer, content_of, first, mapping
+
+#: Where chat requests go.
+CHATS = "/chat/completions"
+_SHOWN = 400
+
+
+@dataclass(slots=True)
+class _Heard:
+    content: list[str] = field(default_factory=list)
+    refusal: list[str] = field(default_factory=list)
+    hidden: bool = False
+    finish: object = None
+    usage: Mapping[str, Any] = field(default_factory=dict)
+
+    def takes(self, event: Mapping[str, Any], listen: Listener | None) -> bool:
+        """Take an event in; return whether there was anything in it."""
+        self.usage = mapping(event.get("usage")) or self.usage
+        choice = first(event.get("choices"))
+        delta = content_of(choice.get("delta"))
+        self.finish = choice.get("finish_reason") or self.finish
+        self.hidden |= delta.hidden
+        if delta.refusal:
+            self.refusal.append(delta.refusal)
+        if delta.text:
+            self.content.append(delta.text)
+            if listen:
+                listen(delta.text)
+        return bool(self.hidden or self.content or self.refusal or self.finish)
+
+    def answer(self) -> dict[str, Any]:
+        message: dict[str, Any] = {"role": "assistant", "content": "".join(self.content)}
+        if self.hidden:
+            message["reasoning_content"] = "…"
+        if self.refusal:
+            message["refusal"] = "".join(self.refusal)
+        # A stream that ends without a reason was cut off on its way.
+        choice = {"message": message, "finish_reason": self.finish or "length"}
+        return {"choices": [choice], "usage": self.usage}
+
+
+async def streamed(
+    client: "AsyncOpenAI", body: Mapping[str, Any], listen: Listener | None, heard: Callable[[], None]
+) -> "Sent":
+    """Return the body of a reply that came piece by piece, as that of a whole one, and its headers.
+
+    Args:
+        client: the client of the endpoint.
+        body: the request.
+        listen: hears the text of each piece.
+        heard: is told of each piece, also of hidden reasoning; that a reply has begun is none.
+
+    Raises:
+        openai.OpenAIError: the endpoint does not answer, or breaks off.
+        BadAnswer: it sends what is no event, or goes on and on.
+    """
+    from openai import AsyncStream
+
+    asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
+    told = _Heard()
+    # Plain JSON: to make typed objects of the pieces takes longer than all else.
+    stream = await client.post(CHATS, cast_to=object, body=asked, stream=True, stream_cls=AsyncStream[object])
+    async with stream:
+        headers = stream.response.headers
+        if "json" in headers.get("content-type", ""):
+            # Some servers do not know streams, and do not say so.
+            return await stream.response.aread(), headers
+        try:
+            async for event in stream:
+                if told.takes(mapping(event), listen):
+                    heard()
+        except (ValueError, RecursionError) as problem:
+            shown = str(getattr(problem, "doc", ""))[:_SHOWN].strip()
+            raise BadAnswer(f"sent no usable JSON: {shown or 'an empty event'}") from None
+    return json.dumps(told.answer()).encode(), headers
+
+
+#: The body of an answer and its headers.
+Sent = tuple[bytes, Mapping[str, str]]
+#: Seconds for which a connection stays open that nobody uses.
+_KEPT = 5.0
+_ONE = httpx2.Limits(max_connections=1, keepalive_expiry=_KEPT)
+#: Bytes of an answer; one that goes on is given up.
+MOST_BYTES = 32_000_000
+#: Bytes of a file of replies; those of requests may grow by as much as they ask for.
+_MOST_OF_FILE = 2_000_000_000
+#: What the package tells of this machine and of itself.
+_TELLTALE = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
+_PLAIN: dict[str, Any] = {f"X-Stainless-{name}": Omit() for name in _TELLTALE}
+
+
+class Clients:
+    """Clients of one endpoint with one connection each, the one that was used last first.
+
+    A client looks at all its connections for each request, which at hundreds of them takes longer than
+    sending it. Proxies and certificates are those of the environment. A request is sent once, and no redirect
+    is followed: texts go to the endpoint that was named, and to no other that it names. No answer is read
+    that has more than 32 MB.
+
+    Args:
+        way: how to call the endpoint.
+        address: gives the key at each request.
+        connecting: seconds in which a connection is to be made; then no request has a limit here.
+    """
+
+    def __init__(self, way: Way, address: Address, connecting: float) -> None:
+        self._way = way
+        self._address = address
+        self._timeout = httpx2.Timeout(None, connect=connecting)
+        self._certificates = httpx2.create_ssl_context()
+        self._idle: deque[tuple[AsyncOpenAI, float]] = deque()
+        # A proxy that cannot be used is told here, before anything is sent.
+        self._idle.append((self._new(), time.monotonic()))
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[AsyncOpenAI]:
+        """Give a client that nobody else uses meanwhile."""
+        while self._idle and self._idle[0][1] < time.monotonic() - _KEPT:
+            await self._idle.popleft()[0].close()
+        client = self._idle.pop()[0] if self._idle else self._new()
+        try:
+            yield client
+        finally:
+            self._idle.append((client, time.monotonic()))
+
+    def _new(self) -> AsyncOpenAI:
+        way = self._way
+        http = httpx2.AsyncClient(
+            verify=self._certificates,
+            timeout=self._timeout,
+            limits=_ONE,
+            follow_redirects=False,
+            event_hooks={"response": [_bounded]},
+        )
+        given: dict[str, Any] = {
+            "base_url": way.base_url,
+            "organization": way.organization,
+            "project": way.project,
+            "default_headers": {**_PLAIN, "User-Agent": "graphrag-dagster", **dict(way.headers)},
+            "default_query": dict(way.query),
+            "timeout": self._timeout,
+            "max_retries": 0,
+            "http_client": http,
+        }
+        if way.api_version is None:
+            return AsyncOpenAI(api_key=self._key, **given)
+        # A token in a header of one's own stands for the key.
+        key = API_KEY_SENTINEL if way.authorised else self._key
+        return AsyncAzureOpenAI(api_key=key, api_version=way.api_version, **given)
+
+    async def _key(self) -> str:
+        return self._address.key()
+
+
+async def post(client: AsyncOpenAI, path: str, body: Mapping[str, Any]) -> Sent:
+    """Return the answer to a JSON body as it came: to make typed objects of it takes longer than the call.
+
+    Raises:
+        openai.OpenAIError: there is none.
+        BadAnswer: it has more bytes than an answer may have.
+    """
+    answer = await client.post(path, cast_to=httpx2.Response, body=dict(body))
+    return answer.content, answer.headers
+
+
+class Raw(Protocol):
+    """An answer that ``openai`` has not made an object of."""
+
+    @property
+    def http_response(self) -> httpx2.Response:
+        """As it came."""
+
+
+def sent(answer: Raw) -> Sent:
+    """Return the body and the headers of an answer."""
+    return answer.http_response.content, answer.http_response.headers
+
+
+async def _bounded(response: httpx2.Response) -> None:
+    """Bound the body of a response as it is unpacked, whoever reads it."""
+    most = _MOST_OF_FILE if response.request.url.path.endswith("/content") else MOST_BYTES
+    read, size = response.aiter_bytes, 0
+
+    async def counted(chunk_size: int | None = None) -> AsyncGenerator[bytes, None]:
+        nonlocal size
+        async for piece in read(chunk_size):
+            size += len(piece)
+            if size > most:
+                raise BadAnswer(
+                    f"sent more than {most // 1_000_000} MB, which cannot be a reply", again=False
+                )
+            yield piece
+
+    # Of this one response: what it gives is counted as it comes.
+    response.aiter_bytes = counted  # type: ignore[method-assign]

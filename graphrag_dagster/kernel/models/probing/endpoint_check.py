@@ -1,0 +1,232 @@
+"""The check before the first paid request: the endpoint must answer and return JSON."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+from weakref import WeakKeyDictionary
+
+from pydantic import BaseModel, ConfigDict
+
+from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
+from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore
+from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message, Refused
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, visible
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel, ServerReply
+from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Connection
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities, abilities_of, set_abilities
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+    from graphrag_dagster.kernel.models.endpoint.openai_client import Sent
+
+Way = Literal["json_schema", "json_object", "text"]
+WAYS: tuple[Way, ...] = get_args(Way)
+#: Tokens of a small reply, and of one before which the model may reason.
+ROOMS = (64, 1000)
+_LISTING_SECONDS = 10.0
+_LISTED = 12
+_SHOWN = 100
+# Words that a server which ignores the schema would not come to write.
+_QUESTION = "Is the peel of a ripe lemon yellow or blue?"
+
+#: Who checks an endpoint and a model, of each loop that asks.
+_checking: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], asyncio.Lock]] = (
+    WeakKeyDictionary()
+)
+
+
+class _Peel(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    peel_shade_code: Literal["peel-yellow-7", "peel-blue-3"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAttempt:
+    """A typed question: the way in which JSON was asked for, and what is wrong with what came.
+
+    ``problem`` is None for usable data; ``empty``: a reply came that holds nothing; ``failed``: none came;
+    ``down``: that may pass.
+    """
+
+    way: Way
+    problem: str | None
+    empty: bool = False
+    failed: bool = False
+    down: bool = False
+
+
+async def checkup(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
+    """Make sure that the endpoint is of use, before anything is spent on it; by one caller at a time.
+
+    One small call where all is well, none where it was well within the last day, six at most; what the
+    endpoint refuses comes on top.
+
+    Returns:
+        What it understands; requests are made accordingly from now on.
+
+    Raises:
+        EndpointError: it cannot be used: what was tried, and the fix.
+    """
+    locks = _checking.setdefault(asyncio.get_running_loop(), {})
+    async with locks.setdefault((model.connection.url, model.name), asyncio.Lock()):
+        return await _checked(model, known)
+
+
+async def _checked(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
+    url, shown = model.connection.url, model.connection.shown_url
+    recall_pace(model, known)
+    before = abilities_of(url, model.name)
+    if (kept := known.get(shown, model.name)) is not None:
+        # What this process has learned itself is newer.
+        if before == Abilities():
+            set_abilities(url, model.name, kept)
+        return abilities_of(url, model.name)
+    try:
+        attempts = await find_way(model)
+    except OutOfCredit:
+        raise
+    except EndpointError as error:
+        set_abilities(url, model.name, before)
+        down = isinstance(error, EndpointDown | CallFailed) and not isinstance(error, Refused)
+        kind = EndpointDown if down else EndpointError
+        raise kind(f"{error}{await _other_models(model)}") from None
+    if attempts[-1].problem is not None and not _enough_for_tuples(model, attempts):
+        set_abilities(url, model.name, before)
+        kind = EndpointDown if all(one.down for one in attempts) else EndpointError
+        raise kind(f"{hopeless(model, attempts)}{await _other_models(model)}")
+    found = abilities_of(url, model.name)
+    known.put(shown, model.name, found)
+    keep_pace(model, known)
+    return found
+
+
+def recall_pace(model: OpenAIChatModel, known: AbilityStore) -> None:
+    """Take over how fast a model was the last time, where this process knows nothing newer."""
+    if model.connection.pace.seconds_per_token is None:
+        model.connection.pace.seconds_per_token = known.get_pace(model.connection.shown_url, model.name)
+
+
+def keep_pace(model: OpenAIChatModel, known: AbilityStore) -> None:
+    """Keep how fast a model is, where that is known."""
+    if (seconds := model.connection.pace.seconds_per_token) is not None:
+        known.put_pace(model.connection.shown_url, model.name, seconds)
+
+
+async def find_way(model: OpenAIChatModel) -> list[ProbeAttempt]:
+    """Ask a typed question in the best way first, until data of the right shape comes; keep to that way.
+
+    Returns:
+        The attempts; only the last can have been of use.
+
+    Raises:
+        EndpointError: the endpoint cannot be used at all, or keeps silent.
+    """
+    attempts: list[ProbeAttempt] = []
+    for way in WAYS:
+        if attempts and WAYS.index(attempts[-1].way) >= WAYS.index(way):
+            continue
+        attempts.append(await _attempt(model, way))
+        if attempts[-1].problem is None:
+            break
+    return attempts
+
+
+async def small(model: OpenAIChatModel, text: str, schema: type[BaseModel] | None = None) -> ServerReply:
+    """Ask something small; a reply that was cut off or reasoned away before it was usable is given more room.
+
+    Raises:
+        CallFailed: no reply came.
+        EndpointError: the endpoint cannot be used at all.
+    """
+    for room in ROOMS:
+        answered = await model.send(ChatRequest("probe", (Message("user", text),), room, schema))
+        unfinished = answered.reasoned or answered.reply.finish_reason == "length"
+        if not unfinished or _problem(answered, schema) is None:
+            break
+    return answered
+
+
+async def listed_models(connection: Connection) -> list[str] | None:
+    """Return the names of the endpoint's models, None where it does not tell them.
+
+    Raises:
+        EndpointError: the endpoint gives no list.
+    """
+    async with asyncio.timeout(_LISTING_SECONDS):
+        answer = (await connection.call(_models, "list of models")).answer
+    data = answer.get("data")
+    if not isinstance(data, list):
+        return None
+    return [str(one["id"]) for one in data if isinstance(one, dict) and "id" in one]
+
+
+def named(models: list[str]) -> str:
+    """Return some of the names in one line."""
+    rest = len(models) - _LISTED
+    return ", ".join(sorted(models)[:_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def hopeless(model: OpenAIChatModel, attempts: list[ProbeAttempt]) -> str:
+    """Return the failed attempts, and the fix."""
+    told = "; ".join(f"with {one.way}: {one.problem}" for one in attempts)
+    cause = "only empty replies" if all(one.empty for one in attempts) else "no usable JSON"
+    return (
+        f"{model.connection.shown_url}: model {model.name} gave {cause} to a small question ({told}). No "
+        "tokens were spent on the corpus. Set model.name to a model that follows instructions, or serve "
+        "it with decoding by JSON schema; run graphrag-dagster doctor for details"
+    )
+
+
+async def _models(client: "AsyncOpenAI", _: Callable[[], None]) -> "Sent":
+    from graphrag_dagster.kernel.models.endpoint.openai_client import sent
+
+    return sent(await client.models.with_raw_response.list())
+
+
+async def _attempt(model: OpenAIChatModel, way: Way) -> ProbeAttempt:
+    url = model.connection.url
+    set_abilities(url, model.name, replace(abilities_of(url, model.name), format=way))
+    begun = time.monotonic()
+    try:
+        answered = await small(model, _QUESTION, _Peel)
+    except CallFailed as failure:
+        if time.monotonic() - begun >= model.settings.timeout_seconds:
+            raise
+        # Some servers fail on a schema instead of refusing it.
+        down = not isinstance(failure, Refused)
+        return ProbeAttempt(abilities_of(url, model.name).format, str(failure), failed=True, down=down)
+    way = abilities_of(url, model.name).format
+    return ProbeAttempt(way, _problem(answered, _Peel), not visible(answered.reply.text))
+
+
+def _problem(answered: ServerReply, schema: type[BaseModel] | None) -> str | None:
+    text = visible(answered.reply.text)
+    if not text:
+        return "an empty reply"
+    if schema is None:
+        return None
+    try:
+        read_typed(text, schema)
+    except NotUsable as reason:
+        shown = " ".join(text.split())
+        return f"{shown[:_SHOWN] + ' …' if len(shown) > _SHOWN else shown!r} ({reason})"
+    return None
+
+
+def _enough_for_tuples(model: OpenAIChatModel, attempts: list[ProbeAttempt]) -> bool:
+    """Delimited tuples need no JSON; where there is none, reports are written without the model."""
+    last = attempts[-1]
+    return model.settings.replies == "tuples" and not last.failed and not last.empty
+
+
+async def _other_models(model: OpenAIChatModel) -> str:
+    """The models that exist in place of a missing one; empty if it exists, or the list is unknown."""
+    try:
+        models = await listed_models(model.connection)
+    except (EndpointError, TimeoutError):
+        return ""
+    return f"; it has these models: {named(models)}" if models and model.name not in models else ""

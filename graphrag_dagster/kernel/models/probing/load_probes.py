@@ -1,0 +1,316 @@
+"""Probes as long and as concurrent as a corpus's requests: context length, speed, tokens per second."""
+
+import asyncio
+import math
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from graphrag_dagster.kernel.models.chat.chat_model import (
+    CallFailed,
+    ChatReply,
+    ChatRequest,
+    Message,
+    Refused,
+)
+from graphrag_dagster.kernel.models.chat.reply_parsing import visible
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.endpoint.timeouts import Size
+from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
+from graphrag_dagster.systems.graphrag.llm.prompt_examples import with_graph_examples
+from graphrag_dagster.systems.graphrag.settings import ExtractionSettings
+
+_SPARE = 1000
+#: A fourth of a context is for the reply; sizes are multiples of this; tokens of questions, names and marks
+#: round the data; fewer tokens of data are unusable; an overlap is this part of a size.
+_REPLY_SHARE, _ROUND, _OVERHEAD, _LEAST_DATA, _OVERLAP = 4, 100, 1100, 200, 6
+#: How servers tell the tokens of a context in a refusal, and how often fewer are tried where they do not.
+_CONTEXT = re.compile(
+    r"(?:context (?:length|size|window)|maximum (?:model )?(?:input )?(?:length|tokens)|n_ctx)\D{0,40}?"
+    r"(\d{3,7})",
+    re.IGNORECASE,
+)
+_HALVINGS = 4
+_SHORT = 300
+_LOST = 0.9
+_REPLY = 200
+_ALONE = 3
+_AT_ONCE = 8
+_SCALES = 0.6
+#: Shorter replies tell how long the way is, not how fast the model writes.
+_TELLING = 40
+_CHARACTERS_PER_TOKEN = 4
+_SYSTEM = {
+    "extract": "extract_graph_system",
+    "summarise": "summarize_descriptions_system",
+    "report": "community_report_system",
+    "answer": "global_map_system",
+}
+_FILLER = (
+    "The ferry leaves the harbour at noon and comes back before dark.",
+    "On the hill above the town stands a mill that no longer turns.",
+    "Most of the letters in the archive were written in a careful hand.",
+    "After the rain the road to the quarry was closed for two days.",
+    "The baker opens early, because the fishermen eat before they sail.",
+    "Nobody remembers who planted the row of limes beside the school.",
+)
+_MEND = (
+    "serve it with a larger context (Ollama num_ctx, llama.cpp --ctx-size, vLLM --max-model-len), or set "
+    "smaller text_units.size (with another strategy than none), reports.context_tokens, "
+    "search.context_tokens and graph.max_input_tokens"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Tokens a second of all calls together, the mean tokens of a reply, and how many calls were at once."""
+
+    tokens_per_second: float
+    tokens: float
+    at_once: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Long:
+    """A long prompt: its tokens by our count, and the reply."""
+
+    tokens: int
+    reply: ChatReply
+    first: str
+    last: str
+
+    @property
+    def ratio(self) -> float:
+        """The endpoint's count over ours; 0 where it gives none."""
+        return self.reply.input_tokens / self.tokens
+
+
+async def context_length(
+    model: OpenAIChatModel,
+    settings: CorpusSettings,
+    tasks: list[RoleName],
+    data: Mapping[RoleName, int] | None = None,
+) -> list[ProbeFinding]:
+    """Probe whether the longest prompts arrive whole.
+
+    Args:
+        model: who is asked.
+        settings: of the corpus.
+        tasks: for which the model is used.
+        data: most tokens of data that the corpus as it is gives to a prompt of a task; default: as many as
+            the settings allow.
+    """
+    tokenizer = get_tokenizer(settings.text_units.encoding)
+    allowed = {task: _allowed(settings, task) for task in tasks}
+    real = {task: (data or {}).get(task, allowed[task]) for task in tasks}
+    needed, largest = (
+        max(tokens + _system(settings, task, tokenizer) for task, tokens in found.items()) + _SPARE
+        for found in (real, allowed)
+    )
+    name = "context length"
+    try:
+        # A short prompt tells how the endpoint's tokens compare with ours.
+        short = await _ask_long(model, tokenizer, _SHORT)
+        long = await _ask_long(model, tokenizer, needed)
+    except Refused as refusal:
+        fix = _fitting(settings, tasks, tokenizer, await _context(model, tokenizer, needed, str(refusal)))
+        return [
+            ProbeFinding(name, "fails", f"{needed:,} tokens were refused: {refusal}", _MEND, settings=fix)
+        ]
+    except CallFailed as failure:
+        return [ProbeFinding(name, "fails", f"{needed:,} tokens got no reply: {failure}", _MEND)]
+    found = _judged(short, long)
+    if found.verdict == "fails":
+        arrived = int(long.reply.input_tokens / short.ratio) if short.ratio else 0
+        found = replace(found, settings=_fitting(settings, tasks, tokenizer, arrived))
+    if found.verdict == "works" and needed < largest:
+        told = f"enough for the current documents; the settings allow up to {largest:,} if there are more"
+        found = replace(found, consequence="; ".join(filter(None, (told, found.consequence))))
+    return [found]
+
+
+async def _context(model: OpenAIChatModel, tokenizer: Tokenizer, refused: int, said: str) -> int:
+    """Tokens that a model takes which refused so many: by what it says, else what it does not refuse."""
+    told = [int(number) for number in _CONTEXT.findall(said.replace(",", ""))]
+    if told:
+        return min(told)
+    tokens = refused // 2
+    for _ in range(_HALVINGS):
+        try:
+            await _ask_long(model, tokenizer, tokens)
+        except (Refused, CallFailed):
+            tokens //= 2
+        else:
+            return tokens
+    return 0
+
+
+def _fitting(
+    settings: CorpusSettings, tasks: list[RoleName], tokenizer: Tokenizer, context: int
+) -> dict[str, int | float | bool | str]:
+    """Settings under which all prompts and replies fit into a context; none where nothing of use fits."""
+    reply = context // _REPLY_SHARE // _ROUND * _ROUND
+    system = max(_system(settings, task, tokenizer) for task in tasks)
+    data = (context - reply - system - _OVERHEAD) // _ROUND * _ROUND
+    if data < _LEAST_DATA:
+        return {}
+    own = settings.text_units
+    fix: dict[str, int | float | bool | str] = {}
+    # Units are listed under the names that they bear, and of an entity typing prompt others fill the rest.
+    if own.strategy == "none":
+        fix["text_units.strategy"] = "tokens"
+    if own.size > data:
+        fix["text_units.size"] = data
+        if own.overlap >= data:
+            fix["text_units.overlap"] = data // _OVERLAP
+    limits = {**settings.data_limits("summarise"), **settings.data_limits("report")}
+    limits |= settings.data_limits("answer")
+    fix |= {key: data for key, limit in limits.items() if limit > data}
+    if max(settings.model.for_role(task).reply_limit for task in tasks) > reply:
+        fix["model.max_output_tokens"] = reply
+    return fix
+
+
+def pace(model: OpenAIChatModel) -> list[ProbeFinding]:
+    """Tell which rates the endpoint stated in the headers of its answers so far."""
+    limits, settings = model.connection.limits(), model.settings
+    rates = {"requests": limits.requests.per_minute, "tokens": limits.tokens.per_minute}
+    own = {"requests": settings.requests_per_minute, "tokens": settings.tokens_per_minute}
+    known = [f"{rate:,.0f} {kind} a minute" for kind, rate in rates.items() if rate]
+    if not known:
+        told = "slows down when the endpoint reports too many calls"
+        return [ProbeFinding("rate limits", "works", "none stated", told)]
+    source = "by the settings" if all(own[kind] for kind, rate in rates.items() if rate) else "by its headers"
+    told = f"sends at most {' and '.join(known)}"
+    return [ProbeFinding("rate limits", "works", f"limited {source}", told)]
+
+
+async def throughput(model: OpenAIChatModel, longest_reply: int) -> list[ProbeFinding]:
+    """Measure tokens a second alone and at once, and advise how many calls to make at once."""
+    at_once = min(_AT_ONCE, model.settings.concurrency)
+    refused_before = model.connection.limits().too_many_calls
+    alone = await _speed(model, range(_ALONE), 1)
+    together = await _speed(model, range(_ALONE, _ALONE + at_once), at_once)
+    refused = model.connection.limits().too_many_calls > refused_before
+    limit = model.connection.time_limit(Size(reply=longest_reply))
+    return throughput_advice(
+        alone, together, settings=model.settings, refused=refused, longest_reply=longest_reply, limit=limit
+    )
+
+
+def throughput_advice(
+    alone: Speed,
+    together: Speed,
+    *,
+    settings: ModelSettings,
+    refused: bool,
+    longest_reply: int,
+    limit: float,
+) -> list[ProbeFinding]:
+    """Advise how many calls to make at once, and how long to wait for them.
+
+    Args:
+        alone: one call at a time.
+        together: several.
+        settings: of the model.
+        refused: the endpoint said that these were too many.
+        longest_reply: tokens of the longest reply that is asked for.
+        limit: seconds that such a call may take as things are.
+    """
+    name, most = "throughput", settings.concurrency
+    gain = together.tokens_per_second / alone.tokens_per_second
+    advised = most if gain >= _SCALES * together.at_once else max(2, math.ceil(gain))
+    found = f"{alone.tokens_per_second:,.0f} tokens/s alone, "
+    found += f"{together.tokens_per_second:,.0f} with {together.at_once} calls at once"
+    found += "; it reported too many calls" if refused else ""
+    told = f"makes up to {most} concurrent calls"
+    fix: dict[str, int | float | bool | str] = {}
+    if advised < most:
+        told = f"set model.concurrency: {advised}; more gains little"
+        # What a busy moment made of the speed is no reason to write a setting.
+        fix = {"model.concurrency": advised} if refused else {}
+    seconds = longest_reply * together.at_once / together.tokens_per_second
+    if together.tokens < _TELLING or seconds <= settings.timeout_seconds:
+        return [ProbeFinding(name, "works", found, told, settings=fix)]
+    found += f"; a reply of {longest_reply:,} tokens, the limit, would take {seconds:,.0f} s"
+    if limit >= seconds:
+        return [ProbeFinding(name, "works", found, f"such a call gets {limit:,.0f} s; {told}", settings=fix)]
+    needed = math.ceil(seconds * 1.5 / 60) * 60
+    mend = f"set model.timeout_seconds: {needed}, or a smaller model.max_output_tokens; {told}"
+    return [ProbeFinding(name, "fallback", found, mend, settings={**fix, "model.timeout_seconds": needed})]
+
+
+def _allowed(settings: CorpusSettings, task: RoleName) -> int:
+    if task == "extract":
+        return settings.text_units.size
+    if task == "type":
+        return max(settings.text_units.size, settings.most_data(task))
+    return settings.most_data(task)
+
+
+def _system(settings: CorpusSettings, task: RoleName, tokenizer: Tokenizer) -> int:
+    name = _SYSTEM.get(task)
+    system = prompts.load(name).text if name else ""
+    if task == "extract":
+        own = settings.section(ExtractionSettings)
+        tuples = settings.model.replies == "tuples"
+        system = with_graph_examples(
+            system, own.examples, own.entity_types, tuples=tuples, labelled=own.relation_labels
+        )
+    return tokenizer.count(system)
+
+
+async def _ask_long(model: OpenAIChatModel, tokenizer: Tokenizer, tokens: int) -> _Long:
+    # New words every time, so that no cache of prompts shortens what the endpoint counts.
+    first, last = (f"NEEDLE-{secrets.token_hex(3).upper()}" for _ in range(2))
+    per_round = tokenizer.count(" ".join(_FILLER))
+    filler = " ".join(_FILLER * math.ceil(tokens / per_round))
+    text = (
+        f"The first code word is {first}.\n\n{tokenizer.truncate(filler, tokens)}\n\n"
+        f"The second code word is {last}.\n\n"
+        "Repeat the code words that begin with NEEDLE- one beside the other, and nothing else."
+    )
+    request = ChatRequest("probe", (Message("user", text),), _REPLY)
+    reply = (await model.send(request)).reply
+    return _Long(tokenizer.count(text), reply, first, last)
+
+
+def _judged(short: _Long, long: _Long) -> ProbeFinding:
+    name, said = "context length", visible(long.reply.text)
+    counted = short.ratio > 0 and long.ratio > 0
+    if counted and long.ratio < _LOST * short.ratio:
+        whole = round(long.tokens * short.ratio)
+        found = f"of {whole:,} tokens only {long.reply.input_tokens:,} arrived, silently"
+        return ProbeFinding(name, "fails", found, _MEND)
+    if long.first in said and long.last in said:
+        return ProbeFinding(name, "works", f"all {long.tokens:,} tokens arrived", "")
+    if counted:
+        remark = "it repeats only part of the text: a larger model finds more in long contexts"
+        return ProbeFinding(name, "works", f"{long.reply.input_tokens:,} tokens arrived", remark)
+    if long.last in said:
+        return ProbeFinding(name, "fails", f"of {long.tokens:,} tokens the beginning did not arrive", _MEND)
+    remark = (
+        "the endpoint counts no tokens and the model repeats no code word: check its context length yourself"
+    )
+    return ProbeFinding(name, "fallback", f"unknown whether {long.tokens:,} tokens arrive", remark)
+
+
+async def _speed(model: OpenAIChatModel, numbers: range, at_once: int) -> Speed:
+    places = asyncio.Semaphore(at_once)
+
+    async def one(number: int) -> int:
+        async with places:
+            text = f"Write four plain sentences about the number {number + 2}."
+            reply = (await model.send(ChatRequest("probe", (Message("user", text),), _REPLY))).reply
+            return reply.output_tokens or len(reply.text) // _CHARACTERS_PER_TOKEN
+
+    begun = time.monotonic()
+    tokens = sum(await asyncio.gather(*map(one, numbers)))
+    seconds = max(time.monotonic() - begun, 1e-6)
+    return Speed(max(tokens, 1) / seconds, tokens / len(numbers), at_once)

@@ -1,0 +1,118 @@
+"""Deletes everything made from a corpus, except its folder and Dagster's records."""
+
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphrag_dagster.errors import GraphragError, HeldError, WarehouseError
+from graphrag_dagster.kernel.models.cache.cache_database import database_at
+from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
+from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
+from graphrag_dagster.kernel.pipeline.erasure import note_file
+from graphrag_dagster.kernel.storage.compaction import remove_leftovers
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.home import memory_file
+from graphrag_dagster.kernel.storage.published import published
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_of
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import UNIT_LEDGER
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """The files and folders that went, and the replies that were forgotten."""
+
+    paths: tuple[Path, ...]
+    memory: Pruned
+
+
+def made_of(warehouse: Warehouse, corpus: str) -> list[Path]:
+    """Return the files and folders made of a corpus that there are, the working file first."""
+    file = warehouse.file(corpus)
+    places = [
+        file,
+        file.with_name(file.name + ".wal"),
+        file.parent / "reports" / corpus,
+        folder_of(warehouse, corpus),
+        note_file(warehouse, corpus),
+    ]
+    return [place for place in places if place.exists()]
+
+
+def delete_made(warehouse: Warehouse, corpus: str) -> Deleted:
+    """Delete what was made of a corpus, its accounts, and the replies that no other corpus uses.
+
+    Killed at any moment, it can be called again.
+
+    Raises:
+        HeldError: another process holds the working file.
+        WarehouseError: something cannot be deleted.
+        MemoryFileError: another process reads the file of replies for too long.
+    """
+    paths = made_of(warehouse, corpus)
+    file = warehouse.file(corpus)
+    try:
+        if file in paths:
+            _unlink_locked(warehouse, corpus, file)
+        for path in paths:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+    except OSError as error:
+        raise WarehouseError(
+            f"{error.filename} cannot be deleted: {error.strerror}; stop the programs that use it, and "
+            "delete again"
+        ) from error
+    pruned = Pruned(0, 0, 0)
+    if memory_file().is_file():
+        pruned = Upkeep(database_at(memory_file())).prune(corpus, everything=True)
+    return Deleted(tuple(paths), pruned)
+
+
+def _unlink_locked(warehouse: Warehouse, corpus: str, file: Path) -> None:
+    """No other process may be at work on the file; one that is no DuckDB file is nobody's work."""
+    try:
+        with warehouse.connect(corpus):
+            remove_leftovers(file.resolve())
+            file.resolve().unlink()
+    except HeldError:
+        raise
+    except WarehouseError:
+        file.unlink()
+    with suppress(FileNotFoundError):
+        file.unlink()
+
+
+def withdraw(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> None:
+    """Undo that a folder was made known as a corpus, if nothing was extracted from it or paid for it.
+
+    The folder stays, and so do Dagster's records of the run that failed.
+    """
+    # Dagster is loaded only when something is to be withdrawn.
+    from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import recorded
+    from graphrag_dagster.kernel.pipeline.orchestration.run_history import forget_partition
+
+    # Why the index failed is told, not what hinders here.
+    with suppress(GraphragError, OSError):
+        if _has_something(warehouse, corpus):
+            return
+        delete_made(warehouse, corpus)
+        corpora.forget(corpus)
+        with recorded() as instance:
+            if instance is not None:
+                forget_partition(instance, corpus)
+
+
+def _has_something(warehouse: Warehouse, corpus: str) -> bool:
+    if published(warehouse, corpus) is not None:
+        return True
+    if memory_file().is_file() and UsageLog(database_at(memory_file())).table(corpus)["output_tokens"].sum():
+        return True
+    try:
+        with warehouse.reading(corpus) as reader:
+            return reader.has(UNIT_LEDGER) and not reader.is_empty(UNIT_LEDGER)
+    except WarehouseError:
+        # Nothing was begun.
+        return False

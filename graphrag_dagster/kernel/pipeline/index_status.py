@@ -1,0 +1,355 @@
+"""Changes of a corpus since it was last published, and the work to catch up."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from graphrag_dagster.kernel.catalogue.engines import Engine
+from graphrag_dagster.kernel.catalogue.registry import (
+    declared_table,
+    embedders,
+    engines,
+    engines_reading,
+    rerankers,
+    stage_of,
+    stages,
+    stages_made,
+    stages_reading,
+    tasks,
+)
+from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
+from graphrag_dagster.kernel.common.state_comparison import Change, FileChanges, compare_values, flattened
+from graphrag_dagster.kernel.pipeline.corpus_changes import changed_files, changed_settings, settings_then
+from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_of_tables
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, DECIDING_REQUESTS
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.published import Origin, Published, published, snapshots
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from dagster import DagsterInstance, RunRecord
+
+
+_MOST_RUNS = 20
+_INDEXING = ("index", "embed", "__ASSET_JOB")
+_DONE = "SUCCESS"
+_ENDED = ("FAILURE", "CANCELED", "CANCELING")
+
+
+@dataclass(frozen=True, slots=True)
+class HalfWay:
+    """A run that has not come to its end.
+
+    Attributes:
+        run_id: its id.
+        failed: whether it failed; otherwise it runs, or was killed so that nobody noted its end.
+        begun: when it began.
+        step: the one that failed.
+    """
+
+    run_id: str
+    failed: bool
+    begun: datetime
+    step: str | None
+
+
+def half_way(corpus: str) -> HalfWay | None:
+    """Return the last run that was to index a corpus, unless it came to its end or there is none.
+
+    Raises:
+        DagsterInstanceError: Dagster's settings or records cannot be used.
+    """
+    # Late, since not every command asks, and Dagster is imported with it.
+    from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import recorded
+
+    with recorded() as instance:
+        if instance is None or (record := _last(instance, corpus)) is None:
+            return None
+        run = record.dagster_run
+        if run.status.value == _DONE:
+            return None
+        failed = run.status.value in _ENDED
+        begun = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
+        return HalfWay(run.run_id, failed, begun, _failed_step(instance, run.run_id) if failed else None)
+
+
+def _last(instance: "DagsterInstance", corpus: str) -> "RunRecord | None":
+    from dagster import RunsFilter
+
+    wanted = RunsFilter(tags={"dagster/partition": corpus})
+    records = instance.get_run_records(wanted, limit=_MOST_RUNS, order_by="id", ascending=False)
+    return next((record for record in records if record.dagster_run.job_name in _INDEXING), None)
+
+
+def _failed_step(instance: "DagsterInstance", run_id: str) -> str | None:
+    from dagster import DagsterEventType
+
+    failures = instance.get_records_for_run(run_id, of_type=DagsterEventType.STEP_FAILURE).records
+    return failures[0].event_log_entry.step_key if failures else None
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedRun:
+    """A run that began after the last publication and has not published.
+
+    ``state``: it failed, or it runs, or was killed so that nobody noted its end. ``begun``: UTC, ISO 8601.
+    """
+
+    run_id: str
+    state: Literal["failed", "running or killed"]
+    begun: str
+    step: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Differences from the published state.
+
+    Attributes:
+        corpus: its name.
+        snapshot: the published state; None if there is none, and then everything must be done.
+        files: changed files.
+        settings: changed keys.
+        prompts: names of changed prompts.
+        models: changed models by task.
+        code: changed code by asset.
+        libraries: changed versions of packages that affect results.
+        package: versions of this package then and now where they differ.
+        redo: stages of the index that must run again, in order.
+        asked: affected stages with their own jobs.
+        unfinished: a run that ended half-way.
+        asks_models: whether a stage of the index asks a model.
+        newest: whether the current snapshot was published last; after a rollback it was not.
+        damaged: whether the current snapshot is no longer what was published.
+    """
+
+    corpus: str
+    snapshot: Published | None
+    files: FileChanges
+    settings: tuple[Change, ...] = ()
+    prompts: tuple[str, ...] = ()
+    models: tuple[Change, ...] = ()
+    code: tuple[str, ...] = ()
+    libraries: tuple[Change, ...] = ()
+    package: Change | None = None
+    redo: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+    unfinished: UnfinishedRun | None = None
+    asks_models: bool = False
+    newest: bool = True
+    damaged: bool = False
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether nothing is to be done."""
+        done = self.snapshot is not None and not self.damaged
+        return done and not self.redo and not self.unfinished
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether nothing at all differs, and the published state is the newest there is."""
+        differing = (self.files, self.settings, self.models, self.prompts, self.code, self.libraries)
+        return self.up_to_date and self.newest and not any(differing) and self.package is None
+
+
+def status_of(name: str) -> Status:
+    """Compare a corpus with its published state; files are hashed, not parsed.
+
+    Args:
+        name: the corpus.
+
+    Raises:
+        GraphragError: the corpus or its settings cannot be used, or the published state is damaged.
+    """
+    store, warehouse = CorpusStore(), Warehouse()
+    settings = store.settings(name)
+    snapshot = published(warehouse, name)
+    files = changed_files(store, name, snapshot)
+    unfinished = _unfinished(name, snapshot)
+    if snapshot is None:
+        return Status(
+            name,
+            None,
+            files,
+            redo=tuple(settings.stages_made("index")),
+            unfinished=unfinished,
+            asks_models=_asks_models(settings),
+        )
+    newest = snapshots(warehouse, name)[0].version == snapshot.version
+    compared = _compared(name, settings, snapshot, files, unfinished)
+    return replace(compared, newest=newest, damaged=not snapshot.intact())
+
+
+def _compared(
+    name: str,
+    settings: CorpusSettings,
+    snapshot: Published,
+    files: FileChanges,
+    unfinished: UnfinishedRun | None,
+) -> Status:
+    then: Mapping[str, Any] = snapshot.manifest
+    now = Origin(settings).told(None)
+    old, new = settings_then(settings, then), flattened(now["settings"])
+    changed = changed_settings(settings, snapshot)
+    prompts = [one.key for one in _common(then, "prompts", now["prompts"])]
+    models = [one for one in _common(then, "models", now["models"]) if one.key != "embedder"]
+    made_by = [one.key for one in _common(then, "code", code_of_tables())]
+    concerned = stages_of_settings(changed, old, new) | stages_of_prompts(prompts, new)
+    libraries = _common(then, "libraries", now["libraries"])
+    concerned |= {declared_table(key.replace("/", ".")).group for key in made_by}
+    # Models at an endpoint are known by their task, those on this machine by the setting that names them.
+    sections = [section for section, dot, _ in (one.key.partition(".") for one in models) if dot]
+    concerned = concerned.union(*map(stages_reading, sections))
+    concerned |= stages_of_libraries((one.key for one in libraries), new)
+    if files:
+        concerned.add("corpus")
+    redo = following(concerned, _indexed(settings, changed))
+    asked = [stage for stage in settings.stages_made("request") if stage in concerned]
+    package = compare_values({"package": then.get("package", now["package"])}, {"package": now["package"]})
+    return Status(
+        name,
+        snapshot,
+        files,
+        tuple(changed),
+        tuple(prompts),
+        tuple(models),
+        tuple(made_by),
+        tuple(libraries),
+        package[0] if package else None,
+        tuple(redo),
+        tuple(asked),
+        unfinished,
+        _asks_models(settings),
+    )
+
+
+def _indexed(settings: CorpusSettings, changed: Iterable[Change]) -> list[str]:
+    """Return the stages of an index; one that was switched off leaves its tables empty."""
+    keys = {one.key for one in changed}
+    switched = {one.name for one in stages().values() if one.switch and f"{one.switch}.enabled" in keys}
+    return [name for name in stages_made("index") if settings.makes(name) or name in switched]
+
+
+def _asks_models(settings: CorpusSettings) -> bool:
+    return settings.embeds_at_endpoint or any(map(settings.asks_model, settings.asked_by_index))
+
+
+def _common(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> list[Change]:
+    """Differing keys among those that both know: a key new to this package is not a change of the corpus."""
+    before = manifest.get(part, {})
+    both = before.keys() & now.keys()
+    return compare_values({key: before[key] for key in both}, {key: now[key] for key in both})
+
+
+def _unfinished(name: str, snapshot: Published | None) -> UnfinishedRun | None:
+    run = half_way(name)
+    if run is None or (snapshot and run.begun <= _time(snapshot.published)):
+        return None
+    return UnfinishedRun(
+        run.run_id,
+        "failed" if run.failed else "running or killed",
+        run.begun.isoformat(timespec="seconds"),
+        run.step,
+    )
+
+
+def _time(iso: str) -> datetime:
+    time = datetime.fromisoformat(iso)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def stages_of_settings(
+    changes: Iterable[Change], before: Mapping[str, Any], now: Mapping[str, Any]
+) -> set[str]:
+    """Return the stages whose results changed settings may change; flat settings before and now."""
+    found: set[str] = set()
+    for change in changes:
+        found |= _stages_of_setting(change.key, before, now)
+    return found
+
+
+def stages_of_prompts(names: Iterable[str], now: Mapping[str, Any]) -> set[str]:
+    """Return the stages that send changed prompts: those whose engine asks a model."""
+    changed = set(names)
+    shared = bool(changed.intersection(SHARED_PROMPTS))
+    return {
+        stage_of(task.section)
+        for task in tasks().values()
+        if _asks_model(task.section, now) and (shared or changed.intersection(task.prompts))
+    }
+
+
+def stages_of_libraries(names: Iterable[str], now: Mapping[str, Any]) -> set[str]:
+    """Return the stages that use changed packages."""
+    changed = set(names)
+    found = {stage.name for stage in stages().values() if changed.intersection(stage.libraries)}
+    for section in {task.section for task in tasks().values()}:
+        engine, stage = engines().get(_engine(section, now)), stage_of(section)
+        if engine and changed.intersection(_libraries(engine, stage, now)):
+            found.add(stage)
+    embedder = embedders().get(str(now.get("embeddings.embedder")))
+    if embedder and changed.intersection(embedder.libraries):
+        found |= stages_reading("embeddings")
+    reranker = rerankers().get(str(now.get("search.reranker")))
+    if reranker and changed.intersection(reranker.libraries):
+        found.add(stage_of("search"))
+    return found
+
+
+def following(names: Iterable[str], indexed: Sequence[str]) -> list[str]:
+    """Return the stages of an index that are named, or read what such a one makes, in their order."""
+    found: set[str] = set()
+    for name in indexed:
+        if name in names or found.intersection(stages()[name].reads):
+            found.add(name)
+    return [name for name in indexed if name in found]
+
+
+def _libraries(engine: Engine, stage: str, settings: Mapping[str, Any]) -> set[str]:
+    chosen = (key for key in engine.library_settings if stage_of(key.partition(".")[0]) == stage)
+    return {*engine.libraries.get(stage, ()), *(str(settings.get(key)) for key in chosen)}
+
+
+def _stages_of_setting(key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> set[str]:
+    section, _, rest = key.partition(".")
+    if key == "kind":
+        return set(stages())
+    if key == "engine" or rest == "engine":
+        sections = {task.section for task in tasks().values()} if key == "engine" else {section}
+        return {stage_of(one) for one in sections if _engine(one, before) != _engine(one, now)}
+    if section == "model":
+        return _stages_of_model(rest, now)
+    reading = engines_reading(key)
+    if reading and _engine(section, now) not in reading:
+        return set()
+    return {name for name in stages_reading(section) if not key.startswith(stages()[name].without_effect)}
+
+
+def _stages_of_model(key: str, now: Mapping[str, Any]) -> set[str]:
+    role = None
+    if key.startswith("tasks."):
+        _, role, key = key.split(".", 2)
+    if key.split(".")[0] not in (*DECIDING_REPLIES, *DECIDING_REQUESTS):
+        return set()
+    found = {
+        stage_of(task.section)
+        for task in tasks().values()
+        if role in {None, task.role} and _asks_model(task.section, now)
+    }
+    embedder = embedders().get(str(now.get("embeddings.embedder")))
+    if role in {None, "embed"} and embedder and embedder.asks_model:
+        found |= stages_reading("embeddings")
+    return found
+
+
+def _asks_model(section: str, settings: Mapping[str, Any]) -> bool:
+    engine = engines().get(_engine(section, settings))
+    return engine is not None and engine.asks_model
+
+
+def _engine(section: str, settings: Mapping[str, Any]) -> str:
+    if not settings.get(f"{section}.enabled", section != "claims"):
+        return "none"
+    return str(settings.get(f"{section}.engine") or settings.get("engine"))

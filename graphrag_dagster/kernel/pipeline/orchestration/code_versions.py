@@ -1,0 +1,105 @@
+"""Code versions and fingerprints of inputs: what decides whether a table is outdated, or rows are reused."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import polars as pl
+
+from graphrag_dagster.kernel.catalogue.registry import all_tables, stages, tasks
+from graphrag_dagster.kernel.catalogue.system import Stage
+from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, DECIDING_REQUESTS
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import Table
+from graphrag_dagster.kernel.tasks.prompts import load
+
+_MODELS = Path(__file__).parents[3] / "dbt_like_sql" / "models"
+
+
+@cache
+def code_version(stage: str) -> str:
+    """Return the version of the code of a stage, shared by all tables of its group.
+
+    It is the number that the catalogue declares, and a hash of what tells by itself that it has changed: the
+    prompts of the stage's tasks, the queries of its SQL models, the versions of its libraries. Settings are
+    a corpus's, and compared corpus by corpus.
+
+    Raises:
+        KeyError: there is no such stage.
+    """
+    own = stages()[stage]
+    parts = [*_prompts(own), *_queries(own), *(f"{name} {_installed(name)}" for name in own.libraries)]
+    digest = sha256("\n".join(parts).encode()).hexdigest()
+    return f"{own.version}-{digest[:12]}"
+
+
+def code_of_tables() -> Mapping[str, str]:
+    """Return the version of the code that makes each table, by asset key ``schema/table``."""
+    return {
+        "/".join(table.asset_key): code_version(table.group)
+        for table in all_tables()
+        if table.group in stages()
+    }
+
+
+def _prompts(stage: Stage) -> Iterator[str]:
+    asked = [task for task in tasks().values() if task.section in (*stage.sections, *stage.asks)]
+    names = {name for task in asked for name in (*task.prompts, *SHARED_PROMPTS)}
+    return (f"{name} {load(name).hash}" for name in sorted(names))
+
+
+def _queries(stage: Stage) -> Iterator[str]:
+    for table in all_tables():
+        if table.sql and table.group == stage.name:
+            query = _MODELS / table.schema / f"{table.name}.sql"
+            yield f"{table.full_name} {query.read_text(encoding='utf-8').strip()}"
+
+
+def _installed(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def unlike(warehouse: Warehouse, corpus: str, table: Table, state: pl.DataFrame) -> str:
+    """Return why rows of before may not be taken over; nothing where they may.
+
+    Args:
+        warehouse: with the tables of before.
+        corpus: its name.
+        table: with ``part`` and ``value``, that says what decided them.
+        state: its rows as they would be now.
+    """
+    before = warehouse.read_if_present(table, corpus)
+    if before is None or before.is_empty():
+        return "nothing finished was there"
+    old, new = (dict(rows.select("part", "value").iter_rows()) for rows in (before, state))
+    changed = sorted(part for part in old.keys() | new.keys() if old.get(part) != new.get(part))
+    return f"changed: {', '.join(changed)}" if changed else ""
+
+
+def begin_replacing(warehouse: Warehouse, corpus: str, table: Table) -> None:
+    """Empty the state before the first table is replaced, so that a killed run leaves none to rely on."""
+    warehouse.write(table, corpus, table.empty())
+
+
+def model_of(settings: CorpusSettings, task: str) -> str:
+    """Return a hash of what decides the replies of a task's model: its settings may hold what is nobody's."""
+    model = settings.model.for_role(tasks()[task].role)
+    decided = (*DECIDING_REPLIES, *DECIDING_REQUESTS)
+    return stable_id(*(getattr(model, key) for key in decided))
+
+
+def replies_in(rows: pl.DataFrame) -> list[str]:
+    """Return the keys of the replies that rows were made of, each once.
+
+    Args:
+        rows: with ``replies``.
+    """
+    return rows["replies"].explode(empty_as_null=False).drop_nulls().unique(maintain_order=True).to_list()

@@ -1,0 +1,103 @@
+"""Rules that tables must meet before anything is built on them, and the integrity of every table."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import declared_table, loaded, systems
+from graphrag_dagster.kernel.documents.text_units import check_texts, check_units
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, of_corpus, qualified
+from graphrag_dagster.kernel.tables import Column, Table
+
+
+def violations(reader: Reader, table: Table) -> list[str]:
+    """Return what is wrong with the corpus's rows: duplicate keys, nulls, values, dangling references."""
+    keys, ours = ", ".join(f'"{key}"' for key in table.key), of_corpus(reader.corpus)
+    repeated = f"select 1 from {qualified(table)} where {ours} group by {keys} having count(*) > 1"
+    broken = [found for column in table.columns for found in _broken(column, ours)]
+    counted = [
+        f"(select count(*) from ({repeated}))",
+        *(f"count(*) filter (where {one})" for _, one in broken),
+    ]
+    counts = reader.connection.execute(
+        f"select {', '.join(counted)} from {qualified(table)} where {ours}"
+    ).fetchall()[0]
+    told = [f"{counts[0]} keys are not unique"] if counts[0] else []
+    wrong = zip(broken, counts[1:], strict=True)
+    return [*told, *(f"{problem} in {count} rows" for (problem, _), count in wrong if count)]
+
+
+def _broken(column: Column, ours: str) -> Iterator[tuple[str, str]]:
+    """A possible problem of a column, and the rows that have it."""
+    name = f'"{column.name}"'
+    if not column.nullable:
+        yield f"{column.name} is null", f"{name} is null"
+    if column.values:
+        listed = ", ".join(f"'{value}'" for value in column.values)
+        yield f"{column.name} is not allowed", f"{name} not in ({listed})"
+    if column.references:
+        target_name, _, key = column.references.rpartition(".")
+        target = declared_table(target_name)
+        known = f'select "{key}" from {qualified(target)} where {ours}'
+        yield (
+            f"{column.name} is missing from {column.references}",
+            f"{name} is not null and {name} not in ({known})",
+        )
+
+
+class CheckedPlace:
+    """Input of a check: the tables of a corpus, its settings and its published snapshot.
+
+    Args:
+        reader: of the corpus; nothing is written while it is open.
+        settings: of the corpus.
+        warehouse: where its snapshots lie.
+    """
+
+    def __init__(self, reader: Reader, settings: CorpusSettings, warehouse: Warehouse) -> None:
+        self.reader, self.settings, self.warehouse = reader, settings, warehouse
+        self._read: dict[Table, pl.DataFrame] = {}
+
+    def read(self, table: Table) -> pl.DataFrame:
+        """All rows of the corpus."""
+        if table not in self._read:
+            self._read[table] = self.reader.read(table)
+        return self._read[table]
+
+
+@dataclass(frozen=True, slots=True)
+class TableRule:
+    """Result of a check; ``problems`` is empty if it passed. Non-blocking checks only warn."""
+
+    table: Table
+    description: str
+    problems: Callable[[CheckedPlace], Sequence[str]]
+    blocking: bool = True
+
+
+def _units_cover_documents(of: CheckedPlace) -> list[str]:
+    if of.settings.makes("imports"):
+        return check_texts(of.read(tables.DOCUMENTS), of.read(tables.TEXT_CHUNKS))
+    settings = of.settings.text_units
+    return check_units(
+        of.read(tables.DOCUMENTS), of.read(tables.TEXT_CHUNKS), settings.size, settings.overlap
+    )
+
+
+_OWN = (
+    TableRule(
+        tables.TEXT_CHUNKS,
+        "Units cover every character of their document, reproduce its text, and are as many as the window "
+        "rule requires",
+        _units_cover_documents,
+    ),
+)
+
+
+def rules() -> Sequence[TableRule]:
+    """Return what must hold of tables: rules of the kernel and of all systems."""
+    named = [system.rules for system in systems().values() if system.rules]
+    return (*_OWN, *(rule for one in named for rule in loaded(one)))

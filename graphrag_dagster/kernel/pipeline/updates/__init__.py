@@ -1,1 +1,0 @@
-"""Updates of a corpus: what is outdated, and what is deleted."""

@@ -1,1 +1,0 @@
-"""An indexed corpus asked, and where its rows come from."""

@@ -1,0 +1,172 @@
+"""Packing context units into chunks: seeded shuffle, greedy fill (paper §3.1.6, spec_graphrag §7)."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.questions.context.context_units import as_row
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+
+Count = Callable[[str], int]
+HEADER = "id|title|content"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Units that go into one map call: as records, rendered, and the tokens of each row."""
+
+    units: tuple[ContextUnit, ...]
+    rendered: str
+    row_tokens: tuple[int, ...]
+
+
+def row(unit: ContextUnit) -> str:
+    """Render a unit as one row; quotes, bars and line breaks inside cells cannot end it."""
+    return as_row([unit.id, unit.title, unit.text])
+
+
+def render(units: Sequence[ContextUnit]) -> str:
+    """Render units as a table with a header."""
+    return "\n".join([HEADER, *map(row, units)])
+
+
+def shuffled(units: Sequence[ContextUnit], seed: int) -> list[ContextUnit]:
+    """Return the units in an order that depends on the seed, their titles and texts alone."""
+    return sorted(units, key=lambda unit: (stable_id(seed, unit.title, unit.text), unit.id))
+
+
+def fill(units: Sequence[ContextUnit], *, count: Count, limit: int, seed: int) -> list[Chunk]:
+    """Shuffle units and fill chunks one after the other, each unit into exactly one.
+
+    Args:
+        units: with ids that do not depend on ranks or arrival.
+        count: tokens of a text.
+        limit: most tokens of a rendered chunk, header included. A unit that does not fit alone is cut.
+        seed: the same seed gives the same order.
+
+    Raises:
+        QuestionError: not even the header and the beginning of one unit fit.
+    """
+    waiting = deque((unit, count("\n" + row(unit))) for unit in shuffled(units, seed))
+    header = count(HEADER)
+    chunks: list[Chunk] = []
+    while waiting:
+        taken: list[tuple[ContextUnit, int]] = []
+        total = header
+        while waiting and (total + waiting[0][1] <= limit or _fits([*taken, waiting[0]], count, limit)):
+            taken.append(waiting.popleft())
+            total += taken[-1][1]
+        # The sum only says where to look: what counts are the tokens of the whole.
+        while len(taken) > 1 and not _fits(taken, count, limit):
+            waiting.appendleft(taken.pop())
+        if not taken or not _fits(taken, count, limit):
+            first = taken.pop()[0] if taken else waiting.popleft()[0]
+            cut = _fitting(first, count, limit)
+            taken = [(cut, count("\n" + row(cut)))]
+        chosen = tuple(unit for unit, _ in taken)
+        chunks.append(Chunk(chosen, render(chosen), tuple(tokens for _, tokens in taken)))
+    return chunks
+
+
+def first_that_fit(units: Sequence[ContextUnit], *, count: Count, limit: int) -> list[Chunk]:
+    """Return one chunk of the units in their order, until the next does not fit; no chunk of no units.
+
+    Raises:
+        QuestionError: not even the header and the beginning of the first unit fit.
+    """
+    taken: list[tuple[ContextUnit, int]] = []
+    total = count(HEADER)
+    for unit in units:
+        tokens = count("\n" + row(unit))
+        if total + tokens > limit and not _fits([*taken, (unit, tokens)], count, limit):
+            break
+        taken.append((unit, tokens))
+        total += tokens
+    while len(taken) > 1 and not _fits(taken, count, limit):
+        taken.pop()
+    if units and (not taken or not _fits(taken, count, limit)):
+        cut = _fitting(units[0], count, limit)
+        taken = [(cut, count("\n" + row(cut)))]
+    chosen = tuple(unit for unit, _ in taken)
+    return [Chunk(chosen, render(chosen), tuple(tokens for _, tokens in taken))] if chosen else []
+
+
+def _fits(taken: Sequence[tuple[ContextUnit, int]], count: Count, limit: int) -> bool:
+    return count(render([unit for unit, _ in taken])) <= limit
+
+
+def _fitting(unit: ContextUnit, count: Count, limit: int) -> ContextUnit:
+    """Return the unit with as much of the beginning of its text as fits."""
+    low, high = 0, len(unit.text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(render([cut_to(unit, middle)])) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    while low and count(render([cut_to(unit, low)])) > limit:
+        low -= 1
+    if not low:
+        raise QuestionError(
+            f"a context of {limit} tokens cannot hold even the beginning of {unit.title!r}; raise "
+            "search.context_tokens in corpus.yaml"
+        )
+    return cut_to(unit, low)
+
+
+def cut_to(unit: ContextUnit, characters: int) -> ContextUnit:
+    """Return a unit with the beginning of its text alone, and the sentences that stand in it."""
+    text = unit.text[:characters]
+    tidy = " ".join(text.split())
+    kept = tuple(sentence for sentence in unit.sentences if sentence[0] in tidy)
+    return replace(unit, text=text, sentences=kept)
+
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Chunk i holds the units ``numbers[begins[i]:begins[i + 1]]``.
+
+    Attributes:
+        begins: where each chunk begins, and where the last ends [chunks + 1].
+        numbers: of the units, 1…
+        characters: of their texts that stand there.
+        tokens: of their rows.
+    """
+
+    begins: Numbers
+    numbers: Numbers
+    characters: Numbers
+    tokens: Numbers
+
+    @classmethod
+    def of(cls, chunks: Sequence[Chunk]) -> "Packing":
+        """Return how chunks are packed."""
+        rows = [unit for chunk in chunks for unit in chunk.units]
+        return cls(
+            np.cumsum([0, *(len(chunk.units) for chunk in chunks)], dtype=np.int64),
+            np.array([unit.id for unit in rows], dtype=np.int64),
+            np.array([len(unit.text) for unit in rows], dtype=np.int64),
+            np.array([tokens for chunk in chunks for tokens in chunk.row_tokens], dtype=np.int64),
+        )
+
+    def chunks(self, units: Sequence[ContextUnit]) -> list[Chunk]:
+        """Return the chunks of the units that were packed, all of them in the order of their numbers."""
+        return [self._chunk(units, begin, end) for begin, end in pairwise(self.begins.tolist())]
+
+    def _chunk(self, units: Sequence[ContextUnit], begin: int, end: int) -> Chunk:
+        numbers, characters = self.numbers[begin:end].tolist(), self.characters[begin:end].tolist()
+        taken = (units[number - 1] for number in numbers)
+        chosen = tuple(
+            unit if len(unit.text) == kept else cut_to(unit, kept)
+            for unit, kept in zip(taken, characters, strict=True)
+        )
+        return Chunk(chosen, render(chosen), tuple(self.tokens[begin:end].tolist()))

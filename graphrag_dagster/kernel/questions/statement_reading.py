@@ -1,0 +1,274 @@
+"""Sentences of an answer, and what of a text its support is judged by."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+from types import MappingProxyType
+
+from graphrag_dagster.kernel.questions.citations import rewrite_citations
+from graphrag_dagster.kernel.questions.names_and_numbers import KnownWords, Number, is_among, numbers_of
+from graphrag_dagster.kernel.text.english_words import STOP_WORDS
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
+from graphrag_dagster.kernel.text.text_similarity import stem
+
+_WORD = re.compile(r"[^\W_]+(?:['’]t\b)?")
+#: Scripts that put no blanks between words: Thai, Lao, Burmese, Khmer, kana, Chinese characters.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
+_CLAUSE = re.compile(r"[,;:()–—](?=\s|\Z)|\s[–—(]")
+#: How many words after a negation it reaches: the near ones, without such the first of those further off.
+_NEAR, _REACH = 3, 6
+#: Texts whose reading is remembered.
+REMEMBERED = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class SupportSentence:
+    """A sentence: the stems of its words in order, those that are negated, and what else turns it around."""
+
+    text: str
+    stems: tuple[str, ...]
+    negated: frozenset[str]
+    hedged: bool
+    passive: bool
+
+    @property
+    def affirmed(self) -> frozenset[str]:
+        """The stems that no negation reaches."""
+        return frozenset(self.stems) - self.negated
+
+
+@dataclass(frozen=True, slots=True)
+class StatementReading:
+    """A text as read.
+
+    Attributes:
+        sentences: in order.
+        surfaces: by stem, in order, the first word of that stem, in lower case.
+        numbers: in order.
+        lower: the words that it has in lower case.
+        known: what names are found by.
+        pronouns: it has words that stand for somebody or something named before.
+    """
+
+    sentences: tuple[SupportSentence, ...]
+    surfaces: Mapping[str, str]
+    numbers: tuple[Number, ...]
+    lower: frozenset[str]
+    known: KnownWords
+    pronouns: bool
+
+
+@lru_cache(maxsize=REMEMBERED)
+def read(text: str) -> StatementReading:
+    """Return what of a text its support is judged by."""
+    surfaces: dict[str, str] = {}
+    words = _WORD.findall(text)
+    return StatementReading(
+        tuple(_sentence(text[span.start : span.end], surfaces) for span in sentence_spans(text)),
+        surfaces,
+        tuple(numbers_of(text)),
+        frozenset(word for word in words if word.islower()),
+        KnownWords.of(text),
+        not PRONOUNS.isdisjoint(word.lower() for word in words),
+    )
+
+
+def stands_in(said: str, quoted: str) -> bool:
+    """Return whether all that is said stands in a quotation, word after word."""
+    wanted = " ".join(_tokens(said))
+    return bool(wanted) and f" {wanted} " in f" {' '.join(_tokens(quoted))} "
+
+
+def numbers_shared(said: str, quoted: str) -> float:
+    """Return the share, 0–1, of the numbers that are said that a quotation has; 0 where none is said."""
+    numbers, known = read(said).numbers, read(quoted).numbers
+    return sum(is_among(one, known) for one in numbers) / len(numbers) if numbers else 0.0
+
+
+def _tokens(text: str) -> Iterator[str]:
+    """Words in lower case; where a script has no blanks between them, characters."""
+    for match in _WORD.finditer(text.lower().replace("’", "'")):
+        end = 0
+        for run in _UNSPACED.finditer(match[0]):
+            yield from filter(None, (match[0][end : run.start()], *run[0]))
+            end = run.end()
+        if match[0][end:]:
+            yield match[0][end:]
+
+
+def _meaningful(text: str) -> Iterator[str]:
+    """The tokens of a sentence; of characters without blanks between them, each two that follow."""
+    before = ""
+    for token in _tokens(text):
+        if _UNSPACED.fullmatch(token):
+            if before:
+                yield before + token
+            before = token
+        else:
+            before = ""
+            yield token
+
+
+def _sentence(text: str, surfaces: dict[str, str]) -> SupportSentence:
+    stems: list[str] = []
+    negated: set[str] = set()
+    every: set[str] = set()
+    for clause in _CLAUSE.split(text):
+        words = list(_meaningful(clause))
+        every.update(words)
+        made = {place: stem(word) for place, word in enumerate(words) if word in MEANT or _counts(word)}
+        stems += made.values()
+        for place, one in made.items():
+            surfaces.setdefault(one, words[place])
+        for place, (word, following) in enumerate(pairwise([*words, ""])):
+            if (word in NEGATIONS or word.endswith("n't")) and following not in NO_NEGATION:
+                negated |= _reached(place, made)
+    return SupportSentence(
+        text, tuple(stems), frozenset(negated), not HEDGES.isdisjoint(every), "by" in every
+    )
+
+
+def _counts(word: str) -> bool:
+    return word not in STOP_WORDS and word not in NEGATIONS and not word.endswith("n't")
+
+
+def _reached(negation: int, made: Mapping[int, str]) -> set[str]:
+    """The stems of a clause that a negation reaches: the near ones, else the next, else the one before it."""
+    after = [place for place in made if negation < place <= negation + _REACH]
+    near = [place for place in after if place <= negation + _NEAR] or after[:1]
+    before = [place for place in made if place < negation][-1:]
+    return {made[place] for place in near or before}
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NEGATIONS = _words(
+    """
+    not no never neither nor none nobody nothing nowhere without cannot hardly barely scarcely unable
+    fail failed fails failing refuse refused refuses deny denied denies lack lacked lacks cant wont didnt
+    """
+)
+#: After a negation these take it back: not only, not until, no longer than.
+NO_NEGATION = _words("only just merely until limited least less fewer more")
+#: Say a direction or a bound, although they are stop words elsewhere.
+MEANT = _words("more less most least before after over under above below up down against")
+#: A sentence with one of these says that something may be so.
+HEDGES = _words(
+    """
+    might possibly perhaps maybe allegedly alleged reportedly rumoured rumored supposedly presumably proposed
+    suspected unconfirmed hypothetical
+    """
+)
+#: Stand for somebody or something that was named before.
+PRONOUNS = _words("he she it they him her them his hers its their theirs")
+
+_OPPOSITES = """
+    rise:fall,drop,decline,decrease,sink increase:decrease,drop,decline,fall,reduce,shrink,cut
+    grow:shrink,decline,fall gain:lose,loss raise:lower,cut,reduce more:less,fewer most:least,fewest
+    high:low higher:lower highest:lowest up:down upward:downward large:small larger:smaller
+    largest:smallest big:small bigger:smaller biggest:smallest long:short longer:shorter
+    longest:shortest old:new,young older:younger,newer oldest:youngest,newest early:late earlier:later
+    earliest:latest before:after first:last begin:end start:end,stop,finish open:close,shut win:lose
+    winner:loser victory:defeat accept:reject,refuse approve:reject,refuse,veto agree:disagree
+    allow:forbid,ban,prohibit permit:forbid,ban,prohibit support:oppose for:against build:demolish
+    create:destroy north:south east:west northern:southern eastern:western left:right inside:outside
+    internal:external import:export buy:sell bought:sold hire:dismiss,fire arrive:depart,leave
+    enter:leave appear:disappear male:female man:woman men:women king:queen father:mother son:daughter
+    brother:sister husband:wife boy:girl true:false right:wrong safe:dangerous,unsafe legal:illegal
+    guilty:innocent success:failure succeed:fail strong:weak stronger:weaker strengthen:weaken fast:slow
+    faster:slower hot:cold warm:cool warmer:cooler rich:poor cheap:expensive easy:difficult,hard
+    simple:complex public:private maximum:minimum positive:negative possible:impossible able:unable
+    likely:unlikely present:absent include:exclude alive:dead survive:die above:below over:under
+    major:minor majority:minority heavy:light heavier:lighter thick:thin wide:narrow add:remove
+    connect:disconnect join:leave attack:defend love:hate remember:forget visible:invisible best:worst
+    better:worse good:bad profit:loss surplus:deficit day:night morning:evening
+"""
+
+
+def _pairs() -> Iterator[tuple[str, str]]:
+    for entry in _OPPOSITES.split():
+        word, _, others = entry.partition(":")
+        for other in others.split(","):
+            yield stem(word), stem(other)
+            yield stem(other), stem(word)
+
+
+@cache
+def opposites() -> Mapping[str, frozenset[str]]:
+    """Return the stems of words that say the opposite, by stem."""
+    found: dict[str, set[str]] = {}
+    for one, other in _pairs():
+        if one != other:
+            found.setdefault(one, set()).add(other)
+    return MappingProxyType({one: frozenset(others) for one, others in found.items()})
+
+
+_NUMBERED = re.compile(
+    r"[ \t]*(?:\[\^?\d{1,4}(?:\s?[,;–-]\s?\^?\d{1,4}|,\s?\+more){0,40}\](?:\([^()\s]{1,2000}\))?"
+    r"|【\d{1,4}[^【】\n]{0,80}】|\[LLM:\s?verify\])"
+)
+_LINK = re.compile(r'!?\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}(?:\s"[^"\n]{0,200}")?\)')
+_MARK = re.compile(r"(?:(?:[-+*•‣◦▪●–—>]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+)+")
+_HASHES = re.compile(r"#{1,6}(?:\s+|\Z)")
+# A line all in bold letters heads what follows, whether a blank line stands between them or not.
+_BOLD_LINE = re.compile(
+    r"^[ \t]*(?:[-+*•>]\s+|\d{1,3}[.)]\s+){0,3}(?P<bold>\*\*|__)(?P<words>[^*_\n]{1,200}?)(?P=bold):?[ \t]*$",
+    re.MULTILINE,
+)
+_UNDERLINED = re.compile(r"[ \t]*\n[ \t]*(?:={3,}|-{3,})[ \t]*(?:\n|\Z)")
+_EMPHASIS = re.compile(r"(?<!\s)\*+|\*+(?!\s)|__+|(?<!\w)_(?=\S)|(?<=\S)_(?!\w)|`+|~~")
+_ENDED = re.compile(r"[.!?…。！？][\"'”’)\]*_]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSentence:
+    """A sentence of an answer on one line, without citations, list marks and Markdown."""
+
+    text: str
+    heading: bool = False
+
+
+def answer_sentences(text: str) -> tuple[AnswerSentence, ...]:
+    """Return the sentences and headings of an answer in order, list items and table rows as sentences.
+
+    Citations (``[1]``, ``[2, 3]``, ``[Data: Reports (1, 2)]`` and their variants) are taken out before the
+    text is split. What holds neither letter nor digit, such as a rule, is no sentence.
+
+    >>> [one.text for one in answer_sentences("# Ships [1]\\n- *Vega* sank [Data: Reports (2)].")]
+    ['Ships', 'Vega sank.']
+    """
+    plain = _BOLD_LINE.sub(r"\n\g<0>\n", without_citations(text))
+    found = []
+    for span in sentence_spans(plain):
+        raw = plain[span.start : span.end]
+        words = _words_without_markup(raw)
+        if any(map(str.isalnum, words)):
+            below = _UNDERLINED.match(plain, span.end)
+            underlined = below is not None and "\n" not in raw and not _ENDED.search(words)
+            found.append(AnswerSentence(words, underlined or _is_heading(raw)))
+    return tuple(found)
+
+
+def without_citations(text: str) -> str:
+    """Return a text without its citations and the blanks before them; links keep their words."""
+    return _LINK.sub(r"\1", _NUMBERED.sub("", rewrite_citations(text, {})))
+
+
+def _is_heading(raw: str) -> bool:
+    if _HASHES.match(raw):
+        return True
+    bold = _BOLD_LINE.fullmatch(raw)
+    return bold is not None and not _ENDED.search(bold["words"].strip())
+
+
+def _words_without_markup(raw: str) -> str:
+    bare = _HASHES.sub("", raw, count=1) if _HASHES.match(raw) else raw
+    mark = _MARK.match(bare)
+    bare = bare[mark.end() :] if mark else bare
+    if bare.startswith("|"):
+        bare = "; ".join(cell.strip() for cell in bare.strip("| \t").split("|"))
+    return " ".join(_EMPHASIS.sub("", bare).split())

@@ -1,1 +1,0 @@
-"""Whether words of the documents support what is said."""

@@ -1,1 +1,0 @@
-"""Entity linking: which of many names a question means."""

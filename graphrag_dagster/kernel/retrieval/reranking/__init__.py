@@ -1,1 +1,0 @@
-"""Putting the first text units that were found into a new order."""

@@ -1,0 +1,392 @@
+"""``corpus.yaml``: one section per subject, and profiles that set values; unknown keys are rejected.
+
+The file is optional; every key has a default. ``docs/settings.md`` is generated from these models.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import Field, ValidationError, create_model, model_validator
+
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.catalogue.registry import (
+    embedders,
+    engines,
+    kinds,
+    loaded,
+    methods,
+    sections_asked,
+    stage_of,
+    stages,
+    stages_made,
+    systems,
+    tasks,
+    tasks_of,
+)
+from graphrag_dagster.kernel.catalogue.search_methods import BASELINE, SearchMethod
+from graphrag_dagster.kernel.catalogue.system import KINDS
+from graphrag_dagster.kernel.catalogue.tasks import Task
+from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE, below
+from graphrag_dagster.kernel.settings.indexing_settings import (
+    FileSettings,
+    PublishingSettings,
+    ScheduleSettings,
+    TableColumns,
+    TextUnitSettings,
+)
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
+from graphrag_dagster.kernel.settings.search_settings import EmbeddingSettings, SearchSettings
+from graphrag_dagster.kernel.settings.section import EngineName, NamedChoice, Section
+from graphrag_dagster.kernel.settings.yaml_file import Location, bytes_of, given_in, told_of
+
+
+def profiles() -> Mapping[str, Mapping[str, Any]]:
+    """Return values of settings by profile and key; keys that a profile does not name keep their defaults."""
+    found: dict[str, dict[str, Any]] = {"default": {}}
+    for system in systems().values():
+        for name, values in system.profiles.items():
+            found.setdefault(name, {}).update(loaded(values))
+    return dict(sorted(found.items(), key=lambda one: (one[0] != "default", one[0])))
+
+
+#: A profile that systems declare.
+ProfileName = Annotated[str, NamedChoice(profiles)]
+#: Keys set only if the engine of their section uses a model; other engines reject the value.
+NEED_A_MODEL = frozenset({"search.general_knowledge"})
+#: Keys that count tokens; they are not set when text units are measured in characters.
+_IN_TOKENS = frozenset({"text_units.size", "text_units.overlap"})
+
+
+def with_profile(given: Mapping[str, Any], engine: str) -> Mapping[str, Any]:
+    """Return the given settings, with the profile's values for the keys that are not given.
+
+    Malformed sections and unknown profiles are left to validation.
+
+    Args:
+        given: a mapping of settings, not yet validated.
+        engine: the engine of a section that sets none.
+    """
+    name = given.get("profile")
+    values = profiles().get(name) if isinstance(name, str) else None
+    if not values:
+        return given
+    filled = dict(given)
+    for key, value in values.items():
+        if _fits(key, given, engine):
+            _fill(filled, key.split("."), value)
+    return filled
+
+
+def _fill(section: dict[str, Any], path: list[str], value: Any) -> None:
+    name, *below = path
+    if not below:
+        section.setdefault(name, value)
+        return
+    inner = section.get(name, {})
+    if isinstance(inner, Mapping):
+        section[name] = dict(inner)
+        _fill(section[name], below, value)
+
+
+def _fits(key: str, given: Mapping[str, Any], engine: str) -> bool:
+    section = key.partition(".")[0]
+    if key in _IN_TOKENS:
+        return _own(given, section).get("strategy") != "characters"
+    return key not in NEED_A_MODEL or _asks_model(given, section, engine)
+
+
+def _own(given: Mapping[str, Any], section: str) -> Mapping[str, Any]:
+    own = given.get(section)
+    return own if isinstance(own, Mapping) else {}
+
+
+def _asks_model(given: Mapping[str, Any], section: str, engine: str) -> bool:
+    chosen = _own(given, section).get("engine") or given.get("engine") or engine
+    known = engines().get(chosen) if isinstance(chosen, str) else None
+    return known is not None and known.asks_model
+
+
+S = TypeVar("S", bound=Section)
+
+
+class CorpusSettings(Section):
+    """All settings of a corpus."""
+
+    profile: ProfileName = Field(
+        "default",
+        description="paper: everything that the paper fixes is set as in the paper, see below; single keys "
+        "override it",
+    )
+    kind: Annotated[str, NamedChoice(kinds)] = Field(
+        KINDS[0], description="contents of the corpus; stages that do not apply to this kind are skipped"
+    )
+    corpora: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(
+        default_factory=list,
+        description="corpora included in this one, in addition to its own files; their files are read in "
+        "place, and the name of the corpus is put before each path",
+    )
+    description: str | None = Field(None, description="subject of the corpus")
+    engine: EngineName = Field(
+        "extractive", description="engine of the language tasks, unless a stage sets its own"
+    )
+    files: FileSettings = Field(default_factory=FileSettings)
+    tables: dict[str, TableColumns] = Field(
+        default_factory=dict,
+        description="glob pattern (as in `files.ignore`) of table-like files → their columns",
+    )
+    text_units: TextUnitSettings = Field(default_factory=TextUnitSettings)
+    embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    search: SearchSettings = Field(default_factory=SearchSettings)
+    publishing: PublishingSettings = Field(default_factory=PublishingSettings)
+    schedule: ScheduleSettings = Field(default_factory=ScheduleSettings)
+    model: ModelSettings = Field(default_factory=ModelSettings)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _filled_by_profile(cls, given: Any) -> Any:
+        default = cls.model_fields["engine"].default
+        return with_profile(given, default) if isinstance(given, Mapping) else given
+
+    @model_validator(mode="after")
+    def _engines_can_do_their_tasks(self) -> "CorpusSettings":
+        for section in {task.section for task in tasks().values() if not task.model_only}:
+            if not self.does(section):
+                continue
+            chosen, wanted = self.engine_of(section), {one.name for one in tasks_of(section)}
+            if not wanted.intersection(engines()[chosen].does):
+                able = ", ".join(one.name for one in engines().values() if wanted.intersection(one.does))
+                raise ValueError(
+                    f"the engine {chosen} cannot do {section}; set {section}.engine to one of {able}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _what_is_switched_on_is_for_the_kind(self) -> "CorpusSettings":
+        for stage in stages().values():
+            if stage.switch and self.kind not in stage.kinds and getattr(self, stage.switch).enabled:
+                raise ValueError(
+                    f"{stage.switch}.enabled is true, but it only applies to corpora of kind "
+                    f"{' or '.join(stage.kinds)}, not {self.kind}; remove it"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _sections_agree(self) -> "CorpusSettings":
+        compared = {
+            f"search.method {BASELINE}": self.search.method == BASELINE,
+            "search.retrieval vector": self.search.retrieval == "vector",
+        }
+        problem = next((self.lacks_vectors(name) for name, is_so in compared.items() if is_so), None)
+        problem = problem or self.unanswerable("search.method", [self.search.method])
+        for section in self.sections():
+            problem = problem or section.problem(self)
+        if problem:
+            raise ValueError(problem)
+        return self
+
+    def section(self, kind: type[S]) -> S:
+        """Return the section of a type, as in ``settings.section(CoteragSettings)``."""
+        fields = type(self).model_fields.items()
+        found: S = getattr(self, next(name for name, field in fields if field.annotation is kind))
+        return found
+
+    def sections(self) -> Iterator[Section]:
+        """Yield all sections in declaration order."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return (one for one in values if isinstance(one, Section))
+
+    def data_limits(self, role: RoleName) -> Mapping[str, int]:
+        """Return the most tokens of data in prompts of a role, by the key that sets it."""
+        sections = ((name, getattr(self, name)) for name in type(self).model_fields)
+        limits = (
+            own.data_tokens().get(role)
+            for name, own in sections
+            if isinstance(own, Section) and (not tasks_of(name) or self.asks_model(name))
+        )
+        return dict(one for one in limits if one)
+
+    def most_data(self, role: RoleName) -> int:
+        """Return the most tokens of data in a prompt of a role; 0 where nothing limits it."""
+        return max(self.data_limits(role).values(), default=0)
+
+    def lacks_vectors(self, what: str) -> str | None:
+        """Return an error if something compares vectors that are not stored; else None."""
+        if self.embeddings.kept == "all":
+            return None
+        return (
+            f"embeddings.kept is {self.embeddings.kept}, but {what} compares vectors of text units or of all "
+            "entities; set embeddings.kept: all, or remove that setting"
+        )
+
+    def unanswerable(self, key: str, names: Iterable[str]) -> str | None:
+        """Return an error if a search method that a key names cannot answer; None if all can."""
+        for method in (methods()[name] for name in names):
+            if method.needs and not self.makes(method.needs):
+                return (
+                    f"{key}: {method.name} needs the output of the stage {method.needs}, which is disabled; "
+                    f"set '{method.needs}: {{enabled: true}}', or remove {method.name}"
+                )
+            if method.needs_model and (lacking := self.nobody_does(method.tasks)):
+                return (
+                    f"{key}: {method.name} needs a model, and the engine {self.engine_of(lacking)} of "
+                    f"{lacking} does not use one; set {lacking}.engine: llm, or remove {method.name}"
+                )
+        return None
+
+    def answers_by(self, way: SearchMethod) -> bool:
+        """Whether the tables that a search method reads are made, and its tasks have a capable engine."""
+        is_made = not way.needs or self.makes(way.needs)
+        return is_made and not (way.needs_model and self.nobody_does(way.tasks))
+
+    def nobody_does(self, names: Iterable[str]) -> str | None:
+        """Return the section of the first task that its engine cannot do; None if there is none."""
+        sections = ((name, tasks()[name].section) for name in names)
+        return next((of for name, of in sections if name not in engines()[self.engine_of(of)].does), None)
+
+    def engine_of(self, section: str) -> str:
+        """Return the engine of a section: its own setting, else the corpus's."""
+        chosen: str | None = getattr(self, section).engine
+        return chosen or self.engine
+
+    @property
+    def embeds_at_endpoint(self) -> bool:
+        """Whether vectors come from a model at the endpoint."""
+        return embedders()[self.embeddings.embedder].asks_model
+
+    def makes(self, stage: str) -> bool:
+        """Whether a stage runs: it applies to this kind of corpus and is not disabled."""
+        if (of := stages().get(stage)) is None:
+            return False
+        return self.kind in of.kinds and (not of.switch or getattr(self, of.switch).enabled)
+
+    def with_columns_of(self, corpus: str, given: "CorpusSettings") -> "CorpusSettings":
+        """Return these settings with the column settings that other sources declare for its files."""
+        tables = {below(corpus, pattern): columns for pattern, columns in given.tables.items()}
+        joined: dict[str, Any] = {"tables": {**self.tables, **tables}}
+        for name in type(self).model_fields:
+            if isinstance(own := getattr(self, name), Section):
+                joined[name] = own.with_columns_of(corpus, getattr(given, name))
+        return self.model_copy(update=joined)
+
+    def stages_made(self, when: str) -> list[str]:
+        """Return the names of the stages that run for this corpus; see :attr:`.Stage.made`."""
+        return [name for name in stages_made(when) if self.makes(name)]
+
+    @property
+    def asked_by_index(self) -> list[str]:
+        """The sections whose engines an index uses."""
+        return sections_asked(self.stages_made("index"))
+
+    def does(self, section: str) -> bool:
+        """Whether the work of a section is done: its stage runs, and it is not disabled."""
+        enabled: bool = getattr(getattr(self, section), "enabled", True)
+        return enabled and self.makes(stage_of(section))
+
+    def asks_model(self, section: str) -> bool:
+        """Whether the engine of a section uses a chat model; false if its work is not done."""
+        return self.does(section) and engines()[self.engine_of(section)].asks_model
+
+    @property
+    def roles_asked(self) -> set[str]:
+        """The roles of the tasks that a model does."""
+        return {
+            task.role for task in tasks().values() if self.asks_model(task.section) and self.switched_on(task)
+        }
+
+    def switched_on(self, task: Task[object]) -> bool:
+        """Whether a task is enabled by the key that switches it."""
+        return not task.switch or bool(attrgetter(f"{task.switch}.enabled")(self))
+
+
+if not TYPE_CHECKING:
+    # With the sections that systems declare; code gets them by type: `settings.section(PathSettings)`.
+    CorpusSettings = create_model(
+        "CorpusSettings",
+        __base__=CorpusSettings,
+        __module__=__name__,
+        __doc__=CorpusSettings.__doc__,
+        **{
+            name: (loaded(kind), Field(default_factory=loaded(kind)))
+            for system in systems().values()
+            for name, kind in system.sections.items()
+        },
+    )
+
+
+def load_settings(folder: Path) -> CorpusSettings:
+    """Read ``corpus.yaml`` of a corpus folder and people's decisions; a missing file means all defaults.
+
+    Raises:
+        SettingsError: not YAML, an unknown key, or a value that is not allowed; names file, line, key and
+            fix. Or a decision is invalid, or contradicts another.
+    """
+    settings = load_settings_file(folder)
+    completed = {
+        name: section.completed(folder)
+        for name in type(settings).model_fields
+        if isinstance(section := getattr(settings, name), Section)
+    }
+    return settings.model_copy(update=completed)
+
+
+def load_settings_file(folder: Path) -> CorpusSettings:
+    """Read ``corpus.yaml`` alone; see :func:`load_settings`.
+
+    Raises:
+        SettingsError: the file is invalid.
+    """
+    path = folder / SETTINGS_FILE
+    return _settings_in(path, bytes_of(path))
+
+
+# Each step of a run reads them, because they may have changed.
+@lru_cache(maxsize=16)
+def _settings_in(path: Path, data: bytes | None) -> CorpusSettings:
+    given = None if data is None else given_in(path, data)
+    if given is None or given.content is None:
+        return CorpusSettings()
+    return parse_settings(given.content, str(path), given.lines)
+
+
+def parse_settings(
+    content: object, source: str, lines: Mapping[Location, int] | None = None
+) -> CorpusSettings:
+    """Validate settings given as a mapping.
+
+    Args:
+        content: the mapping.
+        source: its name in errors.
+        lines: the line of every value, for errors, if there is a file.
+
+    Raises:
+        SettingsError: see :func:`load_settings`.
+    """
+    if not isinstance(content, Mapping):
+        raise SettingsError(f"{source} must be a mapping of settings, not {type(content).__name__}")
+    try:
+        return CorpusSettings.model_validate(content)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        raise SettingsError(f"{source}: {told_of(details, CorpusSettings, lines or {})}") from None
+
+
+_DECIDING = {
+    "base_url",
+    "name",
+    "temperature",
+    "top_p",
+    "seed",
+    "reasoning",
+    "extra_body",
+    "replies",
+    "namespace",
+}
+
+
+def deciding_models(settings: CorpusSettings, sections: Collection[str]) -> list[str]:
+    """Return what of the models decides replies, for each role that tasks of some sections have."""
+    roles = sorted({task.role for task in tasks().values() if task.section in sections})
+    return [settings.model.for_role(role).model_dump_json(include=_DECIDING) for role in roles]

@@ -1,0 +1,176 @@
+"""The sections ``files``, ``tables``, ``text_units``, ``schedule`` and ``publishing``."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
+from pydantic import Field, field_validator, model_validator
+
+from graphrag_dagster.kernel.documents.file_records import DEFAULT_LIMITS, FileLimits
+from graphrag_dagster.kernel.settings.section import PositiveInt, Section
+
+
+class TableColumns(Section):
+    """Roles of the columns of a table-like file; other columns are kept as metadata."""
+
+    text: str | None = Field(None, description="column with the text; default: text, body or content")
+    title: str | None = Field(None, description="column with the title")
+    id: str | None = Field(None, description="column with the document id")
+    date: str | None = Field(None, description="column with the date")
+    metadata: tuple[str, ...] | None = Field(
+        None, description="columns kept as metadata; default: all others"
+    )
+
+
+class FileSettings(Section):
+    """Which files are read, and the limits for reading one."""
+
+    max_bytes: PositiveInt = Field(
+        DEFAULT_LIMITS.max_bytes,
+        description="larger files are refused and listed; also the limit for an unpacked docx; for graph "
+        "files only if set, by default only for those read as a whole",
+    )
+    max_seconds: Annotated[float, Field(gt=0, le=86_400)] = Field(
+        DEFAULT_LIMITS.max_seconds, description="seconds; a file that takes longer to read fails"
+    )
+    max_memory: Annotated[int, Field(ge=100_000_000)] = Field(
+        DEFAULT_LIMITS.max_memory, description="bytes of memory; a file that needs more fails (Linux only)"
+    )
+    max_characters: PositiveInt = Field(
+        DEFAULT_LIMITS.max_characters, description="a file with more characters of text fails"
+    )
+    max_documents: PositiveInt = Field(
+        DEFAULT_LIMITS.max_documents, description="a table-like file with more rows of text fails"
+    )
+    ignore: list[str] = Field(
+        default_factory=list,
+        description="glob patterns of files that are not part of the corpus: without a slash (`*.log`, "
+        "`drafts`) at any depth, with one (`news/*.csv`) from the corpus folder; `**/` matches "
+        "any number of folders",
+    )
+
+    @property
+    def limits(self) -> FileLimits:
+        """Limits for reading a file."""
+        return FileLimits(**self.model_dump(exclude={"ignore"}))
+
+
+#: Characters of a text unit, and of its overlap with the previous one, by default.
+_SIZES_BY_CHARACTERS = (200, 20)
+
+
+def _by_characters(before: Mapping[str, Any]) -> bool:
+    return before.get("strategy") == "characters"
+
+
+class TextUnitSettings(Section):
+    """How documents are cut into text units."""
+
+    strategy: Literal["tokens", "sentences", "characters", "none"] = Field(
+        "tokens",
+        description="windows of tokens; whole sentences up to the size; windows of characters that end at "
+        "blank lines, line ends, sentence ends or between words; or each document as one unit",
+    )
+    size: PositiveInt = Field(
+        default_factory=lambda before: _SIZES_BY_CHARACTERS[0] if _by_characters(before) else 600,
+        description=f"tokens per unit; characters with `strategy: characters`, {_SIZES_BY_CHARACTERS[0]} by "
+        "default",
+    )
+    overlap: Annotated[int, Field(ge=0)] = Field(
+        default_factory=lambda before: _SIZES_BY_CHARACTERS[1] if _by_characters(before) else 100,
+        description="tokens shared with the previous unit; characters with `strategy: characters`, "
+        f"{_SIZES_BY_CHARACTERS[1]} by default",
+    )
+    encoding: Literal["cl100k_base", "o200k_base"] = Field("cl100k_base", description="tokenizer")
+
+    @model_validator(mode="after")
+    def _overlap_below_size(self) -> "TextUnitSettings":
+        if self.overlap >= self.size:
+            raise ValueError(f"overlap ({self.overlap}) must be smaller than size ({self.size})")
+        return self
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_FIELDS: tuple[tuple[str, int, int, tuple[str, ...]], ...] = (
+    ("minute", 0, 59, ()),
+    ("hour", 0, 23, ()),
+    ("day of the month", 1, 31, ()),
+    ("month", 1, 12, _MONTHS),
+    ("day of the week", 0, 7, _DAYS),
+)
+_PART = re.compile(r"(?P<whole>\*)|(?P<first>\w+)(?:-(?P<last>\w+))?")
+
+
+class ScheduleSettings(Section):
+    """When the sensor ``scheduled_corpora`` indexes the corpus again."""
+
+    cron: str | None = Field(
+        None,
+        description="minute, hour, day of the month, month and day of the week, in cron syntax, for example "
+        "0 3 * * * for every night at three; default: no schedule",
+    )
+    timezone: str = Field("UTC", description="IANA name of the time zone of cron, for example Europe/Vienna")
+
+    @field_validator("cron")
+    @classmethod
+    def _cron_is_known(cls, cron: str | None) -> str | None:
+        return None if cron is None else _checked(cron)
+
+    @field_validator("timezone")
+    @classmethod
+    def _timezone_is_known(cls, timezone: str) -> str:
+        try:
+            ZoneInfo(timezone)
+        except (KeyError, ValueError, OSError):
+            raise ValueError(f"{timezone!r} is not a time zone; use a name such as Europe/Vienna") from None
+        return timezone
+
+
+def _checked(cron: str) -> str:
+    parts = cron.split()
+    if len(parts) != len(_FIELDS):
+        names = ", ".join(name for name, *_ in _FIELDS)
+        raise ValueError(f"cron has {len(parts)} fields; it needs five: {names}, for example '0 3 * * *'")
+    for part, (name, least, most, words) in zip(parts, _FIELDS, strict=True):
+        for item in part.split(","):
+            if not _fits(item, least, most, words):
+                raise ValueError(
+                    f"cron: {item!r} is not a {name}; allowed are {least} to {most}, *, ranges as "
+                    f"{least}-{most}, steps as */2, and lists with commas"
+                )
+    whole = " ".join(parts)
+    try:
+        CronSim(whole, datetime.now(UTC))
+    except CronSimError:
+        raise ValueError(f"cron: {whole!r} never occurs; no such month has a day {parts[2]}") from None
+    return whole
+
+
+def _fits(item: str, least: int, most: int, words: tuple[str, ...]) -> bool:
+    span, slash, step = item.partition("/")
+    found = _PART.fullmatch(span)
+    if found is None or (slash and not (step.isdecimal() and 0 < int(step) <= most)):
+        return False
+    if found["whole"]:
+        return True
+    first = _number(found["first"], words, least)
+    last = first if found["last"] is None else _number(found["last"], words, least)
+    return first is not None and last is not None and least <= first <= last <= most
+
+
+def _number(text: str, words: tuple[str, ...], least: int) -> int | None:
+    if text.lower() in words:
+        return words.index(text.lower()) + least
+    return int(text) if text.isascii() and text.isdecimal() else None
+
+
+class PublishingSettings(Section):
+    """Published, read-only snapshots of a corpus's tables."""
+
+    keep: Annotated[int, Field(ge=1)] = Field(
+        3, description="number of the newest published snapshots to keep; rollback returns to one of them"
+    )

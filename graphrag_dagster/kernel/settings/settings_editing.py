@@ -1,0 +1,116 @@
+"""Editing ``corpus.yaml`` in place, so that everything else in it stays as written."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from graphrag_dagster.errors import SettingsError
+from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
+from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
+
+_INDENT = "  "
+
+#: Key with dots → value: a number, a boolean or a text.
+Values = Mapping[str, Any]
+
+
+def lines_of(values: Values) -> str:
+    """Return settings as lines of ``corpus.yaml``."""
+    nested: dict[str, Any] = {}
+    for key, value in values.items():
+        *sections, last = key.split(".")
+        place = nested
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[last] = value
+    return yaml.safe_dump(nested, sort_keys=False, allow_unicode=True)
+
+
+def with_values(text: str, values: Values) -> str:
+    """Return the text of a settings file with these values set; comments, order and layout are kept.
+
+    Raises:
+        SettingsError: one of them cannot be inserted.
+    """
+    for key, value in values.items():
+        text = _with(text, key.split("."), value, key)
+    return text
+
+
+def write_settings(folder: Path, values: Values) -> Path:
+    """Set values in the settings file of a corpus, creating it if needed, and return its path.
+
+    Raises:
+        SettingsError: the file cannot be edited, or would be invalid afterwards; it is left unchanged.
+    """
+    path = folder / SETTINGS_FILE
+    before = path.read_text(encoding="utf-8-sig") if path.exists() else ""
+    after = with_values(before, values)
+    parse_settings(yaml.safe_load(after) or {}, str(path))
+    draft = path.with_name(f".{path.name}.new")
+    draft.write_text(after, encoding="utf-8")
+    draft.replace(path)
+    return path
+
+
+def _with(text: str, keys: list[str], value: Any, name: str) -> str:
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    if root is None:
+        # Only comments.
+        return _appended(text, keys, value)
+    node: Any = root
+    for depth, key in enumerate(keys):
+        if not isinstance(node, yaml.MappingNode):
+            raise SettingsError(
+                f"{'.'.join(keys[:depth]) or 'the file'} is not a mapping, so {name} cannot be set; set it "
+                "by hand"
+            )
+        found = next((inner for outer, inner in node.value if outer.value == key), None)
+        rest = keys[depth + 1 :]
+        if found is None:
+            return _inserted(text, node, keys[depth:], value)
+        if not rest or (isinstance(found, yaml.ScalarNode) and not found.value):
+            return _replaced(text, found, rest, value)
+        node = found
+    return text
+
+
+def _appended(text: str, keys: list[str], value: Any) -> str:
+    gap = "" if not text or text.endswith("\n") else "\n"
+    return text + gap + lines_of({".".join(keys): value})
+
+
+def _inserted(text: str, node: yaml.MappingNode, keys: list[str], value: Any) -> str:
+    """Insert a key that a mapping lacks, as its first."""
+    if node.flow_style:
+        place = node.start_mark.index + 1
+        return f"{text[:place]}{_flow(keys, value)}{', ' if node.value else ''}{text[place:]}"
+    first = node.value[0][0].start_mark
+    if not first.column:
+        return _appended(text, keys, value)
+    begin = first.index - first.column
+    own = "".join(f"{' ' * first.column}{line}\n" for line in lines_of({".".join(keys): value}).splitlines())
+    return text[:begin] + own + text[begin:]
+
+
+def _replaced(text: str, node: yaml.Node, keys: list[str], value: Any) -> str:
+    """Replace a value, or fill in a missing one."""
+    begin, end = node.start_mark.index, node.end_mark.index
+    if not keys:
+        return text[:begin] + (" " if begin == end else "") + _shown(value) + text[end:]
+    # An empty section: its mapping goes after the colon.
+    return f"{text[:begin]}{' ' if begin == end else ''}{{{_flow(keys, value)}}}{text[end:]}"
+
+
+def _flow(keys: list[str], value: Any) -> str:
+    told = _shown(value)
+    for key in reversed(keys[1:]):
+        told = f"{{{key}: {told}}}"
+    return f"{keys[0]}: {told}"
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

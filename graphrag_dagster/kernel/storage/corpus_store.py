@@ -1,0 +1,328 @@
+"""Corpora on disk."""
+
+import glob
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import Field
+
+from graphrag_dagster.errors import CorpusError, GraphragError, SettingsError
+from graphrag_dagster.kernel.common.resource import Resource
+from graphrag_dagster.kernel.documents.column_roles import ColumnNames
+from graphrag_dagster.kernel.documents.documents import CorpusContents, read_files
+from graphrag_dagster.kernel.documents.file_discovery import FoundFile, discover, hash_files
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, load_settings
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
+from graphrag_dagster.kernel.storage.corpus_names import check_name, is_allowed, made_of
+from graphrag_dagster.kernel.storage.home import corpora_root
+
+_POINTER = ".path"
+
+
+def ignored(settings: CorpusSettings) -> list[str]:
+    """Glob patterns of files that are no part of a corpus: what its settings name, and what sections read."""
+    own = [name for section in settings.sections() for name in section.own_files()]
+    return [*settings.files.ignore, *map(glob.escape, own)]
+
+
+def _of(member: str, file: FoundFile) -> FoundFile:
+    """A file of a corpus that another is made of, as a file of that."""
+    known = file.duplicate_of
+    return replace(
+        file, path=f"{member}/{file.path}", duplicate_of=None if known is None else f"{member}/{known}"
+    )
+
+
+def _largest(settings: CorpusSettings) -> int:
+    """Bytes of the largest file that is read; files of graphs stream through, so that none is too large."""
+    streams = settings.makes("imports") and "max_bytes" not in settings.files.model_fields_set
+    return sys.maxsize if streams else settings.files.max_bytes
+
+
+class CorpusStore(Resource):
+    """Finds corpora: folders below ``root``, or elsewhere where a file ``NAME.path`` there points to."""
+
+    root: str = ""
+    accept_removals: bool = Field(
+        default=False,
+        description="index a folder from which all or nearly all files have disappeared since it was "
+        "published",
+    )
+
+    @property
+    def path(self) -> Path:
+        """The corpora root; default: see :func:`graphrag_dagster.kernel.storage.home.corpora_root`."""
+        return Path(self.root or corpora_root())
+
+    def names(self) -> list[str]:
+        """The names of all corpora, sorted; entries whose name is not allowed are left out."""
+        if not self.path.is_dir():
+            return []
+        found = {self._name_of(entry) for entry in self.path.iterdir()}
+        return sorted(name for name in found if name)
+
+    def misnamed(self) -> list[str]:
+        """Folders below the root that are no corpus because of their name."""
+        if not self.path.is_dir():
+            return []
+        return sorted(
+            e.name
+            for e in self.path.iterdir()
+            if e.is_dir()
+            and self._name_of(e) is None
+            and not e.name.startswith(".")
+            and self._known_as(e.resolve()) is None
+        )
+
+    def folder(self, name: str) -> Path:
+        """Return the folder of a corpus.
+
+        Raises:
+            CorpusError: the name is not allowed, or there is no such corpus.
+        """
+        check_name(name)
+        folder, pointer = self.path / name, self.path / f"{name}{_POINTER}"
+        if folder.is_dir() and self._inside_root(folder):
+            return folder
+        if pointer.is_file():
+            target = Path(pointer.read_text(encoding="utf-8").strip())
+            if target.is_dir():
+                return target
+            raise CorpusError(
+                f"{pointer} points to {target}, which is not a folder: mount or restore it, or write its new "
+                f"path into {pointer.name}. The published snapshots of corpus {name!r} stay until "
+                f"'graphrag-dagster delete {name}'"
+            )
+        known = ", ".join(self.names()) or "none yet"
+        raise CorpusError(
+            f"no corpus {name!r} below {self.path.resolve()}; there are: {known}. To make a corpus of a "
+            "folder elsewhere, run: graphrag-dagster index PATH"
+        )
+
+    def settings(self, name: str) -> CorpusSettings:
+        """Read the settings of a corpus; see :func:`.load_settings`.
+
+        Those of a corpus of several have what the settings of these say of columns.
+
+        Raises:
+            CorpusError: there is no such corpus, or one that it is made of is another kind, or made of it.
+            SettingsError: settings cannot be used.
+        """
+        return self._settings(name, ())
+
+    def _settings(self, name: str, above: tuple[str, ...]) -> CorpusSettings:
+        own = load_settings(self.folder(name))
+        for member in own.corpora:
+            if member in (*above, name):
+                circle = " → ".join((*above, name, member))
+                raise CorpusError(f"corpora include each other: {circle}; remove one of them from corpora")
+            given = self._settings(member, (*above, name))
+            if given.kind != own.kind:
+                raise CorpusError(
+                    f"corpus {name!r} is of kind {own.kind}, but its member {member!r} is of kind "
+                    f"{given.kind}; remove it from corpora"
+                )
+            own = own.with_columns_of(member, given)
+        return own
+
+    def folders(self, name: str) -> list[Path]:
+        """Return the folder of a corpus, then those of the corpora that it is made of.
+
+        Raises:
+            CorpusError: as :meth:`settings`.
+            SettingsError: as :meth:`settings`.
+        """
+        return [
+            self.folder(name),
+            *(one for member in self.settings(name).corpora for one in self.folders(member)),
+        ]
+
+    def read(self, name: str) -> CorpusContents:
+        """Read the files of a corpus as its settings say.
+
+        Raises:
+            CorpusError: there is no such corpus.
+            SettingsError: its settings cannot be used.
+        """
+        settings = self.settings(name)
+        return read_files(
+            self.found(name),
+            columns={
+                pattern: ColumnNames(**given.model_dump()) for pattern, given in settings.tables.items()
+            },
+            limits=settings.files.limits,
+        )
+
+    def hashes(self, name: str) -> dict[str, str | None]:
+        """Return the hash of every file that :meth:`read` would read, by path; see :func:`hash_files`.
+
+        Raises:
+            CorpusError: there is no such corpus.
+            SettingsError: its settings cannot be used.
+        """
+        return hash_files(self.found(name))
+
+    def sizes(self, name: str) -> dict[str, int]:
+        """Return the bytes of every file that :meth:`read` would read, by path.
+
+        Raises:
+            CorpusError: there is no such corpus.
+            SettingsError: its settings cannot be used.
+        """
+        return {file.path: file.bytes for file in self.found(name) if file.problem is None}
+
+    def found(self, name: str) -> list[FoundFile]:
+        """Return every file of a corpus, sorted by path; see :func:`.files.discover`.
+
+        Files of corpora that it is made of have the name of theirs before their path.
+
+        Raises:
+            CorpusError: there is no such corpus, or a file of its own has the path of one of another.
+            SettingsError: its settings cannot be used.
+        """
+        settings = self.settings(name)
+        found = discover(self.folder(name), max_bytes=_largest(settings), ignore=ignored(settings))
+        for member in settings.corpora:
+            if any(file.path.split("/")[0] == member for file in found):
+                raise CorpusError(
+                    f"the folder of corpus {name!r} has its own {member!r}, and the corpus includes a corpus "
+                    "of that name; rename one of them"
+                )
+            found += [_of(member, file) for file in self.found(member)]
+        return sorted(found, key=lambda file: file.path)
+
+    def register(self, folder: Path, name: str | None = None) -> str:
+        """Make a folder known as a corpus, and return its name: the given, else one made of the folder's own.
+
+        A folder directly below the root needs nothing; for any other a pointer file is written. A folder that
+        is known keeps its name unless another is given. Where a name that would be made is that of another
+        folder, a number is put behind it.
+
+        Raises:
+            CorpusError: it is no folder, the given name is not allowed, or is that of another folder.
+        """
+        if not folder.is_dir():
+            raise CorpusError(f"{folder} is not a folder")
+        target = folder.resolve()
+        if name is None:
+            name = self._known_as(target) or self._free(made_of(target.name), target)
+        check_name(name)
+        if target.parent == self.path.resolve() and name == target.name:
+            return name
+        if name in self.names():
+            taken = self.folder(name).resolve()
+            if taken != target:
+                raise CorpusError(
+                    f"the name {name!r} is taken by the corpus in {taken}; choose another with --name"
+                )
+            return name
+        self.path.mkdir(parents=True, exist_ok=True)
+        pointer = self.path / f"{name}{_POINTER}"
+        partial = pointer.with_name(f".{pointer.name}.{os.getpid()}")
+        partial.write_text(f"{target}\n", encoding="utf-8")
+        partial.replace(pointer)
+        return name
+
+    def resolve(self, target: str, name: str | None = None) -> str:
+        """Return the name of the corpus that ``target`` names, or that lies in the folder it leads to.
+
+        A folder that is no corpus yet is made known as :meth:`register` does.
+
+        Args:
+            target: a name or a path.
+            name: of the corpus in the folder at that path; default: see :meth:`register`.
+
+        Raises:
+            CorpusError: there is neither, or the name cannot be given.
+        """
+        folder = Path(target)
+        is_path = os.sep in target or target in {".", ".."}
+        if target in self.names() and name in {None, target}:
+            return target
+        if folder.is_dir() and (is_path or name or folder.resolve() != self.path.resolve() / target):
+            return self.register(folder, name)
+        if target in self.names():
+            raise CorpusError(
+                f"{target!r} is the name of a corpus, but --name needs a folder: give the path of one"
+            )
+        if folder.is_dir():
+            # Directly below the root, under a name that is not allowed.
+            return self.register(folder)
+        if is_path:
+            raise CorpusError(f"{target} is not a folder")
+        self.folder(target)
+        return target
+
+    def forget(self, name: str) -> None:
+        """Undo :meth:`register`: delete the pointer file, if there is one; the folder stays."""
+        (self.path / f"{check_name(name)}{_POINTER}").unlink(missing_ok=True)
+
+    def _known_as(self, folder: Path) -> str | None:
+        """Return the name under which a folder is a corpus, the first of several."""
+        if folder.parent == self.path.resolve() and is_allowed(folder.name):
+            return folder.name
+        for pointer in sorted(self.path.glob(f"*{_POINTER}")):
+            if is_allowed(pointer.stem) and pointer.is_file():
+                place = Path(pointer.read_text(encoding="utf-8").strip())
+                if place.is_dir() and place.resolve() == folder:
+                    return pointer.stem
+        return None
+
+    def _free(self, name: str, folder: Path) -> str:
+        """Return a name, with a number behind it where it is that of another folder."""
+        taken, wanted, number = set(self.names()), name, 1
+        while wanted in taken and self.folder(wanted).resolve() != folder:
+            number += 1
+            wanted = f"{name[:90].rstrip(' .-')}-{number}"
+        return wanted
+
+    def _inside_root(self, folder: Path) -> bool:
+        return folder.resolve().parent == self.path.resolve()
+
+    def _name_of(self, entry: Path) -> str | None:
+        if entry.is_dir() and self._inside_root(entry):
+            name = entry.name
+        elif entry.suffix == _POINTER and entry.is_file():
+            name = entry.stem
+        else:
+            return None
+        return name if is_allowed(name) else None
+
+
+def models_of(name: str) -> list[ModelSettings]:
+    """Return the settings of the models of a corpus, role by role; none where it cannot be read."""
+    try:
+        model = CorpusStore().settings(name).model
+    except GraphragError:
+        return []
+    return [model, *(model.for_role(role) for role in model.tasks)]
+
+
+def content_of(folder: Path, name: str, where: str, most_bytes: int) -> bytes:
+    """Return the content of such a file.
+
+    Args:
+        folder: of the corpus.
+        name: the file, as the setting has it.
+        where: names file, key and value in errors.
+        most_bytes: that it may have.
+
+    Raises:
+        SettingsError: it is not there, lies outside of the folder, is no ordinary file, or too large.
+    """
+    try:
+        path = (folder / name).resolve()
+    except (OSError, RuntimeError):
+        raise SettingsError(f"{where} cannot be read: its links go in a circle") from None
+    if not path.is_relative_to(folder.resolve()):
+        raise SettingsError(f"{where} is outside the corpus folder; move it inside")
+    try:
+        if path.exists() and not path.is_file():
+            raise SettingsError(f"{where} is not a regular file")
+        if (size := path.stat().st_size) > most_bytes:
+            raise SettingsError(f"{where} has {size:,} bytes; a list of questions may have {most_bytes:,}")
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{where} cannot be read: {error.strerror}") from error

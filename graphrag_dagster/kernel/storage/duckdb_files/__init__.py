@@ -1,1 +1,0 @@
-"""DuckDB files: frequent opening, upgrades, and detection of damage."""

@@ -1,0 +1,323 @@
+"""Contents of a snapshot: tables of the warehouse and of the previous snapshot, hashed and copied.
+
+Copying a file takes a hundredth of the time of writing its tables, which must be compressed again.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.catalogue.registry import all_tables, searched_tables, stages_made
+from graphrag_dagster.kernel.storage.duckdb_access import (
+    UNLOGGED,
+    attach,
+    first_row,
+    is_busy,
+    writing_instance,
+)
+from graphrag_dagster.kernel.storage.published.provenance import Accounts
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import Published, unlocked_copy
+from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus, qualified
+from graphrag_dagster.kernel.tables import Table
+
+#: Of the blocks of a file, most that may be free: what was deleted takes room in the copy.
+_MOST_FREE = 0.25
+
+
+def can_begin_as(connection: duckdb.DuckDBPyConnection, alias: str, file: Path) -> bool:
+    """Whether the bytes of a file are all there is in it, and most of them in use.
+
+    Args:
+        connection: to which it is attached, to be read.
+        alias: under this name.
+        file: its path.
+    """
+    log = file.with_name(f"{file.name}.wal")
+    if log.is_file() and log.stat().st_size:
+        return False
+    run = connection.execute
+    other = "select 1 from {}() where database_name = ? and not internal limit 1"
+    if first_row(run(other.format("duckdb_views"), [alias])):
+        return False
+    room = "select free_blocks, total_blocks from pragma_database_size() where database_name = ?"
+    free, blocks = first_row(run(room, [alias])) or (0, 0)
+    return bool(free <= _MOST_FREE * blocks)
+
+
+def keep_only(connection: duckdb.DuckDBPyConnection, alias: str, names: Collection[tuple[str, str]]) -> None:
+    """Drop all tables of an attached file but those of these schemas and names."""
+    query = "select schema_name, table_name from duckdb_tables() where database_name = ?"
+    for place in connection.execute(query, [alias]).fetchall():
+        if place not in names:
+            schema, name = (part.replace('"', '""') for part in place)
+            connection.execute(f'drop table {alias}."{schema}"."{name}"')
+
+
+#: What search methods read.
+SEARCHED = tuple(table for table in all_tables() if table.full_name in searched_tables())
+#: What was found out with an index, by runs of their own.
+RESULTS = tuple(table for table in all_tables() if table.group in stages_made("request"))
+#: What is told of a document beside its text, of which the id is a hash.
+_TOLD = {"document_id", "source_id", "title", "date", "metadata"}
+_WORKING, _STANDING, _MAKING = "working", "standing", "making"
+# One thread takes a row group at a time; without a limit, what was read stays in memory.
+_CONFIG: dict[str, Any] = {**UNLOGGED, "threads": 1, "memory_limit": "256MB"}
+
+
+@dataclass(frozen=True, slots=True)
+class TablePart:
+    """A table as it goes into a snapshot: from which file, with which columns, rows and hash of them."""
+
+    table: Table
+    source: str
+    columns: tuple[str, ...]
+    rows: int
+    hash: tuple[int | None, int | None]
+
+
+class Contents:
+    """The tables that a snapshot of a corpus is to have, over a connection to the files they come from.
+
+    Args:
+        connection: with the working file attached, and the snapshot before if there is one.
+        corpus: the corpus.
+        fresh: tables that are taken from the working file whatever the snapshot before has.
+        standing: whether there is a snapshot before.
+        working: path of the working file.
+    """
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        corpus: str,
+        fresh: Collection[Table],
+        standing: bool,
+        working: Path,
+    ) -> None:
+        self._connection = connection
+        self._working = working
+        self._corpus = corpus
+        self._columns_in = {source: self._columns_of(source) for source in (_WORKING, _STANDING)}
+        # An index with documents that are gone stays published until a newer one is whole; what was made
+        # with it does not outlive it.
+        lasting = standing and not self._documents_are_gone()
+
+        def source(table: Table) -> str:
+            stays = lasting if table in RESULTS else standing
+            return _STANDING if stays and table not in fresh else _WORKING
+
+        self.parts = self._parts(
+            {table: source(table) for table in all_tables() if table not in tables.ACCOUNTS}
+        )
+
+    def version(self, of: Collection[Table] = all_tables()) -> str:
+        """Return a hash of the tables' rows, whatever their order."""
+        told = [(p.table.full_name, p.columns, p.rows, p.hash) for p in self.parts if p.table in of]
+        return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+
+    def counts(self) -> dict[str, int]:
+        """Return the rows of each table but the accounts, by its full name."""
+        return {part.table.full_name: part.rows for part in self.parts}
+
+    def files(self) -> list[dict[str, Any]]:
+        """Return path, hash and number of documents of every file of the corpus but ignored ones, by path."""
+        rows = self._rows(tables.FILES, "path, sha256, documents, status", "path")
+        return [
+            {"path": path, "sha256": sha256, "documents": made}
+            for path, sha256, made, status in rows
+            if status != "ignored"
+        ]
+
+    def embedder(self) -> str | None:
+        """Return what made the vectors, which those of the reports always are; None where there are none."""
+        for table in (tables.TEXT_UNIT_EMBEDDINGS, tables.REPORT_EMBEDDINGS):
+            if (rows := self._rows(table, "any_value(embedder)", "1")) and rows[0][0]:
+                return str(rows[0][0])
+        return None
+
+    def copy(self, file: Path, accounts: Accounts | None) -> dict[str, int]:
+        """Write all tables into a new DuckDB file; returns the rows of the accounts by table.
+
+        Raises:
+            duckdb.Error: it cannot be written.
+        """
+        run = self._connection.execute
+        there = self._begun(file)
+        attach(self._connection, file, _MAKING, read_only=False)
+        try:
+            run("begin")
+            keep_only(self._connection, _MAKING, {(p.table.schema, p.table.name) for p in there})
+            for part in self.parts:
+                if part not in there:
+                    self._copy(part)
+            counted = self._copy_accounts() if accounts is None else self._make_accounts(accounts)
+            run("commit")
+            # What closing a file does by itself, it does without saying where it fails.
+            run(f"checkpoint {_MAKING}")
+        except BaseException:
+            self._connection.close()
+            raise
+        run(f"detach {_MAKING}")
+        return counted
+
+    def _begun(self, file: Path) -> list[TablePart]:
+        """Begin a file, and return what it has of the tables."""
+        if not can_begin_as(self._connection, _WORKING, self._working):
+            return []
+        shutil.copyfile(self._working, file)
+        return [part for part in self.parts if part.source == _WORKING and self._is_whole(part)]
+
+    def _is_whole(self, part: TablePart) -> bool:
+        """Whether a part has all columns of its table, in their order."""
+        return ["corpus", *part.columns] == [*self._columns(part.table, part.source)]
+
+    def _copy(self, part: TablePart) -> None:
+        self._connection.execute(f'create schema if not exists {_MAKING}."{part.table.schema}"')
+        names = ", ".join(f'"{name}"' for name in ("corpus", *part.columns))
+        self._connection.execute(
+            f"create table {qualified(part.table, _MAKING)} as select {names} "
+            f"from {qualified(part.table, part.source)} where {of_corpus(self._corpus)}"
+        )
+
+    def _copy_accounts(self) -> dict[str, int]:
+        parts = self._parts(dict.fromkeys(tables.ACCOUNTS, _WORKING))
+        for part in parts:
+            self._copy(part)
+        return {part.table.full_name: part.rows for part in parts}
+
+    def _make_accounts(self, accounts: Accounts) -> dict[str, int]:
+        run = self._connection.execute
+        single, summed = tables.MODEL_USAGE, tables.RUN_USAGE
+        for table in (single, summed):
+            columns = ", ".join(f'"{column.name}" {column.type}' for column in table.columns)
+            run(f'create schema if not exists {_MAKING}."{table.schema}"')
+            run(f"create table {qualified(table, _MAKING)} (corpus VARCHAR, {columns})")
+        names = ", ".join(f'"{name}"' for name in single.column_names)
+        self._connection.register("accounts", accounts.model_usage.__arrow_c_stream__())
+        run(
+            f"insert into {qualified(single, _MAKING)} select ?, {names} from accounts",
+            [self._corpus],
+        )
+        self._connection.unregister("accounts")
+        run(f"use {_MAKING}")
+        made = f"insert into {qualified(summed, _MAKING)} select ?, * from ({accounts.run_usage})"
+        run(made, [self._corpus])
+        run("use memory")
+        rows = first_row(run(f"select count(*) from {qualified(summed, _MAKING)}"))
+        return {single.full_name: accounts.model_usage.height, summed.full_name: rows[0] if rows else 0}
+
+    def _documents_are_gone(self) -> bool:
+        """Whether the snapshot before has documents, or files of graphs, that the warehouse no longer has as
+        they were.
+        """
+        both = [self._columns(tables.DOCUMENTS, source) for source in (_STANDING, _WORKING)]
+        if not all(_TOLD.issubset(columns) for columns in both):
+            return True
+        return self._are_gone(tables.DOCUMENTS, _TOLD) or (
+            bool(self._columns(tables.IMPORTED_FILES, _STANDING))
+            and self._are_gone(tables.IMPORTED_FILES, {"status", "sha256"})
+        )
+
+    def _are_gone(self, table: Table, columns: Collection[str]) -> bool:
+        names = ", ".join(sorted(columns))
+        found = first_row(
+            self._connection.execute(
+                f"select {names} from {qualified(table, _STANDING)} where {of_corpus(self._corpus)} except "
+                f"select {names} from {qualified(table, _WORKING)} where {of_corpus(self._corpus)} limit 1"
+            )
+        )
+        return found is not None
+
+    def _parts(self, sources: Mapping[Table, str]) -> list[TablePart]:
+        """The tables that there are of some, each from its source; hashed by one query, which is faster."""
+        there = []
+        for table, source in sources.items():
+            present = self._columns(table, source)
+            if columns := tuple(name for name in table.column_names if name in present):
+                there.append((table, source, columns))
+        hashed = (
+            self._connection.execute(
+                " union all ".join(self._hashing(number, *one) for number, one in enumerate(there))
+            ).fetchall()
+            if there
+            else []
+        )
+        found = {number: (rows, (mixed, summed)) for number, rows, mixed, summed in hashed}
+        return [TablePart(*one, *found[number]) for number, one in enumerate(there)]
+
+    def _hashing(self, number: int, table: Table, source: str, columns: Sequence[str]) -> str:
+        names = ", ".join(f'"{name}"' for name in columns)
+        # Two sums of one hash: what one of them does not see, the other does.
+        return (
+            f"select {number}, count(*), bit_xor(h), sum(h::hugeint) from "
+            f"(select hash({names}) as h from {qualified(table, source)} where {of_corpus(self._corpus)})"
+        )
+
+    def _columns(self, table: Table, source: str) -> Sequence[str]:
+        return self._columns_in[source].get((table.schema, table.name), ())
+
+    def _columns_of(self, source: str) -> Mapping[tuple[str, str], Sequence[str]]:
+        """The columns of every table of a file, by schema and name, in their order."""
+        rows = self._connection.execute(
+            "select schema_name, table_name, list(column_name order by column_index) from duckdb_columns() "
+            f"where database_name = '{source}' group by all"
+        ).fetchall()
+        return {(schema, name): columns for schema, name, columns in rows}
+
+    def _rows(self, table: Table, columns: str, order: str) -> list[Any]:
+        for part in self.parts:
+            if part.table == table and part.rows:
+                query = (
+                    f"select {columns} from {qualified(table, part.source)} "
+                    f"where {of_corpus(self._corpus)} order by {order}"
+                )
+                return self._connection.execute(query).fetchall()
+        return []
+
+
+@contextmanager
+def contents(
+    warehouse: Warehouse, corpus: str, fresh: Collection[Table], before: Published | None, spill: Path
+) -> Iterator[Contents]:
+    """Open the files that a snapshot is made from.
+
+    Args:
+        warehouse: with the working file.
+        corpus: the corpus.
+        fresh: tables that are taken from the working file; the others are those of the snapshot before, so
+            that nothing half made is published beside them. All are taken from the working file where there
+            is none before, and what was made with an index that has documents that are gone.
+        before: the current snapshot, None where there is none.
+        spill: folder for what does not fit into memory.
+
+    Raises:
+        WarehouseError: the working file or the snapshot before cannot be read.
+    """
+    config = {**_CONFIG, "temp_directory": str(spill)}
+    with ExitStack() as stack:
+        connection = stack.enter_context(writing_instance(config))
+        warehouse.attach(connection, corpus, _WORKING)
+        if before is not None:
+            _attach_standing(connection, before, stack)
+        yield Contents(connection, corpus, fresh, before is not None, warehouse.file(corpus))
+
+
+def _attach_standing(connection: duckdb.DuckDBPyConnection, before: Published, stack: ExitStack) -> None:
+    try:
+        attach(connection, before.file, _STANDING, read_only=True)
+    except duckdb.Error as error:
+        if not is_busy(error):
+            raise WarehouseError(
+                f"the published index {before.file} cannot be read ({str(error).splitlines()[0]}); delete it "
+                "and run again"
+            ) from error
+        copy = unlocked_copy(before, stack)
+        attach(connection, copy, _STANDING, read_only=True)

@@ -1,0 +1,250 @@
+"""Publishing a snapshot, and rolling back to an older one: one at a time, and atomically."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import duckdb
+from filelock import FileLock, Timeout
+
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.catalogue.registry import all_tables
+from graphrag_dagster.kernel.common.atomic_files import write_durably
+from graphrag_dagster.kernel.storage.published.derived_files import all_beside, keep_beside
+from graphrag_dagster.kernel.storage.published.provenance import Origin
+from graphrag_dagster.kernel.storage.published.snapshot_contents import SEARCHED, Contents, contents
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
+    DATA,
+    FORMAT,
+    MANIFEST,
+    POINTER,
+    Published,
+    folder_of,
+    published,
+    snapshot_at,
+    snapshots,
+)
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.tables import Table
+
+_LOCK = ".lock"
+_READ_ONLY = 0o444
+
+
+def publish(
+    warehouse: Warehouse,
+    corpus: str,
+    origin: Origin | None = None,
+    *,
+    fresh: Collection[Table] = all_tables(),
+) -> tuple[Published, bool]:
+    """Copy all tables, and make the copy the current snapshot; the oldest beyond ``publishing.keep`` go.
+
+    Where no row has changed no file is made: only what the manifest says of code, settings, prompts and
+    models is brought up to date.
+
+    Args:
+        warehouse: where the tables are.
+        corpus: the corpus.
+        origin: who publishes; default: nothing is told of it, and the accounts are the warehouse's.
+        fresh: tables that this publication is about; the others stay as they are published, unless
+            documents of theirs are gone.
+
+    Returns:
+        the current snapshot, and whether it differs from the one before.
+
+    Raises:
+        WarehouseError: the warehouse cannot be read, or the snapshot cannot be written.
+    """
+    made_by = origin or Origin()
+    folder = folder_of(warehouse, corpus)
+    with _locked(warehouse, folder):
+        before = _undamaged(warehouse, corpus)
+        # Of a file that was changed, what it alone has cannot be told from what is damaged.
+        intact = before if before is not None and before.intact() else None
+        _tidy(folder, corpus)
+        try:
+            made = _made(warehouse, corpus, made_by, fresh, intact)
+            changed = before is None or before.version != made.version
+            if changed:
+                _point(folder, made.version)
+        except (OSError, duckdb.Error) as error:
+            raise WarehouseError(
+                f"publishing in {folder} failed ({str(error).splitlines()[0]}); the published snapshots are "
+                "unchanged. Free disk space or fix the cause, and run again"
+            ) from error
+        _prune(warehouse, corpus, made_by.settings.publishing.keep)
+        return made, changed
+
+
+def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> Published:
+    """Make an older snapshot the current one; the next publication of an index publishes the newest again.
+
+    Args:
+        warehouse: where the tables are.
+        corpus: the corpus.
+        version: of the snapshot; default: the one published before the current.
+
+    Raises:
+        WarehouseError: there is no such snapshot, which names those there are, or it is damaged.
+    """
+    folder = folder_of(warehouse, corpus)
+    if not folder.is_dir():
+        raise WarehouseError(
+            f"nothing of corpus {corpus!r} has been published; run 'graphrag-dagster index {corpus}'"
+        )
+    with _locked(warehouse, folder):
+        kept, current = snapshots(warehouse, corpus), _undamaged(warehouse, corpus)
+        if version is None:
+            fitting = [one for one in kept if current is None or one.published < current.published]
+            keep = current.manifest.get("settings", {}).get("publishing", {}).get("keep") if current else None
+            kept_of = f" (publishing.keep: {keep} in its settings)" if keep else ""
+            missing = (
+                f"corpus {corpus!r} has no snapshot older than the current one: there is nothing to roll "
+                "back to. An index that changes something publishes a new one; an older one is deleted "
+                f"when there are more than are kept{kept_of}, or when it contains a deleted document"
+            )
+        else:
+            fitting = [one for one in kept if one.version == version]
+            missing = f"corpus {corpus!r} has no snapshot {version!r}"
+        if not fitting:
+            there = ", ".join(f"{one.version} of {one.published[:19]}" for one in kept) or "none"
+            raise WarehouseError(f"{missing}; there are: {there}")
+        if not fitting[0].intact():
+            raise WarehouseError(
+                f"{fitting[0].file} is not what was published: it is damaged or was modified; the current "
+                f"snapshot stays. List the others with: graphrag-dagster snapshots {corpus}"
+            )
+        _point(folder, fitting[0].version)
+        return fitting[0]
+
+
+def prune(warehouse: Warehouse, corpus: str, keep: int = 1) -> None:
+    """Delete all but the newest snapshots and the current one, whoever reads them still."""
+    folder = folder_of(warehouse, corpus)
+    if folder.is_dir():
+        with _locked(warehouse, folder):
+            _tidy(folder, corpus)
+            _prune(warehouse, corpus, keep)
+
+
+def _made(
+    warehouse: Warehouse,
+    corpus: str,
+    origin: Origin,
+    fresh: Collection[Table],
+    before: Published | None,
+) -> Published:
+    """The complete snapshot of the tables as they are, made where it is not there yet."""
+    folder, spill = folder_of(warehouse, corpus), folder_of(warehouse, corpus) / f".{uuid4().hex}.spill"
+    with contents(warehouse, corpus, fresh, before, spill) as found:
+        version = found.version()
+        kept = snapshot_at(folder, version, corpus)
+        if kept is not None and not kept.intact():
+            kept = None
+        told = {**origin.told(found.embedder()), "files": found.files()}
+        if kept is None:
+            new = {"format": FORMAT, "corpus": corpus, "version": version, "index": found.version(SEARCHED)}
+            counts, hashed = _write_tables(folder, version, found, origin)
+            manifest = {**new, **_now(warehouse, corpus, origin), **told, "counts": counts, "hash": hashed}
+        elif before is None or before.version != version:
+            manifest = {**kept.manifest, **_now(warehouse, corpus, origin), **told}
+        else:
+            manifest = {**kept.manifest, **told} if origin != Origin() else dict(kept.manifest)
+    if kept is None or manifest != kept.manifest:
+        _write_json(folder / f"{version}{MANIFEST}", manifest)
+    made = snapshot_at(folder, version, corpus)
+    if made is None:
+        raise WarehouseError(f"{folder / version} was deleted while it was being published; run again")
+    return made
+
+
+def _write_tables(folder: Path, version: str, found: Contents, origin: Origin) -> tuple[dict[str, int], str]:
+    making = folder / f".{uuid4().hex}.tmp"
+    try:
+        counts = {**found.counts(), **found.copy(making, origin.accounts)}
+        making.chmod(_READ_ONLY)
+        with making.open("rb") as file:
+            hashed = hashlib.file_digest(file, "sha256").hexdigest()
+            os.fsync(file.fileno())
+        making.replace(folder / f"{version}{DATA}")
+    finally:
+        for left in (making, making.with_name(f"{making.name}.wal")):
+            left.unlink(missing_ok=True)
+    return counts, hashed
+
+
+def _now(warehouse: Warehouse, corpus: str, origin: Origin) -> dict[str, Any]:
+    now = datetime.now(UTC)
+    for newest in snapshots(warehouse, corpus)[:1]:
+        # The order of the snapshots is that of their publication even where the clock was set back.
+        now = max(now, datetime.fromisoformat(newest.published) + timedelta(microseconds=1))
+    return {"published": now.isoformat(timespec="microseconds"), "run_id": origin.run_id}
+
+
+def _undamaged(warehouse: Warehouse, corpus: str) -> Published | None:
+    try:
+        return published(warehouse, corpus)
+    except WarehouseError:
+        return None
+
+
+def _point(folder: Path, version: str) -> None:
+    _write_json(folder / POINTER, {"version": version})
+
+
+def _write_json(place: Path, content: Mapping[str, Any]) -> None:
+    write_durably(place, json.dumps(content, ensure_ascii=False, indent=1))
+
+
+def _tidy(folder: Path, corpus: str) -> None:
+    """Remove what a killed publication left: all that is no part of a complete snapshot."""
+    complete = {one.folder for one in all_beside()}
+    for file in folder.glob(f"*{DATA}"):
+        with suppress(WarehouseError):
+            if snapshot_at(folder, file.stem, corpus):
+                complete |= {file.name, f"{file.stem}{MANIFEST}"}
+    for entry in list(folder.iterdir()):
+        if entry.name not in {*complete, POINTER, _LOCK}:
+            _remove(entry)
+
+
+def _prune(warehouse: Warehouse, corpus: str, keep: int) -> None:
+    current = _undamaged(warehouse, corpus)
+    for old in snapshots(warehouse, corpus)[keep:]:
+        if current is None or old.version != current.version:
+            _remove(old.file.with_suffix(MANIFEST))
+            _remove(old.file)
+    # As above: where one cannot be deleted, the next publication does it.
+    with suppress(OSError):
+        keep_beside(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
+
+
+def _remove(entry: Path) -> None:
+    # Where a reader's open file cannot be deleted, the next publication does it.
+    with suppress(OSError):
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+
+
+@contextmanager
+def _locked(warehouse: Warehouse, folder: Path) -> Iterator[None]:
+    """One publication of a corpus at a time; a killed process holds nothing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    seconds = warehouse.lock_timeout_seconds
+    try:
+        with FileLock(folder / _LOCK, timeout=seconds):
+            yield
+    except Timeout as error:
+        raise WarehouseError(
+            f"another process is publishing in {folder}; waited {seconds:.0f} s. Try again when it is done"
+        ) from error

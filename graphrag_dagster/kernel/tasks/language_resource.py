@@ -1,0 +1,39 @@
+"""Language technology as a resource of a run: who uses it, and within which limits."""
+
+from pydantic import Field
+
+from graphrag_dagster.kernel.catalogue.registry import named, stages
+from graphrag_dagster.kernel.common.resource import Resource
+from graphrag_dagster.kernel.models.cache.llm_cache import Replies, ReplyMemory, User
+from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount
+from graphrag_dagster.kernel.models.model_costs import Amount, Budget
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.tasks.task_provider import Session
+
+
+class Language(Resource):
+    """Opens the engines of the language tasks for an asset; the limits hold for each run as a whole."""
+
+    max_tokens: int | None = Field(default=None, ge=0, description="most tokens, in and out, of a run")
+    max_usd: float | None = Field(default=None, ge=0, description="most US dollars of a run")
+    memory: ReplyMemory
+    corpora: CorpusStore
+
+    @property
+    def limited(self) -> bool:
+        """Whether a run has a limit of tokens or money."""
+        return self.max_tokens is not None or self.max_usd is not None
+
+    def session_of(self, settings: CorpusSettings, user: User) -> Session:
+        """Return the engines that settings choose; nothing is loaded or called before a task runs.
+
+        Raises:
+            CatalogueError: no stage says that an asset of this name asks models.
+        """
+        users = {name: None for one in stages().values() for name in one.users}
+        named(users, user.asset, "user of models")
+        database, log = self.memory.database(), self.memory.usage_log()
+        before = log.of_run(user.corpus, user.run_id)
+        budget = Budget(self.max_tokens, self.max_usd, Amount(before.tokens, before.usd))
+        return Session(settings, UsageAccount(user, Replies(database), log, budget))

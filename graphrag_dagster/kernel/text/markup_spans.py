@@ -1,0 +1,322 @@
+"""Spans of a text, and the marks of Markdown, reStructuredText, HTML and templates in it."""
+
+import html
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Half-open range of characters inside a text unit: ``text[start:end]``."""
+
+    start: int
+    end: int
+
+
+_KINDS = ("'’‘`´", '"“”„«»', "-‐‑‒–—")
+#: Turkish spells two letters with and without a dot; names are written in capitals that have neither.
+_ONE_LETTER = {"İ": "i", "ı": "i"}
+_BLANKS = re.compile(" {2,}")
+
+
+class AlikeText:
+    """A text in which characters that are written alike are the same.
+
+    Each character stands for itself, so that a place here is one in the text but for white space, of which a
+    run is one blank.
+    """
+
+    def __init__(self, text: str) -> None:
+        folded = text.translate(_ALIKE)
+        pieces, kept = [], 0
+        self._from, self._dropped = [0], [0]
+        for blanks in _BLANKS.finditer(folded):
+            pieces.append(folded[kept : blanks.start() + 1])
+            self._from.append(blanks.start() + 1 - self._dropped[-1])
+            self._dropped.append(self._dropped[-1] + len(blanks[0]) - 1)
+            kept = blanks.end()
+        self._text = "".join([*pieces, folded[kept:]])
+
+    def places(self, words: str, *, whole: bool) -> Iterator[Span]:
+        """Yield the places of words in order, none of which overlaps another.
+
+        Args:
+            words: to find; without any there is no place.
+            whole: only where no letter, digit or underscore stands right before or behind them.
+        """
+        wanted = " ".join(words.split()).translate(_ALIKE)
+        at = self._text.find(wanted) if wanted else -1
+        while at >= 0:
+            end = at + len(wanted)
+            found = not (whole and (self._in_word(at - 1) or self._in_word(end)))
+            if found:
+                yield Span(self._original(at), self._original(end - 1) + 1)
+            at = self._text.find(wanted, end if found else at + 1)
+
+    def _in_word(self, place: int) -> bool:
+        char = self._text[place : place + 1] if place >= 0 else ""
+        return char == "_" or char.isalnum()
+
+    def _original(self, place: int) -> int:
+        return place + self._dropped[bisect_right(self._from, place) - 1]
+
+
+class _Alike(dict[int, str]):
+    """What each character is taken for, told when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        made = self[code] = _taken_for(chr(code))
+        return made
+
+
+def _taken_for(char: str) -> str:
+    if char.isspace():
+        return " "
+    for kind in _KINDS:
+        if char in kind:
+            return kind[0]
+    # One character for one: some are folded into two.
+    forms = (_ONE_LETTER.get(char, char.casefold()), char.lower(), char)
+    return next(form for form in forms if len(form) == 1)
+
+
+_ALIKE = _Alike()
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+#: Stand before a name: the sentence goes on.
+TITLES = _listed(
+    """
+    mr mrs ms mx dr prof rev fr sr st ste hon gen col maj capt lt sgt cpl cmdr cdr adm gov sen rep pres
+    supt insp det messrs mme mlle m mgr msgr amb atty asst assoc dept mt ft
+    """
+)
+#: Stand before a number: the sentence goes on only if one follows.
+BEFORE_NUMBERS = _listed(
+    """
+    no nos nr vol vols fig figs sec secs ch chap art arts p pp para paras eq eqs ref refs tab app ed eds
+    pt pts col cols lot ll jan feb mar apr jun jul aug sep sept oct nov dec cl reg regs sch ver
+    """
+)
+#: Stand before more of the same sentence.
+INSIDE = _listed(
+    """
+    e.g eg i.e ie viz cf vs v ca c approx incl excl esp resp namely a.k.a aka al
+    """
+)
+#: May stand at the end as well as inside: a sentence ends if a word that begins sentences follows.
+EITHER = _listed(
+    """
+    inc ltd co corp bros plc llc jr sr esq etc st ave rd blvd dept univ est ext tel govt intl natl assn
+    mon tue tues wed thu thur thurs fri sat sun ph.d phd m.d md b.a ba m.a ma b.sc m.sc bsc msc d.phil
+    a.m p.m am pm a.d b.c ad bc hrs min mins sec secs km kg cm mm lb lbs oz ft in yd mi
+    """
+)
+#: Words that often begin a sentence and are seldom part of a name.
+STARTERS = _listed(
+    """
+    a about after all also although among an and another any are as asked at because before both but by
+    can could despite did do does during each either even every everyone few first for from further had
+    has have he hence her here his how however i if in indeed instead is it its just last later like
+    many maybe meanwhile more moreover most much my neither never nevertheless next no nobody none nor
+    not nothing now of often on once one only or other others our over perhaps rather she should since
+    so some somebody someone sometimes soon still such than that the their them then there therefore
+    these they this those though through thus to today together tomorrow too two under unless until upon
+    was we were what whatever when whenever where whether which while who whoever whose why will with
+    within without would yes yesterday yet you your
+    """
+)
+
+
+#: Tags of Hugo, Jinja, Liquid and Handlebars, which are no words of a text.
+TEMPLATE_TAG = (
+    r"\{\{[<%-]?[^{}\n]{0,400}\}\}|\{%(?:[^%\n]|%(?!\})){0,400}+%\}|\{\#(?:[^#\n]|\#(?!\})){0,400}+\#\}"
+)
+_COMMENT = r"<!--[^<]{0,2000}?-->"
+_TAG = r"</?[A-Za-z][A-Za-z0-9-]{0,30}(?:\s[^<>]{0,400})?/?>"
+_URL = r"(?:https?|ftp)://[^\s<>\"]{1,2000}"
+_TARGET = r"\([^()\s]{0,1000}(?:\([^()\s]{0,200}\)[^()\s]{0,200})?(?:\s\"[^\"\n]{0,200}\")?\)"
+_LINK = rf"!?\[(?P<link>(?:[^\[\]]|\[[^\[\]]{{0,100}}\]){{0,400}})\](?:{_TARGET}|\[[^\[\]]{{0,100}}\])"
+_CODE = r"(?P<fence>`{1,3})(?!`)(?:[^`\n]|\n(?!\s*\n)){1,300}?(?P=fence)(?!`)"
+_RST_LINK = r"`(?P<rst>[^`<>]{1,300})\s<[^`<>]{1,1000}>`_{1,2}"
+_ROLE = r":[A-Za-z][\w:.+-]{0,40}:`(?P<role>[^`<>]{1,300}?)(?:\s<[^`<>]{0,300}>)?`"
+_INSIDE = re.compile("|".join((_ROLE, _RST_LINK, _LINK, _CODE, _COMMENT, TEMPLATE_TAG, _TAG, _URL)))
+_MAY_HOLD = re.compile(r"[`\[<]|\{[{%#]|://")
+
+_NUMBER = (
+    r"\(?(?:\d{1,3}|[a-z]|[ivxlc]{1,5})[.)](?=\s+[\"'“‘«(\[`*_<]*[^\W_])"
+    r"|\d{1,3}(?:\.\d{1,3}){2,6}\.?(?=\s)|\d{1,3}\.\d{1,3}\.?(?=\s+[A-Z][a-z])|\#\.(?=\s)"
+)
+_BEFORE = re.compile(
+    rf"(?:\s*(?:\#{{1,6}}(?=\s)|>{{1,2}}(?!>)(?=\s|[^\W_])|[-*+•‣◦▪●·–—](?=\s)|\[[ xX✓✔]\](?=\s)|{_NUMBER}"
+    rf"|:(?=\s)|\|(?=\s|[^\W_])|\[\^[\w-]{{1,40}}\]:?|\.\.\s\[[\w#*-]{{1,40}}\]|\.\.\s[\w-]{{1,40}}::(?=\s)"
+    rf"|{_COMMENT}|{TEMPLATE_TAG}|{_TAG}))*\s*"
+)
+_BEHIND = re.compile(
+    rf"(?:\s*(?:\||\#{{1,6}}|{_COMMENT}|{TEMPLATE_TAG}|</[A-Za-z][A-Za-z0-9-]{{0,30}}>))+\s*\Z"
+)
+_BEHIND_REACH, _BEHIND_LAST = 500, frozenset("|#>} \n\t")
+_FENCE = re.compile(r"^[ \t]*(?P<mark>```+|~~~+)(?P<told>[^\n`]*)$", re.MULTILINE)
+#: The line that a block of code of reStructuredText follows, and the code: all that is indented further.
+_LITERAL = re.compile(
+    r"^(?P<indent>[ \t]*+)(?:\.\.[ \t]+"
+    r"(?:code(?:-block)?|sourcecode|literalinclude|raw|parsed-literal|prompt)::[^\n]*"
+    r"|(?!\.\.[ \t])[^\n]*::)[ \t]*\n(?P<code>(?:[ \t]*\n|(?P=indent)[ \t]+[^\n]*(?:\n|\Z))+)",
+    re.MULTILINE,
+)
+_REFERENCE = re.compile(r"\[(?:\^[\w-]{1,40}|\d{1,3}(?:[,–-]\s?\d{1,3}){0,10}|\#[\w-]{0,40})\]_?")
+_EMPHASIS = re.compile(r"\*+|(?<!\w)_+(?=\S)|(?<=\S)_+(?!\w)|~~|\\(?=[*_`\[\]#|<>.-])")
+_TIME_FIRST = frozenset(" [(0123456789")
+_EMPHASIS_MARK = re.compile(r"[*_~\\]")
+_TIME = re.compile(
+    r"\s*[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?\s?(?:[AaPp]\.?[Mm]\.?)?[\])]?"
+    r"(?:\s*(?:-->|[–—-])\s*(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?)?\s*[-–—]?\s+(?=\S)"
+)
+
+
+def mark_before(text: str) -> int:
+    """Return how many characters of marks stand before the words of a sentence.
+
+    These are bullets, numbers of any level, boxes of tasks, ``>``, ``#``, ``|``, the colon of a definition,
+    marks of footnotes and directives, tags of HTML and of templates. A text of marks alone is all marks.
+
+    >>> mark_before("3. The board met."), mark_before("- [x] **Done** today.")
+    (3, 6)
+    """
+    if text[:1].isupper():
+        return 0
+    found = _BEFORE.match(text)
+    return found.end() if found else 0
+
+
+def mark_behind(text: str) -> int:
+    """Return how many characters of marks stand behind the words: ``|``, ``#``, closing and template tags."""
+    if text[-1:] not in _BEHIND_LAST:
+        return 0
+    found = _BEHIND.search(text, max(0, len(text) - _BEHIND_REACH))
+    return len(text) - found.start() if found else 0
+
+
+def time_before(text: str) -> int:
+    """Return how many characters of a time stamp stand before what was said then.
+
+    >>> time_before("[00:12] the roof leaks")
+    8
+    """
+    found = _TIME.match(text) if text[:1] in _TIME_FIRST else None
+    return found.end() if found else 0
+
+
+def undivided(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the parts of a text in which no sentence ends: links, code, addresses and tags, in order."""
+    if _MAY_HOLD.search(text, start, end):
+        for found in _INSIDE.finditer(text, start, end):
+            yield Span(*found.span())
+
+
+def code_blocks(text: str) -> list[Span]:
+    """Return where blocks of code stand: fenced ones, and those that ``::`` or a directive begins."""
+    found = list(_fenced(text)) if "```" in text or "~~~" in text else []
+    if "::" in text:
+        found += [Span(*one.span("code")) for one in _LITERAL.finditer(text)]
+    return found
+
+
+def _fenced(text: str) -> Iterator[Span]:
+    """Yield blocks between fences; one of tildes begins a paragraph, since else it underlines a heading."""
+    start, mark = 0, ""
+    for fence in _FENCE.finditer(text):
+        if mark:
+            if fence["mark"].startswith(mark) and not fence["told"].strip():
+                yield Span(start, fence.end())
+                mark = ""
+        elif fence["mark"][0] == "`" or text[max(fence.start() - 2, 0) : fence.start()] in ("", "\n\n"):
+            start, mark = fence.start(), fence["mark"]
+    if mark.startswith("`"):
+        yield Span(start, len(text))
+
+
+def as_read(text: str) -> str:
+    """Return the words of a sentence without its inner marks, with single blanks; code is one name.
+
+    >>> as_read("**Note:** use `pip -U`, see [the docs](https://a.example/b).")
+    'Note: use Code, see the docs.'
+    """
+    if _MAY_HOLD.search(text):
+        text = _INSIDE.sub(_words, text)
+    if "[" in text:
+        text = _REFERENCE.sub("", text)
+    if _EMPHASIS_MARK.search(text):
+        text = _EMPHASIS.sub("", text)
+    if "&" in text:
+        text = html.unescape(text)
+    return " ".join(text.split())
+
+
+def _words(found: re.Match[str]) -> str:
+    said = found["role"] or found["rst"] or found["link"]
+    if said:
+        # Pictures in links, and code in either.
+        return as_read(said) if said != found[0] else said
+    if found["fence"]:
+        return "Code"
+    return found[0] if "://" in found[0][:8] else ""
+
+
+#: Words of a sentence from which it is looked at, and to each of its marks from which it has too few.
+_LONG, _TO_A_MARK = 45, 40
+#: Words of a piece from which it may end at a line end or a pause, before a joining word, and in any case.
+_AT_PAUSE, _AT_JOIN, _MOST = 10, 14, 30
+_LONG_CHARACTERS = 2 * _LONG
+_MARKS = re.compile(r"[^\W\d_] ?[,;:.!?…،؛。]+(?=\s|\Z)|\s[-–—]+\s|\|")
+_WORD = re.compile(r"\S+")
+_PAUSE = re.compile(r"\n|>>|[\[(][^\[\]()\n]{1,40}[\])]|(?:--|–|—|…|\.\.+)\s|[.,;!?]\s")
+_JOINING = frozenset(
+    (
+        *("and", "but", "so", "because", "then", "when", "while", "although", "if", "or"),
+        *("which", "who", "where", "well", "now", "okay"),
+    )
+)
+
+
+def pieces(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield a sentence as it is, or cut where it has so many words and so few marks that it is none.
+
+    A piece ends at a line end or a pause once it has 10 words, and has 30 words at most. Where there are no
+    lines it also ends before a joining word, once it has 14 words. Text between the pieces is white space.
+
+    Args:
+        text: of which the sentence is a part.
+        start: of the sentence.
+        end: one past its last character.
+    """
+    if end - start < _LONG_CHARACTERS:
+        yield Span(start, end)
+        return
+    found = list(_WORD.finditer(text, start, end))
+    marks = sum(1 for _ in _MARKS.finditer(text, start, end - 1))
+    if len(found) <= _LONG or len(found) < _TO_A_MARK * (marks + 1) or not _is_speech(text, start, end):
+        yield Span(start, end)
+        return
+    lines = len(found) <= _MOST * text.count("\n", start, end)
+    begin, count, before = start, 0, start
+    for word in found:
+        pause = count >= _AT_PAUSE and _PAUSE.search(text, before, word.start()) is not None
+        joins = not lines and count >= _AT_JOIN and word[0].lower() in _JOINING
+        if count and (pause or joins or count == _MOST):
+            yield Span(begin, word.start())
+            begin, count = word.start(), 0
+        count += 1
+        before = word.end() - 1
+    yield Span(begin, end)
+
+
+def _is_speech(text: str, start: int, end: int) -> bool:
+    """Whether nearly all of it is letters: no table, no code."""
+    part = text[start : min(end, start + 2_000)]
+    return sum(map(str.isalpha, part)) > 0.9 * sum(not one.isspace() for one in part)

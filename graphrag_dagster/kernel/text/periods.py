@@ -1,0 +1,374 @@
+"""Periods of the calendar, and the days and periods that a text names."""
+
+import calendar
+import datetime
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+#: Two figures of a year from this on are of the last century.
+_LAST_CENTURY = 70
+#: Years from a first to a last that are taken for a period.
+_LONGEST = 100
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Period:
+    """Days from ``start`` to ``end``, both of them in it."""
+
+    start: datetime.date
+    end: datetime.date
+
+    @property
+    def years(self) -> int:
+        """From the year of the first day to that of the last."""
+        return self.end.year - self.start.year
+
+    def overlaps(self, other: "Period") -> bool:
+        """Whether a day is in both."""
+        return self.start <= other.end and other.start <= self.end
+
+    def within(self, other: "Period") -> bool:
+        """Whether all days are in the other one."""
+        return other.start <= self.start and self.end <= other.end
+
+
+def day(year: int, month: int, day_of_month: int) -> Period | None:
+    """Return a day."""
+    try:
+        found = datetime.date(year, month, day_of_month)
+    except ValueError:
+        return None
+    return Period(found, found)
+
+
+def months(year: int, first: int, last: int) -> Period | None:
+    """Return the months ``first`` to ``last`` of a year; months beyond 12 are of the year after."""
+    if not (1 <= first <= 12 and first <= last <= 24 and 1 <= year < datetime.MAXYEAR):
+        return None
+    end_year, end_month = year + (last - 1) // 12, (last - 1) % 12 + 1
+    end = datetime.date(end_year, end_month, calendar.monthrange(end_year, end_month)[1])
+    return Period(datetime.date(year, first, 1), end)
+
+
+def quarter(year: int, number: int) -> Period | None:
+    """Return a quarter of the calendar year, 1–4."""
+    return months(year, 3 * number - 2, 3 * number) if 1 <= number <= 4 else None
+
+
+def half(year: int, number: int) -> Period | None:
+    """Return a half of the calendar year, 1 or 2."""
+    return months(year, 6 * number - 5, 6 * number) if number in (1, 2) else None
+
+
+def years(first: int, last: int) -> Period | None:
+    """Return whole years, at most a hundred."""
+    if not 0 <= last - first < _LONGEST or not 1 <= first <= last <= datetime.MAXYEAR:
+        return None
+    return Period(datetime.date(first, 1, 1), datetime.date(last, 12, 31))
+
+
+def week(year: int, number: int, weekday: int | None = None) -> Period | None:
+    """Return a week of ISO 8601, or a day of it, 1 for Monday."""
+    try:
+        start = datetime.date.fromisocalendar(year, number, weekday or 1)
+        return Period(start, start + datetime.timedelta(days=0 if weekday else 6))
+    except (ValueError, OverflowError):
+        return None
+
+
+def season(name: str, year: int) -> Period | None:
+    """Return three whole months; winter begins in December of the year."""
+    first = _SEASONS[name]
+    return months(year, first, first + 2)
+
+
+def whole_year(figures: str) -> int:
+    """Return the year of four figures, or of two: 70 to 99 are of the last century.
+
+    >>> whole_year("24"), whole_year("99"), whole_year("1911")
+    (2024, 1999, 1911)
+    """
+    number = int(figures)
+    if len(figures) > 2:
+        return number
+    return number + (1900 if number >= _LAST_CENTURY else 2000)
+
+
+def last_year(first: int, figures: str) -> int:
+    """Return the last year of ``2016-17`` or ``1998-2001``, the first year given.
+
+    >>> last_year(2016, "17"), last_year(1999, "00"), last_year(1998, "2001")
+    (2017, 2000, 2001)
+    """
+    if len(figures) > 2:
+        return int(figures)
+    found = first - first % 100 + int(figures)
+    return found if found >= first else found + 100
+
+
+Parts = Mapping[str, str]
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sept sep",
+            "october oct",
+            "november nov",
+            "december dec",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_ORDINALS = {name: number for number, name in enumerate(("first", "second", "third", "fourth"), start=1)}
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
+_TO_MONTH = _MONTH.replace("month", "last_month")
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>[12]\d{3})"
+_GAP, _NO_GAP = r"[\s_,-]{1,3}", r"[\s_,-]{0,3}"
+#: Figures after a letter and a hyphen are those of a code, such as INC-2017-04.
+_NO_CODE = r"(?<![^\W\d_]-)"
+#: Years to a last one of two figures: 2021-13 is neither a month nor nearly a century.
+_LONGEST_SHORT = 50
+_DASH = r"\s?[-–—/]\s?"
+_FISCAL_YEAR = r"(?:FY|fiscal(?:\s+year)?|financial\s+year)[\s_-]?'?(?P<year>\d{4}|\d{2})"
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A way of writing: its form, one of those of the tables, what it looks like, what its parts make."""
+
+    form: str
+    looks: re.Pattern[str]
+    made: Callable[[Parts], Period | None]
+
+
+def _pattern(form: str, looks: str, made: Callable[[Parts], Period | None]) -> Pattern:
+    return Pattern(form, re.compile(rf"(?<![^\W_]){looks}(?![^\W_])", re.IGNORECASE), made)
+
+
+def month_number(parts: Parts, name: str = "month") -> int:
+    """Return the number of a month that is written as a word."""
+    return _MONTHS[parts[name].casefold()]
+
+
+def _day(parts: Parts) -> Period | None:
+    return day(int(parts["year"]), int(parts["month"]), int(parts["day"]))
+
+
+def _named_day(parts: Parts) -> Period | None:
+    return day(int(parts["year"]), month_number(parts), int(parts["day"]))
+
+
+def _numbered(parts: Parts) -> int:
+    name = parts["number"].casefold()
+    return _ORDINALS.get(name) or int(name)
+
+
+def _month(parts: Parts) -> Period | None:
+    month = int(parts["month"])
+    return months(int(parts["year"]), month, month)
+
+
+def _named_months(parts: Parts) -> Period | None:
+    first = month_number(parts)
+    last = month_number(parts, "last_month") if parts.get("last_month") else first
+    return months(int(parts["year"]), first, last)
+
+
+def _quarter(parts: Parts) -> Period | None:
+    return quarter(whole_year(parts["year"]), _numbered(parts))
+
+
+def _half(parts: Parts) -> Period | None:
+    return half(whole_year(parts["year"]), _numbered(parts))
+
+
+def _week(parts: Parts) -> Period | None:
+    weekday = parts.get("weekday")
+    return week(int(parts["year"]), int(parts["number"]), int(weekday) if weekday else None)
+
+
+def _season(parts: Parts) -> Period | None:
+    first = int(parts["year"])
+    if (written := parts.get("last")) and last_year(first, written) != first + 1:
+        return None
+    return season(parts["season"].casefold(), first)
+
+
+def _fiscal(parts: Parts) -> Period | None:
+    first = whole_year(parts["year"])
+    return years(first, last_year(first, parts["last"]) if parts.get("last") else first)
+
+
+def _years(parts: Parts) -> Period | None:
+    first = int(parts["year"])
+    last = last_year(first, parts["last"])
+    too_far = len(parts["last"]) == 2 and last - first > _LONGEST_SHORT
+    return years(first, last) if last > first and not too_far else None
+
+
+def _year(parts: Parts) -> Period | None:
+    return years(int(parts["year"]), int(parts["year"]))
+
+
+_NUMBER_WORDS = rf"(?P<number>{'|'.join(_ORDINALS)})"
+
+#: What can be made of figures whose order is not said: see ``ambiguous`` of :mod:`.reading`.
+EITHER_ORDER = _pattern(
+    "day", rf"(?P<first>\d{{1,2}})(?P<mark>[-/])(?P<second>\d{{1,2}})(?P=mark){_YEAR}", lambda _: None
+)
+
+#: Of patterns that begin at the same place the longest holds, of equally long ones the first.
+PATTERNS: tuple[Pattern, ...] = (
+    _pattern("day", rf"{_YEAR}(?P<mark>[-_./])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})", _day),
+    _pattern("day", rf"{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)T[\d:.+Z-]+", _day),
+    _pattern("day", r"(?P<year>(?:19|20)\d\d)(?P<month>0[1-9]|1[0-2])(?P<day>[0-3]\d)", _day),
+    _pattern("day", rf"(?P<day>\d{{1,2}})\.\s?(?P<month>\d{{1,2}})\.\s?{_YEAR}", _day),
+    _pattern("day", rf"{_DAY}{_GAP}(?:of\s+)?{_MONTH}{_GAP}{_YEAR}", _named_day),
+    _pattern("day", rf"{_MONTH}{_GAP}(?:the\s+)?{_DAY}{_GAP}{_YEAR}", _named_day),
+    _pattern("day", rf"{_YEAR}{_GAP}{_MONTH}{_GAP}{_DAY}", _named_day),
+    _pattern("week", rf"{_YEAR}-?W(?P<number>\d\d)(?:-?(?P<weekday>\d))?", _week),
+    _pattern("week", rf"(?:week\s+|W)(?P<number>\d{{1,2}})(?:\s+of)?{_GAP}{_YEAR}", _week),
+    _pattern("week", rf"{_YEAR}{_GAP}week{_GAP}(?P<number>\d{{1,2}})", _week),
+    _pattern("fiscal", rf"{_FISCAL_YEAR}{_NO_GAP}Q(?P<number>\d)", _quarter),
+    _pattern("fiscal", rf"Q(?P<number>\d){_NO_GAP}(?:of\s+)?{_FISCAL_YEAR}", _quarter),
+    _pattern("fiscal", rf"{_NUMBER_WORDS}\s+quarter\s+(?:of\s+)?(?:the\s+)?{_FISCAL_YEAR}", _quarter),
+    _pattern("fiscal", rf"{_FISCAL_YEAR}{_NO_GAP}H(?P<number>\d)", _half),
+    _pattern("fiscal", rf"H(?P<number>\d){_NO_GAP}(?:of\s+)?{_FISCAL_YEAR}", _half),
+    _pattern("fiscal", rf"{_FISCAL_YEAR}(?:{_DASH}(?P<last>\d{{4}}|\d\d))?", _fiscal),
+    _pattern("quarter", rf"Q(?P<number>\d)(?:{_NO_GAP}(?:of\s+)?|'){_YEAR}", _quarter),
+    _pattern("quarter", r"Q(?P<number>\d)\s?'(?P<year>\d\d)", _quarter),
+    _pattern("quarter", rf"{_YEAR}{_NO_GAP}Q(?P<number>\d)", _quarter),
+    _pattern("quarter", r"(?P<number>[1-4])Q(?P<year>\d{4}|\d\d)", _quarter),
+    _pattern("quarter", rf"{_NUMBER_WORDS}\s+quarter\s+(?:of\s+)?{_YEAR}", _quarter),
+    _pattern("half", rf"H(?P<number>\d){_NO_GAP}(?:of\s+)?{_YEAR}", _half),
+    _pattern("half", rf"{_YEAR}{_NO_GAP}H(?P<number>\d)", _half),
+    _pattern("half", rf"(?P<number>first|second)\s+half\s+of\s+{_YEAR}", _half),
+    _pattern(
+        "season",
+        rf"(?P<season>spring|summer|autumn|fall|winter){_GAP}(?:of\s+)?{_YEAR}"
+        rf"(?:{_DASH}(?P<last>\d{{4}}|\d\d))?",
+        _season,
+    ),
+    _pattern("month", rf"{_MONTH}{_GAP}(?:of\s+)?{_YEAR}", _named_months),
+    _pattern("month", rf"{_MONTH}(?:{_DASH}|\s+to\s+|\s+and\s+){_TO_MONTH}{_GAP}{_YEAR}", _named_months),
+    _pattern("month", rf"{_YEAR}{_GAP}{_MONTH}", _named_months),
+    _pattern("month", rf"{_NO_CODE}{_YEAR}[-_](?P<month>0[1-9]|1[0-2])", _month),
+    _pattern("month", rf"(?P<month>0?[1-9]|1[0-2])/{_YEAR}", _month),
+    _pattern("years", rf"{_NO_CODE}{_YEAR}(?:{_DASH}|\s+to\s+)(?P<last>[12]\d{{3}}|\d\d)(?!-\d)", _years),
+    _pattern("year", rf"(?<![$€£#.,/-]){_YEAR}(?!\s?%|[.,/]\d|-\w)", _year),
+)
+
+
+#: Without any of these a text names no period.
+_SIGNS = re.compile(r"\d{4}|Q\d|\dQ|FY|fiscal|financial", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPeriod:
+    """A period that a text names.
+
+    Attributes:
+        period: its days.
+        form: how it is written.
+        start: first character in the text.
+        end: one past the last.
+        words: the text between the two.
+        ambiguous: the figures make a day in either order, as in 03/04/2019.
+    """
+
+    period: Period
+    form: str
+    start: int
+    end: int
+    words: str
+    ambiguous: bool = False
+
+    @property
+    def either(self) -> str:
+        """The two days that ambiguous figures may be."""
+        found = self.period.start
+        return f"{found.isoformat()} or {found.replace(month=found.day, day=found.month).isoformat()}"
+
+
+def periods_in(text: str, *, month_first: bool = False) -> list[NamedPeriod]:
+    """Return the periods that a text names, in its order.
+
+    What cannot be, such as 2019-02-30, names nothing, nor do its parts. Fiscal years count as the calendar
+    years of the same number. ``2011-12`` is a month, as ISO 8601 has it; ``2016-17``, ``2011–12`` and
+    ``2011/12`` are years. Winter begins in December of the year that it names.
+
+    Args:
+        text: any text.
+        month_first: 03/04/2019 is a day of March; otherwise of April. Where only one of the two orders makes
+            a day, that one holds.
+
+    >>> [(found.words, found.form) for found in periods_in("Minutes of 12 Mar 2014, for FY24 Q2")]
+    [('12 Mar 2014', 'day'), ('FY24 Q2', 'fiscal')]
+    """
+    return [named for _, _, named in _written_in(text, month_first) if named]
+
+
+def impossible_in(text: str) -> list[tuple[int, int]]:
+    """Return the spans of what is written like a day or period and is none, such as 2019-02-30."""
+    return [(start, end) for start, end, named in _written_in(text, False) if not named]
+
+
+def _written_in(text: str, month_first: bool) -> list[tuple[int, int, NamedPeriod | None]]:
+    """The spans of what is written like a day or period, without overlap, and which it is."""
+    if not _SIGNS.search(text):
+        return []
+    found: list[tuple[int, int, NamedPeriod | None]] = []
+    for pattern in PATTERNS:
+        for match in pattern.looks.finditer(text):
+            period = pattern.made({key: part for key, part in match.groupdict().items() if part})
+            named = (
+                NamedPeriod(period, pattern.form, match.start(), match.end(), match[0]) if period else None
+            )
+            found.append((match.start(), match.end(), named))
+    for match in EITHER_ORDER.looks.finditer(text):
+        first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
+        both = [day(year, second, first), day(year, first, second)]
+        known = [one for one in (both[::-1] if month_first else both) if one]
+        unsure = len(set(known)) > 1
+        named = NamedPeriod(known[0], "day", match.start(), match.end(), match[0], unsure) if known else None
+        found.append((match.start(), match.end(), named))
+    kept: list[tuple[int, int, NamedPeriod | None]] = []
+    free_from = 0
+    # The sort is stable: of what is equally long the first pattern holds.
+    for start, end, named in sorted(found, key=lambda one: (one[0], -one[1])):
+        if start >= free_from:
+            free_from = end
+            kept.append((start, end, named))
+    return kept
+
+
+def only_period(text: str, *, month_first: bool = False) -> NamedPeriod | None:
+    """Return the period that a text is nothing else than; None where it is something else."""
+    bare = text.strip()
+    found = periods_in(bare, month_first=month_first)
+    return found[0] if len(found) == 1 and found[0].words == bare else None
+
+
+def month_first_in(texts: Iterable[str]) -> bool:
+    """Whether days are written with the month first: some can only be read so, and none only otherwise."""
+    evidence = {
+        first > second
+        for text in texts
+        for match in EITHER_ORDER.looks.finditer(text)
+        for first, second in [(int(match["first"]), int(match["second"]))]
+        if max(first, second) > 12
+    }
+    return evidence == {False}

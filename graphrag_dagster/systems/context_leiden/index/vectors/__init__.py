@@ -1,1 +1,0 @@
-"""Vectors of nodes, by which they are compared with communities (spec_context_leiden §2)."""

@@ -1,0 +1,162 @@
+"""Measured values as rows, in the form of the fourth paper, with a verdict."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from graphrag_dagster.kernel.common.bootstrap_intervals import LEVEL, RESAMPLES, mean_interval
+
+#: The columns of what is measured.
+COLUMNS = {
+    "level": pl.Int32,
+    "measure": pl.String,
+    "reading": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "nodes": pl.Int32,
+    "communities": pl.Int32,
+    "taken": pl.Int32,
+}
+#: Values that are drawn for an interval; with many nodes fewer times, which changes little.
+_DRAWN = 2**24
+_LEAST = 200
+
+_Values = NDArray[np.float64]
+
+
+@dataclass
+class LevelRows:
+    """The rows of a level.
+
+    Attributes:
+        level: its k.
+        communities: how many there are.
+        taken: how many context nodes.
+        rows: those so far.
+    """
+
+    level: int
+    communities: int
+    taken: int
+    rows: list[dict[str, object]] = field(default_factory=list)
+
+    def mean(self, measure: str, reading: str, values: _Values) -> None:
+        """Add a mean over nodes with its bootstrap interval; those that are not a number are left out."""
+        known = values[~np.isnan(values)]
+        resamples = min(max(_DRAWN // max(len(known), 1), _LEAST), RESAMPLES)
+        found = mean_interval(known, resamples=resamples)
+        if found is None:
+            self.add(measure, reading, None, None, None, 0)
+        else:
+            self.add(measure, reading, found.mean, found.low, found.high, found.n)
+
+    def drawn(self, measure: str, reading: str, means: Iterable[float], nodes: int) -> None:
+        """Add the mean over random draws with the interval that 95 % of them lie in."""
+        known = np.array([value for value in means if not np.isnan(value)])
+        if not len(known):
+            self.add(measure, reading, None, None, None, nodes)
+            return
+        low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        self.add(measure, reading, float(known.mean()), float(low), float(high), nodes)
+
+    def add(
+        self,
+        measure: str,
+        reading: str,
+        value: float | None,
+        low: float | None,
+        high: float | None,
+        nodes: int,
+    ) -> None:
+        """Add a row."""
+        self.rows.append(
+            {
+                "level": self.level,
+                "measure": measure,
+                "reading": reading,
+                "value": value,
+                "low": low,
+                "high": high,
+                "nodes": nodes,
+                "communities": self.communities,
+                "taken": self.taken,
+            }
+        )
+
+    def frame(self) -> pl.DataFrame:
+        """Return the rows in the order in which they were added."""
+        return pl.DataFrame(self.rows, schema=COLUMNS, orient="row")
+
+
+_CROSS, _PRECISION = "cross_similarity", "precision_at_5"
+#: Columns of the summary after those that name the row: measure, reading.
+SHOWN = {
+    "cross context": (_CROSS, "context"),
+    "cross leiden": (_CROSS, "leiden"),
+    "cross misaligned": (_CROSS, "random_misaligned"),
+    "P@5 plain": (_PRECISION, "plain"),
+    "P@5 context": (_PRECISION, "context"),
+    "P@5 random": (_PRECISION, "random"),
+    "P@5 misaligned": (_PRECISION, "random_misaligned"),
+    "own set": (f"{_PRECISION}_own_set", "context"),
+    "can fall": (f"mean_{_PRECISION}", "context_own_mean"),
+    "size-normalised": (_PRECISION, "size_normalised"),
+}
+#: Differences that tell whether the choice is better than chance.
+TESTED = {
+    "over random": (_PRECISION, "context_minus_random"),
+    "over misaligned": (_PRECISION, "context_minus_random_misaligned"),
+}
+#: Columns of the summary for where there is room for few.
+IN_SHORT = (
+    *("variant", "level", "taken"),
+    *("P@5 plain", "P@5 context", "P@5 random", "over random", "over misaligned"),
+)
+_NAMED = ("variant", "level", "communities", "taken")
+
+
+def in_the_papers_form(measured: pl.DataFrame) -> pl.DataFrame:
+    """Return a row per variant and level; a level where all is as at the one above is left out.
+
+    Args:
+        measured: rows of ``studies.context_metrics``.
+
+    Returns:
+        ``variant``, ``level``, ``communities``, ``taken``; the values of :data:`SHOWN`; and for each of
+        :data:`TESTED` the value, and the ends of its interval behind `` low`` and `` high``.
+    """
+    values = [_of(measure, reading, "value").alias(name) for name, (measure, reading) in SHOWN.items()]
+    tested = [
+        _of(measure, reading, end).alias(name if end == "value" else f"{name} {end}")
+        for name, (measure, reading) in TESTED.items()
+        for end in ("value", "low", "high")
+    ]
+    made = measured.group_by(_NAMED).agg(*values, *tested).sort("variant", "level")
+    return made.unique(set(made.columns) - {"level"}, keep="first", maintain_order=True)
+
+
+def verdict(measured: pl.DataFrame, variant: str) -> str:
+    """Return in words whether the context nodes of a variant are better than chance.
+
+    Args:
+        measured: rows of ``studies.context_metrics``.
+        variant: of these.
+    """
+    rows = in_the_papers_form(measured.filter(variant=variant)).filter(pl.col("taken") > 0)
+    if rows.is_empty():
+        return "There are no context nodes to be compared."
+    said = []
+    for name, who in (("over random", "random nodes"), ("over misaligned", "random misaligned ones")):
+        better = rows.filter(pl.col(f"{name} low") > 0).height
+        worse = rows.filter(pl.col(f"{name} high") < 0).height
+        said.append(f"{who} at {better} of {rows.height} levels" + (f" (worse at {worse})" if worse else ""))
+    return f"By P@5, context nodes are better than {said[0]}, and than {said[1]}."
+
+
+def _of(measure: str, reading: str, column: str) -> pl.Expr:
+    place = (pl.col("measure") == measure) & (pl.col("reading") == reading)
+    return pl.col(column).filter(place).first()

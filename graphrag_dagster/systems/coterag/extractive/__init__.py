@@ -1,1 +1,0 @@
-"""The steps of CoTeRAG-S by rule, without a model."""

@@ -1,0 +1,232 @@
+"""Routing, answering and validating by a model."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, model_validator
+
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Listener
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, first_of, read_typed, spelt_alike
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
+from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
+from graphrag_dagster.kernel.questions.citations import ContextKind, canonical_citations
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.systems.coterag.tasks import (
+    EvidenceAnswer,
+    Route,
+    RouteCues,
+    RoutedQuestion,
+    Validation,
+    Validity,
+)
+
+_LONGEST_REASON = 300
+#: The signal as the first line, or as the last sentence; inside of one it is a word of the documents.
+_FIRST_LINE = re.compile(r"\A[\W_]*search[ _]?more[\W_]*?(?:\n|\Z)", re.IGNORECASE)
+_LAST_SENTENCE = re.compile(r"(?:\A|(?<=[.!?\]\n]))\s*[\"'*`(]*SEARCH_MORE[\"'*`).]*\s*\Z")
+_SECTIONS: tuple[tuple[ContextKind, str], ...] = (
+    ("report", "Reports"),
+    ("relationship", "Relationships"),
+    ("source", "Sources"),
+)
+_VERDICTS: dict[str, Validity] = {
+    **dict.fromkeys(("ok", "yes", "sufficient", "valid", "complete", "consistent"), "ok"),
+    **dict.fromkeys(("insufficient", "no", "not sufficient", "invalid", "incomplete"), "insufficient"),
+}
+
+
+class _Chosen(BaseModel):
+    """A choice with its reason, whatever its keys are called."""
+
+    reason: str = ""
+    choice: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_alike(cls, value: Any) -> Any:
+        alike = spelt_alike(value)
+        names = ("route", "verdict", "choice", "answer", "kind")
+        found = {
+            "reason": first_of(alike, ("reason", "why", "because")) or "",
+            "choice": first_of(alike, names),
+        }
+        return found if alike else value
+
+
+class EvidenceRouteShape(Shape):
+    """A route as the endpoint is asked for it."""
+
+    reason: str
+    route: Literal["general", "specific"]
+
+
+class ValidationShape(Shape):
+    """A verdict as the endpoint is asked for it."""
+
+    reason: str
+    verdict: Literal["ok", "insufficient"]
+
+
+class LlmEvidenceRouter(Asker):
+    """Asks a model whether a question needs the documents; without a usable reply it does.
+
+    Args:
+        model: answers.
+        prompts: ``coterag_route_system``, ``route_user`` and ``retry``.
+        max_tokens: longest reply.
+    """
+
+    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 300) -> None:
+        super().__init__(model, prompts, max_tokens)
+        self._system = prompts.load("coterag_route_system").render()
+        self._user = prompts.load("route_user")
+
+    def route(self, question: str, cues: RouteCues) -> RoutedQuestion:
+        """Return the route; see the port.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        user = self._user.render(
+            names=enclose("entity_names", "\n".join(cues.names) or "none"),
+            question=enclose("question", question),
+        )
+        routes: dict[str, Route] = {"general": "general", "specific": "specific"}
+
+        def read(text: str) -> tuple[tuple[Route, str], bool]:
+            found, repaired = read_typed(text, _Chosen)
+            route = routes.get(found.choice.strip().casefold())
+            if route is None:
+                raise NotUsable('its "route" is neither general nor specific')
+            return (route, _short(found.reason)), repaired
+
+        request = self._asking("coterag_route", self._system, user, EvidenceRouteShape)
+        try:
+            asked = run_one(ask(self._model, request, read, self._retry))
+        except UnusableReply as lost:
+            return RoutedQuestion("specific", "no usable reply of the model", lost.reason, lost.usage)
+        return RoutedQuestion(*asked.value, usage=asked.usage)
+
+
+class LlmEvidenceAnswerer(Asker):
+    """Asks a model for an answer from a context, or from what it knows.
+
+    Args:
+        model: answers.
+        prompts: ``coterag_answer_system``, ``coterag_answer_user``, ``coterag_direct_system``,
+            ``coterag_direct_user`` and ``retry``.
+        max_tokens: longest reply.
+        listen: hears the text of an answer as it comes.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        max_tokens: int = 1024,
+        listen: Listener | None = None,
+    ) -> None:
+        super().__init__(model, prompts, max_tokens)
+        self._prompts = {
+            task: (prompts.load(f"coterag_{task}_system").render(), prompts.load(f"coterag_{task}_user"))
+            for task in ("answer", "direct")
+        }
+        self._listen = listen
+
+    def answer(self, question: str, rows: Sequence[ContextUnit]) -> EvidenceAnswer:
+        """Return an answer; see the port. Without a usable reply more is asked for, and ``problem`` says why.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        system, user = self._prompts["answer"]
+        shown = user.render(
+            material=enclose("material", rendered(rows)), question=enclose("question", question)
+        )
+        return self._answered(self._asking("coterag_answer", system, shown, None))
+
+    def answer_directly(self, question: str) -> EvidenceAnswer:
+        """Return an answer from what the model knows; see :meth:`answer`."""
+        system, user = self._prompts["direct"]
+        shown = user.render(question=enclose("question", question))
+        return self._answered(self._asking("coterag_direct", system, shown, None))
+
+    def _answered(self, request: ChatRequest) -> EvidenceAnswer:
+        try:
+            asked = run_one(ask(self._model, request, _said, self._retry, listen=self._listen))
+        except UnusableReply as lost:
+            return EvidenceAnswer("", self.engine, search_more=True, problem=lost.reason, usage=lost.usage)
+        text, more = asked.value
+        return EvidenceAnswer(text, self.engine, more, usage=asked.usage)
+
+
+class LlmAnswerValidator(Asker):
+    """Asks a model whether an answer agrees with its context and is complete.
+
+    Args:
+        model: answers.
+        prompts: ``coterag_validate_system``, ``coterag_validate_user`` and ``retry``.
+        max_tokens: longest reply.
+    """
+
+    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 300) -> None:
+        super().__init__(model, prompts, max_tokens)
+        self._system = prompts.load("coterag_validate_system").render()
+        self._user = prompts.load("coterag_validate_user")
+
+    def validate(self, question: str, rows: Sequence[ContextUnit], answer: EvidenceAnswer) -> Validation:
+        """Return the verdict; ``ok`` with a ``problem`` where no usable reply came.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        user = self._user.render(
+            material=enclose("material", rendered(rows)),
+            question=enclose("question", question),
+            answer=enclose("answer_1", answer.text),
+        )
+
+        def read(text: str) -> tuple[tuple[Validity, str], bool]:
+            found, repaired = read_typed(text, _Chosen)
+            verdict = _VERDICTS.get(found.choice.strip().casefold().rstrip("."))
+            if verdict is None:
+                raise NotUsable('its "verdict" is neither ok nor insufficient')
+            return (verdict, _short(found.reason)), repaired
+
+        request = self._asking("coterag_validate", self._system, user, ValidationShape)
+        try:
+            asked = run_one(ask(self._model, request, read, self._retry))
+        except UnusableReply as lost:
+            return Validation("ok", "no usable reply of the model", lost.reason, lost.usage)
+        return Validation(*asked.value, usage=asked.usage)
+
+
+def rendered(rows: Sequence[ContextUnit]) -> str:
+    """Return a context as a prompt shows it: a section for each kind, every row on a line with its id."""
+    parts = []
+    for kind, name in _SECTIONS:
+        lines = [f"{row.id}. {_line(row)}" for row in rows if row.kind == kind]
+        if lines:
+            parts.append("\n".join([f"-----{name}-----", *lines]))
+    return "\n\n".join(parts) or "none"
+
+
+def _line(row: ContextUnit) -> str:
+    text = " ".join(row.text.split())
+    return text if row.kind == "relationship" else f"{' '.join(row.title.split())}: {text}"
+
+
+def _said(text: str) -> tuple[tuple[str, bool], bool]:
+    """What is said, and whether more is asked for."""
+    if not text.strip():
+        raise NotUsable("the reply is empty")
+    kept = _LAST_SENTENCE.sub("", _FIRST_LINE.sub("", text))
+    return (canonical_citations(kept).strip(), kept != text), False
+
+
+def _short(reason: str) -> str:
+    return " ".join(reason.split())[:_LONGEST_REASON]

@@ -1,1 +1,0 @@
-"""Hierarchical communities of a changing graph."""

@@ -1,1 +1,0 @@
-"""Extraction of entities, relationships and claims from text units."""

@@ -1,0 +1,180 @@
+"""Checks of the tables of an index."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition
+from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, TableRule
+from graphrag_dagster.kernel.storage.published.shrink_guard import shrinkage
+from graphrag_dagster.systems.graphrag.index.extraction_tables import (
+    check_ledger,
+    nothing_read,
+    unreadable_units,
+)
+from graphrag_dagster.systems.graphrag.reports.report_tables import check_context_rows
+from graphrag_dagster.systems.graphrag.resolution.resolved_names import (
+    check_entities,
+    check_names,
+    check_people,
+)
+from graphrag_dagster.systems.graphrag.resolution.settings import ResolutionSettings
+from graphrag_dagster.systems.graphrag.settings import GraphSettings, ReportSettings
+
+_NOTHING_READ = (
+    "nothing of the corpus could be read, and what was published stays; for other languages set engine: llm "
+    "or extraction.languages in corpus.yaml, for a model without usable replies see graphrag-dagster doctor"
+)
+
+
+def _ledger_is_complete(of: CheckedPlace) -> list[str]:
+    if not of.settings.makes("extraction"):
+        return []
+    read = (
+        tables.TEXT_CHUNKS,
+        tables.UNIT_LEDGER,
+        tables.GLEANED_ENTITIES,
+        tables.GLEANED_RELATIONSHIPS,
+        tables.CLAIMS,
+        tables.QUARANTINE,
+    )
+    return check_ledger(**{table.name: of.read(table) for table in read})
+
+
+def _no_unit_is_quarantined(of: CheckedPlace) -> list[str]:
+    lost = of.read(tables.UNIT_LEDGER).filter(pl.col("state") == "quarantined")
+    return [f"{unit}: {reason}" for unit, reason in lost["text_unit_id", "reason"].rows()]
+
+
+def _every_unit_is_readable(of: CheckedPlace) -> list[str]:
+    return unreadable_units(of.read(tables.UNIT_LEDGER))
+
+
+def _something_was_read(of: CheckedPlace) -> list[str]:
+    found = nothing_read(of.read(tables.UNIT_LEDGER))
+    return [*found, _NOTHING_READ] if found else []
+
+
+def _every_name_has_an_entity(of: CheckedPlace) -> list[str]:
+    return check_names(of.read(tables.GLEANED_ENTITIES), of.read(tables.TEXT_CHUNKS), of.read(tables.ALIASES))
+
+
+def _people_are_obeyed(of: CheckedPlace) -> list[str]:
+    people = of.settings.section(ResolutionSettings).decisions()
+    return check_people(of.read(tables.ALIASES), of.read(tables.DOCUMENTS), people) if people.words else []
+
+
+def _entities_are_those_of_resolution(of: CheckedPlace) -> list[str]:
+    if not of.settings.makes("resolution"):
+        return []
+    return check_entities(of.read(tables.ALIASES), of.read(tables.ENTITIES))
+
+
+def _edges_are_simple(of: CheckedPlace) -> list[str]:
+    edges = of.read(tables.RELATIONSHIPS)
+    wrong = edges.filter((pl.col("source") >= pl.col("target")) | (pl.col("weight") <= 0))
+    return [f"{s} — {t} (weight {w})" for s, t, w in wrong["source", "target", "weight"].rows()]
+
+
+def _graph_has_not_shrunk(of: CheckedPlace) -> list[str]:
+    most = of.settings.section(GraphSettings).shrink_guard
+    return [] if most >= 1 else shrinkage(of.warehouse, of.reader, most)
+
+
+def _levels_are_partitions(of: CheckedPlace) -> list[str]:
+    return check_partition(of.read(tables.COMMUNITY_LEVELS), of.read(tables.COMMUNITY_MEMBERS))
+
+
+def _every_community_has_a_report(of: CheckedPlace) -> list[str]:
+    communities, reports = of.read(tables.COMMUNITIES), of.read(tables.COMMUNITY_REPORTS)
+    missing = communities.join(reports, left_on="community_id", right_on="report_id", how="anti")
+    return [f"community {identity} has no report" for identity in missing["community_id"]]
+
+
+def _contexts_fit_budget(of: CheckedPlace) -> list[str]:
+    budget = of.settings.section(ReportSettings).context_tokens
+    over = of.read(tables.REPORT_CONTEXTS).filter(pl.col("tokens") > budget)
+    return [f"{i}: {t} tokens, budget {budget}" for i, t in over["report_id", "tokens"].rows()]
+
+
+def _context_rows_show_records(of: CheckedPlace) -> list[str]:
+    records = {
+        "report": of.read(tables.COMMUNITY_REPORTS)["report_id"],
+        "entity": of.read(tables.ENTITIES)["entity_id"],
+        "claim": of.read(tables.MERGED_CLAIMS)["claim_id"],
+        "relationship": of.read(tables.RELATIONSHIPS)["relationship_id"],
+    }
+    return check_context_rows(of.read(tables.REPORT_CONTEXTS), of.read(tables.REPORT_CONTEXT_ROWS), records)
+
+
+RULES: Sequence[TableRule] = (
+    TableRule(
+        tables.UNIT_LEDGER,
+        "Every text unit ends in exactly one state, and its counts match the tables",
+        _ledger_is_complete,
+    ),
+    TableRule(
+        tables.UNIT_LEDGER,
+        "No text unit is quarantined for lack of a usable reply; a warning, run again to retry",
+        _no_unit_is_quarantined,
+        blocking=False,
+    ),
+    TableRule(
+        tables.UNIT_LEDGER,
+        "No text unit is in an unsupported language; a warning, nothing is extracted from such a unit",
+        _every_unit_is_readable,
+        blocking=False,
+    ),
+    TableRule(
+        tables.UNIT_LEDGER,
+        "Some text units are neither quarantined nor unreadable",
+        _something_was_read,
+    ),
+    TableRule(
+        tables.ALIASES,
+        "Every name of every document has exactly one row, and no other name has any",
+        _every_name_has_an_entity,
+    ),
+    TableRule(
+        tables.ALIASES,
+        "No two names that a person declared different are names of one entity",
+        _people_are_obeyed,
+    ),
+    TableRule(
+        tables.ENTITIES,
+        "The nodes of the graph are exactly the entities of resolution",
+        _entities_are_those_of_resolution,
+    ),
+    TableRule(
+        tables.ENTITIES,
+        "The graph has not lost more of its published entities than graph.shrink_guard allows, in excess of "
+        "the share of deleted documents or graph files",
+        _graph_has_not_shrunk,
+    ),
+    TableRule(
+        tables.RELATIONSHIPS,
+        "No self-loops, ends in order, positive weights",
+        _edges_are_simple,
+    ),
+    TableRule(
+        tables.COMMUNITY_LEVELS,
+        "At every level Ck the communities are a partition of the clustered entities",
+        _levels_are_partitions,
+    ),
+    TableRule(
+        tables.COMMUNITY_REPORTS,
+        "Every community has a report",
+        _every_community_has_a_report,
+    ),
+    TableRule(
+        tables.REPORT_CONTEXTS,
+        "No packed context is larger than the token budget",
+        _contexts_fit_budget,
+    ),
+    TableRule(
+        tables.REPORT_CONTEXT_ROWS,
+        "Every context has as many rows as it counts, and each shows an existing record",
+        _context_rows_show_records,
+    ),
+)

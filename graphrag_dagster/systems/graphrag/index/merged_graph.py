@@ -1,0 +1,261 @@
+"""The steps of entity resolution and of the merged graph (paper §3.1.3, spec_graphrag §4)."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import polars as pl
+
+from graphrag_dagster.errors import GraphragError
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.pipeline.orchestration.code_versions import begin_replacing, code_version
+from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, Tables
+from graphrag_dagster.kernel.tables import (
+    ALIASES,
+    CANDIDATES,
+    CLAIM_GROUPS,
+    DECISIONS,
+    DOCUMENTS,
+    ENTITIES,
+    ENTITY_GROUPS,
+    GLEANED_ENTITIES,
+    MERGED_CLAIMS,
+    RELATIONSHIP_GROUPS,
+    RELATIONSHIPS,
+    RESOLUTION_STATE,
+    TEXT_CHUNKS,
+)
+from graphrag_dagster.kernel.tasks.task_ports import DescriptionGroup, MergedDescription
+from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.systems.graphrag.resolution.name_pairs import earlier_resolution, state_of_resolution
+from graphrag_dagster.systems.graphrag.resolution.settings import ResolutionSettings
+from graphrag_dagster.systems.graphrag.settings import GraphSettings
+from graphrag_dagster.systems.graphrag.tasks import DESCRIPTION_MERGER, NAME_JUDGE
+
+Weight = Literal["count", "strength_sum"]
+
+_KEYS = (("name",), ("source", "target"), ("subject", "object"))
+_DESCRIPTION = ("description", "description_engine", "description_problem", "description_repaired")
+
+
+def description_groups(groups: pl.DataFrame) -> list[DescriptionGroup]:
+    """Return what the description merger gets, in the order of the rows.
+
+    Args:
+        groups: rows of ``staging.entity_groups``, ``staging.relationship_groups`` or
+            ``staging.claim_groups``; their descriptions are distinct and in order of first appearance.
+    """
+    keys = next(keys for keys in _KEYS if keys[0] in groups.columns)
+    return [
+        DescriptionGroup(names=tuple(filter(None, names)), descriptions=tuple(descriptions))
+        for *names, descriptions in groups.select(*keys, "descriptions").iter_rows()
+    ]
+
+
+def merge_entities(
+    groups: pl.DataFrame, relationship_groups: pl.DataFrame, merged: Sequence[MergedDescription]
+) -> pl.DataFrame:
+    """Return the rows of ``graph.entities``, in name order.
+
+    Args:
+        groups: rows of ``staging.entity_groups``.
+        relationship_groups: rows of ``staging.relationship_groups``; an entity's degree is its number of
+            distinct neighbours there.
+        merged: a description per row of ``groups``, in the same order.
+
+    Raises:
+        GraphragError: not one description per group.
+    """
+    ends = pl.concat([relationship_groups["source"], relationship_groups["target"]])
+    degrees = ends.alias("name").value_counts(name="degree")
+    ids = [stable_id("entity", name) for name in groups["name"].sort()]
+    return (
+        _merged_descriptions(groups, merged)
+        .join(degrees, on="name", how="left")
+        .sort("name")
+        .with_row_index("human_readable_id")
+        .select(
+            pl.Series("entity_id", ids, pl.String),
+            pl.col("human_readable_id").cast(pl.Int32),
+            *("name", "title", "names", "type", *_DESCRIPTION),
+            *("text_unit_ids", "frequency", "instances"),
+            pl.col("degree").fill_null(0).cast(pl.Int32),
+        )
+    )
+
+
+def merge_relationships(
+    groups: pl.DataFrame, entities: pl.DataFrame, merged: Sequence[MergedDescription], weight: Weight
+) -> pl.DataFrame:
+    """Return the rows of ``graph.relationships``, in the order of source and target.
+
+    Args:
+        groups: rows of ``staging.relationship_groups``.
+        entities: rows of ``graph.entities``.
+        merged: a description per row of ``groups``, in the same order.
+        weight: ``count`` is the number of relation records in both directions, ``strength_sum`` the sum of
+            their strengths.
+
+    Raises:
+        GraphragError: not one description per group, or an end that is no entity; names the pair.
+    """
+    ends = entities.select("name", "entity_id", "degree")
+    edges = (
+        _merged_descriptions(groups, merged)
+        .join(ends.select(source="name", source_id="entity_id", one="degree"), on="source", how="left")
+        .join(ends.select(target="name", target_id="entity_id", other="degree"), on="target", how="left")
+        .sort("source", "target")
+        .with_row_index("human_readable_id")
+    )
+    _check_ends(edges)
+    value = pl.col("instances") if weight == "count" else pl.col("strength")
+    pairs = edges.select("source", "target").rows()
+    return edges.select(
+        pl.Series("relationship_id", [stable_id("relationship", *pair) for pair in pairs], pl.String),
+        pl.col("human_readable_id").cast(pl.Int32),
+        *("source", "target", "source_id", "target_id"),
+        *_DESCRIPTION,
+        value.cast(pl.Float64).alias("weight"),
+        "instances",
+        (pl.col("one") + pl.col("other")).cast(pl.Int32).alias("combined_degree"),
+        "text_unit_ids",
+    )
+
+
+def merge_claims(groups: pl.DataFrame, merged: Sequence[MergedDescription]) -> pl.DataFrame:
+    """Return the rows of ``graph.claims``, in the order of subject, object and type.
+
+    Args:
+        groups: rows of ``staging.claim_groups``.
+        merged: a description per row of ``groups``, in the same order.
+
+    Raises:
+        GraphragError: not one description per group.
+    """
+    keys = ("subject", "object", "type")
+    claims = _merged_descriptions(groups, merged).sort(keys).with_row_index("human_readable_id")
+    ids = [stable_id("claim", *key) for key in claims.select(keys).iter_rows()]
+    return claims.select(
+        pl.Series("claim_id", ids, pl.String),
+        pl.col("human_readable_id").cast(pl.Int32),
+        "subject",
+        pl.col("object").replace("", None),
+        *("type", "status", "start_date", "end_date"),
+        *_DESCRIPTION,
+        *("text_unit_ids", "instances"),
+    )
+
+
+def _merged_descriptions(groups: pl.DataFrame, merged: Sequence[MergedDescription]) -> pl.DataFrame:
+    if len(merged) != len(groups):
+        raise GraphragError(
+            f"the description merger returned {len(merged)} descriptions for {len(groups)} groups: it must "
+            "return one per group, in order"
+        )
+    texts = [item.text for item in merged]
+    kept = [list(given) in ([], [text]) for given, text in zip(groups["descriptions"], texts, strict=True)]
+    engines = ["as_is" if same else item.engine for same, item in zip(kept, merged, strict=True)]
+    return groups.with_columns(
+        pl.Series("description", texts, pl.String),
+        pl.Series("description_engine", engines, pl.String),
+        pl.Series("description_problem", [item.problem for item in merged], pl.String),
+        pl.Series("description_repaired", [item.usage.repaired for item in merged], pl.Int32),
+    )
+
+
+def _check_ends(edges: pl.DataFrame) -> None:
+    dangling = edges.filter(pl.col("source_id").is_null() | pl.col("target_id").is_null())
+    if len(dangling):
+        source, target = dangling.select("source", "target").row(0)
+        raise GraphragError(
+            f"{len(dangling)} relationships have an end that is not an entity, for example "
+            f"{source!r}–{target!r}: entities and relationships come from different runs; materialise "
+            "the entities again"
+        )
+
+
+def resolution(tables: Tables, run: StepRun) -> Iterator[Made]:
+    """Entity resolution: names of one entity are merged, namesakes kept apart; instances are unchanged."""
+    if not run.settings.makes("resolution"):
+        return
+    # Not needed by the steps before, the first of which calls a model.
+    from graphrag_dagster.systems.graphrag.resolution.entity_resolution import AskedOfModel
+    from graphrag_dagster.systems.graphrag.resolution.resolution_tables import resolve_corpus, unresolved
+
+    session, own = run.session("resolution"), run.settings.section(ResolutionSettings)
+    names = tables[GLEANED_ENTITIES], tables[TEXT_CHUNKS], tables[DOCUMENTS]
+    state = state_of_resolution(code_version("resolution"), enabled=own.enabled)
+    earlier, why_anew = earlier_resolution(run.warehouse, run.corpus, state)
+    judge = session.task(NAME_JUDGE)
+    asked = AskedOfModel(judge, tables[DOCUMENTS]) if judge else None
+    made = resolve_corpus(*names, own.decisions(), asked, earlier) if own.enabled else unresolved(*names)
+    begin_replacing(run.warehouse, run.corpus, RESOLUTION_STATE)
+    yield Made(CANDIDATES, made.candidates)
+    yield Made(
+        DECISIONS,
+        made.decisions,
+        {
+            **counts(made.decisions, "verdict"),
+            **(asked.counts if asked else {}),
+            "pairs_reused": made.reused,
+            "compared_anew_because": why_anew,
+            "left_out": made.left_out,
+            **session.finish(),
+        },
+    )
+    yield Made(
+        ALIASES,
+        made.aliases,
+        {
+            "names": made.aliases["name"].n_unique(),
+            "entities": made.aliases["entity"].n_unique(),
+            "namesakes": made.namesakes,
+        },
+    )
+    yield Made(RESOLUTION_STATE, state)
+
+
+def graph(tables: Tables, run: StepRun) -> Iterator[Made]:
+    """Nodes, edges and claims, each with one description, those of all kinds at once (paper §3.1.3)."""
+    of_entities, of_edges, of_claims = (
+        tables[ENTITY_GROUPS],
+        tables[RELATIONSHIP_GROUPS],
+        tables[CLAIM_GROUPS],
+    )
+    own, edges, claims = (run.session(user) for user in ("entities", "relationships", "claims"))
+    edge_words = run.begin(partial(_described, edges, of_edges), quiet=True)
+    claim_words = run.begin(partial(_described, claims, of_claims), quiet=True)
+    nodes = merge_entities(of_entities, of_edges, _described(own, of_entities))
+    yield Made(
+        ENTITIES,
+        nodes,
+        {
+            **counts(nodes, "type"),
+            **_told(nodes, own),
+            "degrees": histogram(nodes["degree"].to_list(), "Degrees", "distinct neighbours"),
+        },
+    )
+    weight = run.settings.section(GraphSettings).weight
+    merged = merge_relationships(of_edges, nodes, edge_words.result(), weight)
+    yield Made(
+        RELATIONSHIPS,
+        merged,
+        {
+            "weight": weight,
+            **_told(merged, edges),
+            "weights": histogram(merged["weight"].to_list(), "Edge weights", weight),
+        },
+    )
+    made = merge_claims(of_claims, claim_words.result())
+    yield Made(MERGED_CLAIMS, made, {**counts(made, "status"), **_told(made, claims)})
+
+
+def _described(session: Session, rows: pl.DataFrame) -> list[MergedDescription]:
+    """One description for each group of instances."""
+    groups = description_groups(rows)
+    return list(session.task(DESCRIPTION_MERGER).merge(groups)) if groups else []
+
+
+def _told(made: pl.DataFrame, session: Session) -> dict[str, Any]:
+    return {"description_problems": int(made["description_problem"].is_not_null().sum()), **session.finish()}

@@ -1,1 +1,0 @@
-"""Entities, relationships and claims by a model."""

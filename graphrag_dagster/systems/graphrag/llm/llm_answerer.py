@@ -1,0 +1,387 @@
+"""Scored partial answers, and a final answer from them, by a model (paper §3.1.6, Appendix E.3, E.4)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import BaseModel, field_validator, model_validator
+
+from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Listener, Message
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.chat.prompt_templates import (
+    Prompt,
+    PromptSource,
+    enclose,
+    enclosed_conversation,
+)
+from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete, NotUsable, read_typed, spelt_alike
+from graphrag_dagster.kernel.models.chat.reply_schemas import AnswerShape, PointsShape
+from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, UsableReply, ask
+from graphrag_dagster.kernel.questions.citations import (
+    ContextKind,
+    canonical_citations,
+    ends_in_citation,
+    parse_citations,
+    rewrite_citations,
+)
+from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, PartialAnswer, Turn
+from graphrag_dagster.systems.graphrag.llm.llm_extractors import Replies
+
+_REPORTS = MappingProxyType(
+    {
+        "row": "report",
+        "Row": "Report",
+        "rows": "reports",
+        "Rows": "Reports",
+        "whole": "the reports on a large collection of texts",
+    }
+)
+#: What conditions without a graph say in place of reports (paper, Appendix E.4).
+_SOURCES = MappingProxyType(
+    {
+        "row": "source",
+        "Row": "Source",
+        "rows": "sources",
+        "Rows": "Sources",
+        "whole": "the sources, which are passages of a large collection of texts",
+    }
+)
+
+
+class AnswerPrompts:
+    """Makes the messages of the calls that answer.
+
+    Args:
+        prompts: ``global_map_system`` (``…_points_system``, ``…_tagged_system``), ``global_map_user``,
+            ``global_reduce_system``, ``global_reduce_user``, ``local_search_system``, ``local_search_user``,
+            ``answer_response_type`` and ``answer_general_knowledge``.
+        map_form: ``""``, ``_points`` or ``_tagged``: which of the map prompts.
+        form: what is wished of the answer; nothing of it leaves the prompts as they are.
+    """
+
+    def __init__(self, prompts: PromptSource, map_form: str, form: AnswerForm) -> None:
+        self._map_system = prompts.load(f"global_map{map_form}_system")
+        self._map_user = prompts.load("global_map_user")
+        self._reduce_system = prompts.load("global_reduce_system")
+        self._reduce_user = prompts.load("global_reduce_user")
+        self._local_system = prompts.load("local_search_system")
+        self._local_user = prompts.load("local_search_user")
+        further = [
+            *([prompts.load("answer_response_type").render()] if form.response_type else []),
+            *([prompts.load("answer_general_knowledge").render()] if form.general_knowledge else []),
+        ]
+        self._rules = "\n\nFurther rules:\n" + "\n".join(further) if further else ""
+        self._wish = (
+            f"\n\nRequested length and layout:\n{enclose('response_type', form.response_type)}"
+            if form.response_type
+            else ""
+        )
+
+    def map(self, question: str, rendered: str, kind: ContextKind) -> tuple[Message, Message]:
+        """Ask for a partial answer from rows of one kind, as the prompt shows them."""
+        words = _words(kind)
+        return self._messages(
+            _worded(self._map_system, words),
+            _worded(
+                self._map_user,
+                words,
+                question=enclose("question", question),
+                context=enclose(words["rows"], rendered),
+            ),
+        )
+
+    def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> tuple[Message, Message]:
+        """Ask for one answer made of partial answers, given in descending order of score."""
+        listed = "\n\n".join(
+            f"Partial answer {number} (helpfulness {partial.score} of 100):\n{partial.text}"
+            for number, partial in enumerate(partials, start=1)
+        )
+        sources = bool(partials) and all(partial.kind == "source" for partial in partials)
+        return self._messages(
+            _worded(self._reduce_system, _SOURCES if sources else _REPORTS),
+            self._reduce_user.render(
+                question=enclose("question", question), partial_answers=enclose("partial_answers", listed)
+            ),
+        )
+
+    def local(self, question: str, rendered: str, history: Sequence[Turn]) -> tuple[Message, Message]:
+        """Ask for an answer at once from material of several kinds."""
+        return self._messages(
+            self._local_system.render(),
+            self._local_user.render(
+                material=enclose("material", rendered),
+                conversation=enclosed_conversation(history),
+                question=enclose("question", question),
+            ),
+        )
+
+    def _messages(self, system: str, user: str) -> tuple[Message, Message]:
+        return Message("system", system + self._rules), Message("user", user + self._wish)
+
+
+def _words(kind: ContextKind) -> Mapping[str, str]:
+    return _SOURCES if kind == "source" else _REPORTS
+
+
+def _worded(prompt: Prompt, words: Mapping[str, str], **values: str) -> str:
+    used = {name: word for name, word in words.items() if name in prompt.placeholders}
+    return prompt.render(**used, **values)
+
+
+Unit = Literal["answer", "points"]
+
+_SCORE = re.compile(r"-?\d+(?:\.\d+)?")
+_MAY_BE_NOTHING = re.compile(r"\W*(?:n|no|not|noth|nothi|nothin|nothing\W*)?", re.I)
+_NOTHING = re.compile(r"\W*nothing\W*", re.I)
+_TAG = re.compile(
+    r"<\s*ANSWER[ _]?HELPFULNESS\s*>\s*(?P<score>[^<\n]{0,40}?)\s*"
+    r"(?:</\s*ANSWER[ _]?HELPFULNESS\s*>|\n|(?P<cut>\Z))",
+    re.I,
+)
+
+
+def read_score(value: object) -> int | None:
+    """Return a helpfulness clamped to 0–100 and rounded; None where there is no number."""
+    number = None if isinstance(value, bool | None) else _SCORE.search(str(value))
+    return round(min(max(float(number[0]), 0.0), 100.0)) if number else None
+
+
+class _Scored(BaseModel):
+    """A text with the score as it came."""
+
+    text: str
+    score: Any = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_alike(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        lower = spelt_alike(value)
+        text = next((lower[key] for key in ("answer", "description", "text", "point") if key in lower), None)
+        score = next((lower[key] for key in ("score", "helpfulness", "rating") if key in lower), None)
+        return {"text": "" if text is None else text, "score": score}
+
+    @field_validator("text")
+    @classmethod
+    def _stripped(cls, text: str) -> str:
+        return text.strip()
+
+
+class _Points(BaseModel):
+    """Scored points; a bare list will do."""
+
+    points: list[_Scored]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_list(cls, value: Any) -> Any:
+        return {"points": value} if isinstance(value, list) else value
+
+
+class LlmAnswerer(Asker):
+    """Asks a model for partial answers over chunks, then for one answer made of them.
+
+    Args:
+        model: answers.
+        prompts: those of :class:`~graphrag_dagster.systems.graphrag.llm.llm_answerer.AnswerPrompts`, and
+            ``retry``.
+        replies: partial answers as JSON by schema, or the paper's tagged text.
+        unit: what is scored: the whole partial answer, or each of its points; points come as one partial
+            answer with their lines in descending score and the highest as its score.
+        max_map_tokens: longest partial answer.
+        max_reduce_tokens: longest answer.
+        form: what is wished of length, layout and general knowledge.
+        listen: hears the text of the answer as it comes.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        replies: Replies = "json_schema",
+        unit: Unit = "answer",
+        max_map_tokens: int = 2000,
+        max_reduce_tokens: int = 4000,
+        form: AnswerForm | None = None,
+        listen: Listener | None = None,
+    ) -> None:
+        super().__init__(model, prompts, max_reduce_tokens)
+        self._unit = unit
+        self._tagged = replies == "tuples" and unit == "answer"
+        kind = "_points" if unit == "points" else "_tagged" if self._tagged else ""
+        own = form or AnswerForm()
+        self._prompts = AnswerPrompts(prompts, kind, own)
+        self._knows = own.general_knowledge
+        self._max_map_tokens = max_map_tokens
+        self._listen = listen
+
+    def map(
+        self, question: str, chunks: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
+    ) -> list[PartialAnswer]:
+        """Return one partial answer per chunk; citations of units that its chunk lacks are taken out.
+
+        A chunk without a usable reply gets score 0 and a ``problem``, a reply without a score the score None
+        and a ``problem``.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+
+        async def one(task: tuple[Sequence[ContextUnit], str]) -> PartialAnswer:
+            return await self._map(question, *task)
+
+        reports = all(unit.kind == "report" for chunk in chunks for unit in chunk)
+        name = "Reading reports" if reports else "Reading text units"
+        return self._each(one, list(zip(chunks, rendered, strict=True)), name)
+
+    def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
+        """Join partial answers, given in descending order of score.
+
+        An id that no partial answer cites becomes 0, which no unit has, so that whoever checks the citations
+        counts it as invented.
+
+        Raises:
+            EngineError: no usable answer came.
+            EndpointError: the endpoint cannot be used at all.
+        """
+        messages = self._prompts.reduce(question, partials)
+        request = self._request("global_reduce", messages, self._max_tokens)
+        try:
+            asked = run_one(ask(self._model, request, _read_text, self._retry, listen=self._listen))
+        except UnusableReply as lost:
+            raise EngineError(
+                f"the model gave no usable answer: {lost.reason}; ask again, or choose another model"
+            ) from None
+        text = canonical_citations(asked.value)
+        known = {unit for partial in partials for unit in partial.units}
+        mapping = {cited: cited.id if cited.id in known else 0 for cited in parse_citations(text)}
+        return FinalAnswer(
+            rewrite_citations(text, mapping),
+            self.engine,
+            usage=asked.usage,
+            general_knowledge=self._knows,
+        )
+
+    def answer(
+        self,
+        question: str,
+        rows: Sequence[ContextUnit],  # noqa: ARG002 - the prompt shows them rendered.
+        rendered: str,
+        history: Sequence[Turn] = (),
+    ) -> FinalAnswer:
+        """Answer at once from one context; blank where the model says that it holds nothing of use.
+
+        Raises:
+            EngineError: no usable answer came.
+            EndpointError: the endpoint cannot be used at all.
+        """
+        messages = self._prompts.local(question, rendered, history)
+        request = self._request("local_search", messages, self._max_tokens)
+        listen = _UnlessNothing(self._listen) if self._listen else None
+        try:
+            asked = run_one(ask(self._model, request, _read_text, self._retry, listen=listen))
+        except UnusableReply as lost:
+            raise EngineError(
+                f"the model gave no usable answer: {lost.reason}; ask again, or choose another model"
+            ) from None
+        text = canonical_citations(asked.value).strip()
+        return FinalAnswer(
+            "" if _NOTHING.fullmatch(text) else text,
+            self.engine,
+            usage=asked.usage,
+            general_knowledge=self._knows,
+        )
+
+    async def _map(self, question: str, chunk: Sequence[ContextUnit], rendered: str) -> PartialAnswer:
+        kind = chunk[0].kind if chunk else "report"
+        messages = self._prompts.map(question, rendered, kind)
+        request = self._request("global_map", messages, self._max_map_tokens)
+        try:
+            asked = await ask(self._model, request, self._read, self._retry)
+        except UnusableReply as lost:
+            return PartialAnswer("", 0, problem=lost.reason, usage=lost.usage, kind=kind)
+        return self._partial(asked, kind, [unit.id for unit in chunk])
+
+    def _request(self, task: str, messages: tuple[Message, Message], limit: int) -> ChatRequest:
+        schema = None
+        if task == "global_map" and not self._tagged:
+            schema = PointsShape if self._unit == "points" else AnswerShape
+        return ChatRequest(task, messages, limit, schema)
+
+    def _read(self, text: str) -> tuple[list[_Scored], bool]:
+        if self._tagged:
+            return [_read_tagged(text)], False
+        if self._unit == "points":
+            points, repaired = read_typed(text, _Points)
+            return points.points, repaired
+        answer, repaired = read_typed(text, _Scored)
+        if not answer.text and read_score(answer.score) != 0:
+            raise NotUsable("the answer is empty")
+        return [answer], repaired
+
+    def _partial(
+        self, asked: UsableReply[list[_Scored]], kind: ContextKind, known: Sequence[int]
+    ) -> PartialAnswer:
+        scored = [(read_score(part.score), part.text) for part in asked.value]
+        odd = [part.score for part in asked.value if read_score(part.score) is None]
+        problem = f"no number in the score {str(odd[0])[:40]!r}" if odd else asked.lacking
+        best = max((score for score, _ in scored if score), default=None if odd else 0)
+        if self._unit == "points":
+            useful = sorted((one for one in scored if (one[0] if best else one[0] is None)), key=_falling)
+            text = "\n".join(f"- {point}" for _, point in useful)
+        else:
+            text = scored[0][1]
+        text = canonical_citations(text).strip()
+        cited = {citation.id for citation in parse_citations(text) if citation.kind == kind}
+        units = tuple(sorted(cited.intersection(known)))
+        return PartialAnswer(
+            text,
+            best,
+            units,
+            problem=problem,
+            usage=asked.usage,
+            kind=kind,
+            general_knowledge=self._knows,
+        )
+
+
+def _falling(scored: tuple[int | None, str]) -> int:
+    return -(scored[0] or 0)
+
+
+def _read_text(text: str) -> tuple[str, bool]:
+    if ends_in_citation(text):
+        raise NotUsable("the reply ends inside a citation")
+    return text, False
+
+
+def _read_tagged(text: str) -> _Scored:
+    tag = _TAG.search(text)
+    rest = (text[: tag.start()] + text[tag.end() :]).strip() if tag else text
+    read = _Scored(text=_read_text(rest)[0], score=tag["score"] if tag else None)
+    if tag and tag["cut"] is not None:
+        # Of a score that has no end some digits may be lost.
+        raise Incomplete("the tag of the score has no end", [read])
+    return read
+
+
+class _UnlessNothing:
+    """Hears an answer for somebody else, but holds back what may become the word that stands for none."""
+
+    def __init__(self, listen: Listener) -> None:
+        self._listen = listen
+        self._held: str | None = ""
+
+    def __call__(self, piece: str) -> None:
+        if self._held is None:
+            self._listen(piece)
+            return
+        self._held += piece
+        if not _MAY_BE_NOTHING.fullmatch(self._held):
+            self._listen(self._held)
+            self._held = None

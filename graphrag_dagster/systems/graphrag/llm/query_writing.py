@@ -1,0 +1,161 @@
+"""Queries over the tables or the graph of an index, and contexts without documents, by a model."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, model_validator
+
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
+from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose, enclosed_conversation
+from graphrag_dagster.kernel.models.chat.reply_parsing import (
+    NotUsable,
+    first_of,
+    is_placeholder,
+    read_typed,
+    spelt_alike,
+)
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
+from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
+from graphrag_dagster.kernel.questions.citations import rewrite_citations
+from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK
+from graphrag_dagster.kernel.tasks.answering_ports import FailedQuery, WrittenContext, WrittenQuery
+from graphrag_dagster.kernel.tasks.task_ports import Turn
+
+Language: TypeAlias = Literal["sql", "cypher"]
+
+_LONGEST_ERROR = 600
+_NAMES = {"text": ("sql", "cypher", "query"), "reading": ("reading", "meaning")}
+_NONE = "the model says that the {what} not contain what is asked"
+_HOLDING = {"sql": "tables do", "cypher": "graph does"}
+
+
+class QueryShape(Shape):
+    """A query over tables as the endpoint is asked for it."""
+
+    reading: str
+    sql: str
+
+
+class GraphQueryShape(Shape):
+    """A query over a graph as the endpoint is asked for it."""
+
+    reading: str
+    cypher: str
+
+
+class _Query(BaseModel):
+    """A query as it is read, whatever its keys are called."""
+
+    reading: str
+    text: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_alike(cls, value: Any) -> Any:
+        alike = spelt_alike(value)
+        if not alike:
+            return value
+        return {name: first_of(alike, names) or "" for name, names in _NAMES.items()}
+
+
+_SHAPES: Mapping[Language, type[Shape]] = MappingProxyType({"sql": QueryShape, "cypher": GraphQueryShape})
+
+
+class LlmQueryWriter(Asker):
+    """Asks a model for a query.
+
+    Args:
+        model: answers.
+        prompts: ``write_sql_system`` or ``write_cypher_system``, ``write_sql_user``, ``write_sql_again`` and
+            ``retry``.
+        language: of the queries.
+        max_tokens: longest reply.
+    """
+
+    def __init__(
+        self, model: ChatModel, prompts: PromptSource, *, language: Language = "sql", max_tokens: int = 1000
+    ) -> None:
+        super().__init__(model, prompts, max_tokens)
+        self._language: Language = language
+        self._system = prompts.load(f"write_{language}_system")
+        self._user = prompts.load("write_sql_user")
+        self._again = prompts.load("write_sql_again")
+
+    def write(self, question: str, tables: str, types: str, failed: Sequence[FailedQuery]) -> WrittenQuery:
+        """Return a query that answers a question; see the port.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        system = self._system.render(tables=tables)
+        user = self._user.render(types=enclose("entity_types", types), question=enclose("question", question))
+        for one in failed:
+            told = f"{one.text}\n\n{one.error[:_LONGEST_ERROR]}"
+            user = f"{user}\n\n{self._again.render(failed=enclose('material', told))}"
+        request = self._asking(f"write_{self._language}", system, user, _SHAPES[self._language])
+        try:
+            asked = run_one(ask(self._model, request, _read, self._retry))
+        except UnusableReply as lost:
+            return WrittenQuery("", "", lost.reason, lost.usage)
+        text = asked.value.text.strip().rstrip(";").strip()
+        none = None if text else _NONE.format(what=_HOLDING[self._language])
+        return WrittenQuery(text, " ".join(asked.value.reading.split()), none, asked.usage)
+
+
+def _read(text: str) -> tuple[_Query, bool]:
+    """Return the query of a reply.
+
+    Raises:
+        NotUsable: it has none, and no word on what it reads the question as.
+    """
+    reply, repaired = read_typed(text, _Query)
+    if reply.text.strip() and not reply.reading.strip():
+        raise NotUsable('it has no "reading" that says what the query asks')
+    return reply, repaired
+
+
+#: What a model replies that knows nothing of the matter, as all of its reply.
+_NOTHING = "NOTHING"
+
+
+class LlmContextWriter(Asker):
+    """Asks a model for a context of its own knowledge.
+
+    Args:
+        model: answers.
+        prompts: ``own_context_system``, ``own_context_user`` and ``retry``.
+        max_tokens: longest reply.
+    """
+
+    def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
+        super().__init__(model, prompts, max_tokens)
+        self._system = prompts.load("own_context_system").render()
+        self._user = prompts.load("own_context_user")
+
+    def write(self, question: str, history: Sequence[Turn] = ()) -> WrittenContext:
+        """Return a context; see the port.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        user = self._user.render(
+            conversation=enclosed_conversation(history), question=enclose("question", question)
+        )
+        request = self._asking("own_context", self._system, user, None)
+        try:
+            asked = run_one(ask(self._model, request, _known, self._retry))
+        except UnusableReply as lost:
+            return WrittenContext("", lost.reason, lost.usage)
+        return WrittenContext(asked.value, usage=asked.usage)
+
+
+def _known(text: str) -> tuple[str, bool]:
+    """Known information, without marks of sources that do not exist; blank if there is none."""
+    said = rewrite_citations(text.replace(KNOWLEDGE_MARK, ""), {}).strip()
+    if said.strip(" .*`\"'") == _NOTHING:
+        return "", False
+    if is_placeholder(said) or not any(map(str.isalnum, said)):
+        raise NotUsable("the reply holds no words")
+    return said, False

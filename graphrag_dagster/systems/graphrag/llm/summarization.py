@@ -1,0 +1,313 @@
+"""Merged descriptions and community reports by a model (paper §3.1.3, §3.1.5; spec_graphrag §4, §6)."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, field_validator, model_validator
+
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, noted_replies
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_largest_first
+from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.models.chat.reply_parsing import spelt_alike
+from graphrag_dagster.kernel.models.chat.reply_schemas import DescriptionShape, ReportShape
+from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask_typed
+from graphrag_dagster.kernel.questions.citations import canonical_citations, parse_citations
+from graphrag_dagster.kernel.tasks.task_ports import (
+    DescriptionGroup,
+    Finding,
+    MergedDescription,
+    ReportRequest,
+    ReportWriter,
+    Usage,
+    WrittenReport,
+)
+from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
+
+_APOLOGY = re.compile(
+    r"(?:I['’]?m sorry|I am sorry|sorry,|I apologi[sz]e|I can(?:no|['’])t\b|I am unable|as an AI\b)",
+    re.IGNORECASE,
+)
+
+
+class _MergedDescription(BaseModel):
+    description: str
+
+    @field_validator("description")
+    @classmethod
+    def _says_something(cls, text: str) -> str:
+        if not text.strip():
+            raise ValueError("the description is empty")
+        if _APOLOGY.match(text.strip()):
+            raise ValueError("the description is an apology")
+        return text.strip()
+
+
+class LlmDescriptionMerger(Asker):
+    """Asks a model for one description of each element that has several.
+
+    Args:
+        model: answers.
+        prompts: ``summarize_descriptions_system``, ``summarize_descriptions_user`` and ``retry``.
+        merge_above_tokens: distinct descriptions that together are no longer than this are joined as they
+            are, without a call; 0 sends every element that has two.
+        max_input_tokens: descriptions sent in one call; what does not fit is folded in by further calls.
+        max_words: length asked for.
+        max_output_tokens: longest reply.
+        encoding: what tokens are counted by.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        merge_above_tokens: int = 0,
+        max_input_tokens: int = 4000,
+        max_words: int = 500,
+        max_output_tokens: int = 1500,
+        encoding: str = "cl100k_base",
+    ) -> None:
+        super().__init__(model, prompts, max_output_tokens)
+        self._system = prompts.load("summarize_descriptions_system").render(max_words=str(max_words))
+        self._user = prompts.load("summarize_descriptions_user")
+        self._above = merge_above_tokens
+        self._budget = max_input_tokens
+        self._encoding = encoding
+
+    def merge(self, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
+        """Return one description per group; one distinct description is kept word for word, without a call,
+        and so are several that are short together.
+
+        Where no reply could be used the descriptions are joined as they are, and ``problem`` says why.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        distinct = [_distinct(one) for one in groups]
+        long = [place for place, texts in enumerate(distinct) if self._asks(texts)]
+        merged = [MergedDescription(" ".join(texts), self.engine) for texts in distinct]
+        made = run_largest_first(
+            self._merge,
+            [(groups[place].names, distinct[place]) for place in long],
+            size=lambda task: sum(map(len, task[1])),
+            name="Merging descriptions",
+            calls=self._model.concurrency,
+        )
+        for place, one in zip(long, made, strict=True):
+            merged[place] = one
+        return merged
+
+    async def _merge(self, task: tuple[Sequence[str], Sequence[str]]) -> MergedDescription:
+        names, distinct = task
+        usage, text = Usage(), ""
+        try:
+            for batch in self._batches(distinct):
+                asked = await ask_typed(
+                    self._model,
+                    self._request(names, [text, *batch] if text else batch),
+                    _MergedDescription,
+                    self._retry,
+                )
+                usage += asked.usage
+                text = asked.value.description
+        except UnusableReply as lost:
+            return MergedDescription(" ".join(distinct), "extractive", lost.reason, usage + lost.usage)
+        return MergedDescription(text, self.engine, usage=usage)
+
+    def first_requests(self, groups: Iterable[DescriptionGroup]) -> list[tuple[ChatRequest, int]]:
+        """Return the first request about each element that is asked about, and how many calls follow it."""
+        made = []
+        for group in groups:
+            if self._asks(distinct := _distinct(group)):
+                first, *rest = self._batches(distinct)
+                made.append((self._request(group.names, first), len(rest)))
+        return made
+
+    def _asks(self, distinct: Sequence[str]) -> bool:
+        return len(distinct) > 1 and not self._short(distinct)
+
+    def _short(self, descriptions: Sequence[str]) -> bool:
+        if not self._above:
+            return False
+        return get_tokenizer(self._encoding).count(" ".join(descriptions)) <= self._above
+
+    def _batches(self, descriptions: Sequence[str]) -> list[list[str]]:
+        """Fill calls up to the budget; each after the first leaves room for the description so far."""
+        tokenizer = get_tokenizer(self._encoding)
+        most = max(self._budget - self._max_tokens, self._budget // 2, 1)
+        batches: list[list[str]] = [[]]
+        used = 0
+        for piece, tokens in _pieces(descriptions, tokenizer, most):
+            room = self._budget if len(batches) == 1 else most
+            if batches[-1] and used + tokens > room:
+                batches.append([])
+                used = 0
+            batches[-1].append(piece)
+            used += tokens
+        return batches
+
+    def _request(self, names: Sequence[str], descriptions: Sequence[str]) -> ChatRequest:
+        listed = "\n".join(f"- {' '.join(text.split())}" for text in descriptions)
+        user = self._user.render(
+            element=enclose("element", " / ".join(names)), descriptions=enclose("descriptions", listed)
+        )
+        return self._asking("summarize_descriptions", self._system, user, DescriptionShape)
+
+
+def _distinct(group: DescriptionGroup) -> list[str]:
+    return list(dict.fromkeys(text for text in group.descriptions if text.strip()))
+
+
+def _pieces(descriptions: Sequence[str], tokenizer: Tokenizer, most: int) -> list[tuple[str, int]]:
+    """Descriptions with their tokens; one longer than a call may hold comes in several pieces."""
+    pieces = []
+    for text, tokens in zip(descriptions, tokenizer.counts(descriptions), strict=True):
+        if tokens <= most:
+            pieces.append((text, tokens))
+        else:
+            windows = tokenizer.windows(text, most, 0)
+            pieces += [(text[start:end], count) for start, end, count in windows]
+    return pieces
+
+
+_HIGHEST = 10.0
+_FIRST_SENTENCE = re.compile(r"\A.{1,160}?[.!?:](?=\s|\Z)", re.DOTALL)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_OTHER_NAMES = {
+    "ratingexplanation": "rating_explanation",
+    "impact_severity_rating": "rating",
+    "executive_summary": "summary",
+    "detailed_findings": "findings",
+}
+
+
+class _Finding(BaseModel):
+    summary: str
+    explanation: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            first = _FIRST_SENTENCE.match(value.strip())
+            return {"summary": first[0] if first else value[:160], "explanation": value}
+        return value
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "_Finding":
+        if not self.explanation.strip():
+            raise ValueError("the explanation is empty")
+        return self
+
+
+class ReportReply(BaseModel):
+    """A report as it is read: more tolerant than the shape the endpoint is asked for."""
+
+    title: str
+    summary: str
+    rating: float
+    rating_explanation: str = ""
+    findings: list[_Finding]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_alike(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {_OTHER_NAMES.get(name, name): item for name, item in spelt_alike(value).items()}
+
+    @field_validator("title", "summary")
+    @classmethod
+    def _not_empty(cls, text: str) -> str:
+        if not text.strip():
+            raise ValueError("must not be empty")
+        return text.strip()
+
+    @field_validator("rating", mode="before")
+    @classmethod
+    def _number_in(cls, value: Any) -> Any:
+        number = _NUMBER.search(value) if isinstance(value, str) else None
+        return float(number[0]) if number else value
+
+    @field_validator("rating")
+    @classmethod
+    def _on_the_scale(cls, rating: float) -> float:
+        return min(max(rating, 0.0), _HIGHEST) if rating == rating else 0.0
+
+    @field_validator("findings")
+    @classmethod
+    def _at_least_one(cls, findings: list[_Finding]) -> list[_Finding]:
+        if not findings:
+            raise ValueError("must hold at least one finding")
+        return findings
+
+
+class LlmReportWriter(Asker):
+    """Asks a model for the report of each community.
+
+    Args:
+        model: answers.
+        prompts: ``community_report_system``, ``community_report_user``, ``community_report_context_nodes``,
+            which only communities with context nodes are asked with, and ``retry``.
+        fallback: writes the report where no reply could be used; ``problem`` then says why.
+        max_output_tokens: longest reply.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        fallback: ReportWriter,
+        max_output_tokens: int = 2000,
+    ) -> None:
+        super().__init__(model, prompts, max_output_tokens)
+        self._system = prompts.load("community_report_system").render()
+        self._user = prompts.load("community_report_user")
+        outside = prompts.load("community_report_context_nodes").render()
+        self._system_with_context_nodes = f"{self._system}\n\n{outside}"
+        self._fallback = fallback
+
+    def write(self, requests: Sequence[ReportRequest]) -> Iterator[WrittenReport]:
+        """Yield one report per request; citations in it are those of the context, not yet checked.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        written = run_in_order(self._write, requests, calls=self._model.concurrency)
+        for request, report in zip(requests, written, strict=True):
+            if isinstance(report, WrittenReport):
+                yield report
+            else:
+                (replaced,) = self._fallback.write([request])
+                yield replace(replaced, problem=report.reason, usage=replaced.usage + report.usage)
+
+    async def _write(self, request: ReportRequest) -> WrittenReport | UnusableReply:
+        user = self._user.render(community=enclose("community", request.context))
+        system = self._system_with_context_nodes if request.context_nodes else self._system
+        asking = self._asking("community_report", system, user, ReportShape)
+        with noted_replies() as noted:
+            try:
+                asked = await ask_typed(self._model, asking, ReportReply, self._retry)
+            except UnusableReply as lost:
+                return lost
+        return replace(_report(asked.value), usage=asked.usage, replies=tuple(noted))
+
+
+def _report(reply: ReportReply) -> WrittenReport:
+    findings = []
+    for found in reply.findings:
+        summary, explanation = canonical_citations(found.summary), canonical_citations(found.explanation)
+        # A report's context holds no text units: what calls itself a source is read where it is checked.
+        cited = tuple(c for c in parse_citations(f"{summary} {explanation}") if c.kind != "source")
+        findings.append(Finding(summary.strip(), explanation.strip(), cited))
+    return WrittenReport(
+        title=reply.title,
+        summary=canonical_citations(reply.summary),
+        rating=reply.rating,
+        rating_explanation=reply.rating_explanation.strip(),
+        findings=tuple(findings),
+        engine="llm",
+    )

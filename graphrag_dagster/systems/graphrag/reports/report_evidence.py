@@ -1,0 +1,382 @@
+"""Evidence of a report: the sentences of the corpus that support the rows of its context.
+
+Text units overlap, so one sentence of a document may be in two units, or whole in one and cut in the other.
+Sentences are therefore identified by their position in the document.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from graphrag_dagster.kernel.tasks.task_ports import Quote, SupportingSentence
+from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
+from graphrag_dagster.systems.graphrag.reports.report_context import PackedContext
+from graphrag_dagster.systems.graphrag.resolution.resolved_names import Resolved
+
+_UNITS_AT_ONCE = 2_000
+
+
+def supporting_sentences(
+    *,
+    entities: pl.DataFrame,
+    relationships: pl.DataFrame,
+    text_chunks: pl.DataFrame,
+    gleaned_entities: pl.DataFrame,
+    gleaned_relationships: pl.DataFrame,
+    aliases: pl.DataFrame,
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Return the sentences, and which entities and relationships each supports.
+
+    Sentences are the spans of the relation records and, around mentions outside of these, the sentences of
+    the unit by rule. Of equal ones in overlapping units the earliest unit's stays; one that is cut at the
+    edge of a unit gives way to a sentence of the document that contains it. A relation record without spans
+    is supported by the sentences of its unit that name both ends.
+
+    Args:
+        entities: ``entity_id`` and ``name``.
+        relationships: ``relationship_id``, ``source`` and ``target``.
+        text_chunks: rows of ``corpus.text_chunks``.
+        gleaned_entities: rows of ``extraction.gleaned_entities``.
+        gleaned_relationships: rows of ``extraction.gleaned_relationships``.
+        aliases: rows of ``resolution.aliases``.
+
+    Returns:
+        ``sentence`` (0… in the order of the corpus), ``text_unit_id``, ``start``, ``end``; then
+        ``sentence``, ``entity_id``; then ``sentence``, ``relationship_id``.
+    """
+    units = _units(text_chunks)
+    resolved = Resolved(aliases, text_chunks)
+    mentions = _mentions(units, resolved.named(gleaned_entities, "name"), entities)
+    stated = _stated(units, resolved.named(gleaned_relationships, "source", "target"), relationships)
+    spanned = _exploded(stated).select("unit", "relationship_id", "start", "end").unique()
+    cut = spanned.select("unit", "start", "end").unique()
+    outside = mentions.join(_inside(mentions, cut), on=["unit", "entity_id", "first", "last"], how="anti")
+    spans = pl.concat([cut, _by_rule(units, outside)]).unique()
+    named = _inside(mentions, spans).select("unit", "start", "end", "entity_id").unique()
+    both = _naming_both(stated.filter(pl.col("spans").list.len() == 0), named)
+    number = _numbered(units, spans)
+    of_span = ["unit", "start", "end"]
+    return (
+        _places(number, text_chunks),
+        named.join(number, on=of_span).select("sentence", "entity_id").unique(),
+        pl.concat([spanned.select(both.columns), both])
+        .join(number, on=of_span)
+        .select("sentence", "relationship_id")
+        .unique(),
+    )
+
+
+def _units(text_chunks: pl.DataFrame) -> pl.DataFrame:
+    """Return the units in the order of the corpus; ``first``…``last`` is the text without outer blanks."""
+    text = pl.col("text")
+    return (
+        text_chunks.sort("human_readable_id")
+        .with_row_index("unit")
+        .select(
+            pl.col("unit").cast(pl.Int64),
+            *("text_unit_id", "document_id", "text", "start_char"),
+            first=text.str.len_chars().cast(pl.Int32) - text.str.strip_chars_start().str.len_chars(),
+            last=text.str.strip_chars_end().str.len_chars().cast(pl.Int32),
+            begins=pl.col("start_char") == pl.col("start_char").min().over("document_id"),
+            ends=pl.col("end_char") == pl.col("end_char").max().over("document_id"),
+        )
+    )
+
+
+def _exploded(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.explode("spans").filter(pl.col("spans").is_not_null()).unnest("spans")
+
+
+def _mentions(units: pl.DataFrame, gleaned: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
+    return (
+        _exploded(gleaned.select("text_unit_id", "name", "spans"))
+        .join(entities.select("name", "entity_id"), on="name")
+        .join(units.select("text_unit_id", "unit"), on="text_unit_id")
+        .select("unit", "entity_id", first="start", last="end")
+        .unique()
+    )
+
+
+def _stated(units: pl.DataFrame, gleaned: pl.DataFrame, relationships: pl.DataFrame) -> pl.DataFrame:
+    return (
+        gleaned.select(
+            "text_unit_id",
+            "spans",
+            source=pl.min_horizontal("source", "target"),
+            target=pl.max_horizontal("source", "target"),
+        )
+        .join(
+            relationships.select("source", "target", "source_id", "target_id", "relationship_id"),
+            on=["source", "target"],
+        )
+        .join(units.select("text_unit_id", "unit"), on="text_unit_id")
+    )
+
+
+def _inside(mentions: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    """Return each mention, ``first``…``last``, with every span of its unit around it, ``start``…``end``."""
+    blocks = mentions.with_columns(block=pl.col("unit") // _UNITS_AT_ONCE)
+    found = [
+        some.join(spans, on="unit").filter(
+            (pl.col("start") <= pl.col("first")) & (pl.col("last") <= pl.col("end"))
+        )
+        for some in blocks.partition_by("block", include_key=False)
+    ]
+    return pl.concat(found) if found else mentions.join(spans, on="unit")
+
+
+def _by_rule(units: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFrame:
+    """Return the sentences of units around mentions."""
+    concerned = units.join(mentions, on="unit", how="semi").select("unit", "text")
+    rows = [
+        (unit, span.start, span.end) for unit, text in concerned.iter_rows() for span in sentence_spans(text)
+    ]
+    schema = {"unit": pl.Int64, "start": pl.Int32, "end": pl.Int32}
+    sentences = pl.DataFrame(rows, schema=schema, orient="row")
+    return _inside(mentions, sentences).select("unit", "start", "end").unique()
+
+
+def _naming_both(stated: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
+    return (
+        stated.join(named, left_on=["unit", "source_id"], right_on=["unit", "entity_id"])
+        .join(
+            named,
+            left_on=["unit", "start", "end", "target_id"],
+            right_on=["unit", "start", "end", "entity_id"],
+        )
+        .select("unit", "relationship_id", "start", "end")
+        .unique()
+    )
+
+
+def _numbered(units: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    """Return for each span the ``sentence`` that stands for it; ``stands`` where it is that sentence."""
+    placed = spans.join(units, on="unit").select(
+        *("unit", "start", "end"),
+        document=pl.col("document_id").rank("dense"),
+        here=pl.col("start") + pl.col("start_char"),
+        there=pl.col("end") + pl.col("start_char"),
+        edge=((pl.col("start") <= pl.col("first")) & ~pl.col("begins"))
+        | ((pl.col("end") >= pl.col("last")) & ~pl.col("ends")),
+    )
+    place = ["document", "here", "there"]
+    distinct = (
+        placed.group_by(place)
+        .agg(pl.min("unit").alias("earliest"), pl.all("edge"))
+        .sort("document", "here", -pl.col("there"))
+    )
+    distinct = distinct.with_columns(
+        number=pl.int_range(len(distinct)), whole=pl.Series(_containing(distinct), dtype=pl.Int64)
+    )
+    whole = distinct.filter(pl.col("whole") == pl.col("number")).sort("earliest", "here", "there")
+    numbered = whole.select("whole", sentence=pl.int_range(pl.len()))
+    return placed.join(distinct.join(numbered, on="whole"), on=place).select(
+        *("unit", "start", "end", "sentence"),
+        stands=(pl.col("unit") == pl.col("earliest")) & (pl.col("whole") == pl.col("number")),
+    )
+
+
+def _containing(ordered: pl.DataFrame) -> list[int]:
+    """Return for each row its own number, or for one at an edge that of a row that contains it."""
+    found: list[int] = []
+    of_document, furthest, holder = -1, -1, -1
+    for number, (document, there, edge) in enumerate(ordered.select("document", "there", "edge").iter_rows()):
+        if document != of_document:
+            of_document, furthest = document, -1
+        found.append(holder if edge and there <= furthest else number)
+        if there > furthest:
+            furthest, holder = there, number
+    return found
+
+
+def _places(number: pl.DataFrame, text_chunks: pl.DataFrame) -> pl.DataFrame:
+    units = _units(text_chunks).select("unit", "text_unit_id")
+    standing = number.filter("stands").join(units, on="unit").sort("sentence")
+    return standing.select("sentence", "text_unit_id", "start", "end")
+
+
+_LIMIT = 400
+_NONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Support:
+    """Supporting sentences of the records of one kind, in both directions; records and sentences ascend.
+
+    ``records`` are their ids. Those that sentence s supports are ``of_sentence[cuts[s]:cuts[s + 1]]``, as
+    places in ``records``; the sentences of record r are ``of_record[record_cuts[r]:record_cuts[r + 1]]``.
+    """
+
+    records: list[str]
+    places: Mapping[str, int]
+    of_sentence: NDArray[np.int64]
+    cuts: NDArray[np.int64]
+    of_record: NDArray[np.int64]
+    record_cuts: NDArray[np.int64]
+
+    def records_of(self, sentence: int) -> list[str]:
+        """Return the ids of the records that a sentence supports."""
+        start, end = self.cuts[sentence : sentence + 2]
+        return [self.records[place] for place in self.of_sentence[start:end].tolist()]
+
+    def sentences_of(self, record: str) -> NDArray[np.int64]:
+        """Return the sentences that support a record."""
+        place = self.places.get(record)
+        if place is None:
+            return _NONE
+        start, end = self.record_cuts[place : place + 2]
+        found: NDArray[np.int64] = self.of_record[start:end]
+        return found
+
+
+class EvidenceIndex:
+    """Finds the sentences that support a context; built once for all communities.
+
+    Args:
+        entities: rows of ``graph.entities``.
+        relationships: rows of ``graph.relationships``.
+        text_chunks: rows of ``corpus.text_chunks``.
+        units: their texts by their ids.
+        gleaned_entities: rows of ``extraction.gleaned_entities``.
+        gleaned_relationships: rows of ``extraction.gleaned_relationships``.
+        aliases: rows of ``resolution.aliases``.
+        concerning: names of the entities that contexts show; None for any. Only documents that tell of these
+            are looked at.
+        limit: most sentences for one context.
+    """
+
+    def __init__(
+        self,
+        *,
+        entities: pl.DataFrame,
+        relationships: pl.DataFrame,
+        text_chunks: pl.DataFrame,
+        units: Mapping[str, str],
+        gleaned_entities: pl.DataFrame,
+        gleaned_relationships: pl.DataFrame,
+        aliases: pl.DataFrame,
+        concerning: Collection[str] | None = None,
+        limit: int = _LIMIT,
+    ) -> None:
+        self._units = units
+        if concerning is not None:
+            resolved = Resolved(aliases, text_chunks)
+            told = _told_of(resolved, concerning, gleaned_entities, gleaned_relationships)
+            documents = text_chunks.join(told, on="text_unit_id", how="semi").select("document_id")
+            text_chunks = text_chunks.join(documents, on="document_id", how="semi")
+            gleaned_entities, gleaned_relationships = (
+                gleaned.join(text_chunks, on="text_unit_id", how="semi")
+                for gleaned in (gleaned_entities, gleaned_relationships)
+            )
+        sentences, named, stated = supporting_sentences(
+            entities=entities,
+            relationships=relationships,
+            text_chunks=text_chunks,
+            gleaned_entities=gleaned_entities,
+            gleaned_relationships=gleaned_relationships,
+            aliases=aliases,
+        )
+        self._ids = sentences["text_unit_id"].unique().sort().to_list()
+        self._unit = (sentences["text_unit_id"].rank("dense") - 1).to_numpy()
+        self._spans = sentences.select("start", "end").to_numpy()
+        self._entities = _support(named.rename({"entity_id": "record"}), sentences.height)
+        self._relationships = _support(stated.rename({"relationship_id": "record"}), sentences.height)
+        self._limit = limit
+
+    def of(self, context: PackedContext, quoted: Iterable[Quote] = ()) -> tuple[SupportingSentence, ...]:
+        """Return the sentences that support a community's own rows of a context, in the order of the corpus.
+
+        Where there are too many, those stay that support the most relationships, then the most entities,
+        then the earliest.
+
+        Args:
+            context: the packed context; entities and relationships are numbered as in it.
+            quoted: what the reports in the context quote. These sentences come last, in the given order, and
+                support no numbered row.
+        """
+        found = self._supporting(context.numbers("entity"), context.numbers("relationship"))
+        known = {(item.unit_id, item.span) for item in found}
+        for quote in dict.fromkeys(quoted):
+            if len(found) >= self._limit:
+                break
+            if (quote.unit_id, quote.span) not in known and quote.unit_id in self._units:
+                text = self._units[quote.unit_id][quote.span.start : quote.span.end]
+                found.append(SupportingSentence(quote.unit_id, quote.span, text))
+        return tuple(found)
+
+    def of_context_nodes(self, context: PackedContext) -> tuple[SupportingSentence, ...]:
+        """Return the sentences that support the rows about context nodes; see :meth:`of`."""
+        numbers = context.context_numbers
+        return tuple(self._supporting(numbers("entity"), numbers("relationship")))
+
+    def _supporting(
+        self, entities: Mapping[str, int], relationships: Mapping[str, int]
+    ) -> list[SupportingSentence]:
+        chosen = self._chosen(list(entities), list(relationships))
+        return [
+            SupportingSentence(
+                unit,
+                Span(start, end),
+                self._units[unit][start:end],
+                _local(self._entities.records_of(sentence), entities),
+                _local(self._relationships.records_of(sentence), relationships),
+            )
+            for sentence in chosen
+            for unit, (start, end) in ((self._ids[self._unit[sentence]], self._spans[sentence].tolist()),)
+        ]
+
+    def _chosen(self, entities: Sequence[str], relationships: Sequence[str]) -> list[int]:
+        named, entity_rows = _tally(self._entities, entities)
+        stated, relationship_rows = _tally(self._relationships, relationships)
+        sentences = np.union1d(named, stated)
+        if len(sentences) <= self._limit:
+            return list(map(int, sentences))
+        by_relationships, by_entities = np.zeros((2, len(sentences)), dtype=np.int64)
+        by_relationships[np.searchsorted(sentences, stated)] = relationship_rows
+        by_entities[np.searchsorted(sentences, named)] = entity_rows
+        best = np.lexsort((sentences, -by_entities, -by_relationships))[: self._limit]
+        return sorted(map(int, sentences[best]))
+
+
+def _told_of(
+    resolved: Resolved,
+    names: Collection[str],
+    gleaned_entities: pl.DataFrame,
+    gleaned_relationships: pl.DataFrame,
+) -> pl.DataFrame:
+    """Return the ``text_unit_id`` of the units that tell of any of some entities."""
+    wanted = pl.DataFrame({"name": list(names)}, schema={"name": pl.String})
+    named = resolved.named(gleaned_entities.select("text_unit_id", "name"), "name")
+    stated = resolved.named(
+        gleaned_relationships.select("text_unit_id", "source", "target"), "source", "target"
+    )
+    told = [named, *(stated.select("text_unit_id", name=end) for end in ("source", "target"))]
+    return pl.concat(told).join(wanted, on="name", how="semi").select("text_unit_id").unique()
+
+
+def _support(pairs: pl.DataFrame, sentences: int) -> _Support:
+    records = pairs["record"].unique().sort().to_list()
+    ordered = pairs.select(sentence=pl.col("sentence").cast(pl.Int64), place=pl.col("record").rank("dense"))
+    by_sentence = ordered.sort("sentence", "place").to_numpy().astype(np.int64)
+    by_record = ordered.sort("place", "sentence").to_numpy().astype(np.int64)
+    return _Support(
+        records,
+        {record: place for place, record in enumerate(records)},
+        by_sentence[:, 1] - 1,
+        np.searchsorted(by_sentence[:, 0], np.arange(sentences + 1)),
+        np.ascontiguousarray(by_record[:, 0]),
+        np.searchsorted(by_record[:, 1] - 1, np.arange(len(records) + 1)),
+    )
+
+
+def _tally(support: _Support, records: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sentences that support any of the records, ascending, and how many each supports."""
+    return np.unique(np.concatenate([_NONE, *map(support.sentences_of, records)]), return_counts=True)
+
+
+def _local(records: Iterable[str], numbers: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(sorted(numbers[record] for record in records if record in numbers))

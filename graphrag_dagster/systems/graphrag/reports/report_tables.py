@@ -1,0 +1,290 @@
+"""Reports as rows of their tables."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+
+from graphrag_dagster.kernel.questions.report_citations import (
+    Reference,
+    References,
+    cited_elsewhere,
+    without_citations,
+)
+from graphrag_dagster.kernel.tables import (
+    COMMUNITY_REPORTS,
+    REPORT_CONTEXT_ROWS,
+    REPORT_CONTEXTS,
+    REPORT_FINDINGS,
+    REPORT_REFERENCES,
+    WRITTEN_REPORTS,
+    Table,
+)
+from graphrag_dagster.kernel.tasks.task_ports import RecordKind, WrittenReport
+from graphrag_dagster.systems.graphrag.reports.report_context import PackedContext
+from graphrag_dagster.systems.graphrag.reports.report_reuse import (
+    IMPORTED,
+    EarlierReport,
+    KeptReport,
+    written_as_text,
+)
+
+#: Rows that are held as Python's objects at once.
+_AT_ONCE = 2_000
+#: As the columns of ``reports.report_contexts`` stand.
+_COUNTED: tuple[RecordKind, ...] = ("entity", "relationship", "claim", "report")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFrames:
+    """The tables of the stage ``reports``, each in the order of its key."""
+
+    reports: pl.DataFrame
+    findings: pl.DataFrame
+    references: pl.DataFrame
+    contexts: pl.DataFrame
+    context_rows: pl.DataFrame
+    written: pl.DataFrame
+
+
+class _Report(NamedTuple):
+    """A row of ``reports.community_reports`` before its tokens are counted."""
+
+    community: Mapping[str, object]
+    title: str
+    summary: str
+    rating: float
+    rating_explanation: str
+    content: str
+    engine: str
+    problem: str | None = None
+    repaired: int = 0
+
+
+class _Collected:
+    """Rows of a table as they come, with their values in the order of the columns.
+
+    Most are held as frames, which take a fraction of the memory of rows.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._rows: list[tuple[object, ...]] = []
+        self._frames: list[pl.DataFrame] = []
+
+    def add(self, rows: Iterable[tuple[object, ...]]) -> None:
+        self._rows += rows
+        if len(self._rows) >= _AT_ONCE:
+            self._frames.append(self._table.frame_of(self._rows))
+            self._rows.clear()
+
+    def frame(self) -> pl.DataFrame:
+        """Return all rows, sorted by the key, and let go of them."""
+        frames = [*self._frames, self._table.frame_of(self._rows)]
+        self._frames.clear()
+        self._rows.clear()
+        return pl.concat(frames).sort(self._table.key)
+
+
+class ReportRows:
+    """Collects reports as rows of their tables.
+
+    Args:
+        references: resolves what reports cite.
+        count: tokens of a text.
+        fingerprints: of what reports are written from, by the id of their community.
+    """
+
+    def __init__(
+        self, references: References, count: Callable[[str], int], fingerprints: Mapping[str, str]
+    ) -> None:
+        self._references = references
+        self._count = count
+        self._fingerprints = fingerprints
+        self._reports: list[_Report] = []
+        self._findings = _Collected(REPORT_FINDINGS)
+        self._cited = _Collected(REPORT_REFERENCES)
+        self._contexts = _Collected(REPORT_CONTEXTS)
+        self._shown = _Collected(REPORT_CONTEXT_ROWS)
+        self._written = _Collected(WRITTEN_REPORTS)
+        self._tokens: dict[str, int] = {}
+
+    def take_over(
+        self, community: Mapping[str, object], earlier: EarlierReport, written: WrittenReport
+    ) -> None:
+        """Store a report of before, as :meth:`add` does; ``written`` is what it is for this community."""
+        self._tokens[earlier.content] = earlier.tokens
+        self.add(community, earlier.context, written, earlier.text if written is earlier.report else None)
+
+    def add(
+        self,
+        community: Mapping[str, object],
+        context: PackedContext,
+        written: WrittenReport,
+        as_text: str | None = None,
+    ) -> None:
+        """Store the report of a community: its text with resolved citations, its findings, its context.
+
+        Args:
+            community: row of ``graph.communities``.
+            context: that it was written from.
+            written: the report.
+            as_text: how it is kept, where that is known.
+        """
+        report_id = str(community["community_id"])
+        title, resolve = one_line(written.title), self._references.resolve
+        summary, cited = resolve(written.summary, (), written.quotes, context.ids)
+        self._cite(report_id, -1, cited)
+        findings = []
+        for position, one in enumerate(written.findings):
+            explanation, cited = resolve(one.explanation, one.citations, one.quotes, context.ids)
+            self._cite(report_id, position, cited)
+            findings.append((one_line(one.summary), explanation))
+        self._reports.append(
+            _Report(
+                community,
+                title,
+                summary,
+                _rating(written.rating),
+                without_citations(written.rating_explanation),
+                markdown(title, summary, findings),
+                written.engine,
+                written.problem,
+                written.usage.repaired,
+            )
+        )
+        self._findings.add((report_id, position, *texts) for position, texts in enumerate(findings))
+        self._contexts.add([_context_row(report_id, context)])
+        self._shown.add(_shown_rows(report_id, context.ids))
+        # One that stands in for a model's is to be asked for again.
+        if report_id in self._fingerprints and not written.problem:
+            kept = as_text or written_as_text(written)
+            self._written.add([(report_id, self._fingerprints[report_id], kept, list(written.replies))])
+
+    def keep(self, community: Mapping[str, object], kept: KeptReport) -> None:
+        """Store a report that was written elsewhere, as it came; what it cites is looked up."""
+        report_id = str(community["community_id"])
+        self._reports.append(
+            _Report(
+                community,
+                kept.title,
+                kept.summary,
+                _rating(kept.rating),
+                kept.rating_explanation,
+                kept.content,
+                IMPORTED,
+            )
+        )
+        self._cite(report_id, -1, cited_elsewhere(kept.summary, kept.cited))
+        for position, (summary, explanation) in enumerate(kept.findings):
+            self._findings.add([(report_id, position, summary, explanation)])
+            self._cite(report_id, position, cited_elsewhere(explanation, kept.cited))
+
+    def frames(self) -> ReportFrames:
+        """Return what was collected."""
+        # Counted now, since each count lets other threads in and waits for them: while many call a model,
+        # that would keep the next requests from being made.
+        for report in self._reports:
+            if report.content not in self._tokens:
+                self._tokens[report.content] = self._count(report.content)
+        tokens = [self._tokens[report.content] for report in self._reports]
+        return ReportFrames(
+            COMMUNITY_REPORTS.frame_of(map(_report_row, self._reports, tokens)),
+            self._findings.frame(),
+            self._cited.frame(),
+            self._contexts.frame(),
+            self._shown.frame(),
+            self._written.frame(),
+        )
+
+    def _cite(self, report_id: str, finding: int, found: Iterable[Reference]) -> None:
+        self._cited.add((report_id, finding, position, *one) for position, one in enumerate(found))
+
+
+def one_line(text: str) -> str:
+    """Return a title or headline on one line, without citations."""
+    return " ".join(without_citations(text).split())
+
+
+def markdown(title: str, summary: str, findings: Iterable[tuple[str, str]]) -> str:
+    """Return a whole report: title, summary, and each finding, a headline and its explanation, under it."""
+    told = (f"## {headline}\n\n{explanation}" for headline, explanation in findings)
+    return "\n\n".join([f"# {title}", summary, *told])
+
+
+def _rating(given: float) -> float:
+    return min(max(given, 0.0), 10.0) if math.isfinite(given) else 0.0
+
+
+def _report_row(report: _Report, tokens: int) -> tuple[object, ...]:
+    community = report.community
+    return (
+        community["community_id"],
+        community["human_readable_id"],
+        community["level"],
+        report.title,
+        report.summary,
+        report.rating,
+        report.rating_explanation,
+        report.content,
+        tokens,
+        report.engine,
+        report.problem,
+        report.repaired,
+    )
+
+
+def _shown_rows(report_id: str, ids: Mapping[RecordKind, Sequence[str]]) -> Iterator[tuple[object, ...]]:
+    numbered = ((kind, number, one) for kind, some in ids.items() for number, one in enumerate(some, start=1))
+    for position, row in enumerate(numbered):
+        yield (report_id, position, *row)
+
+
+def _context_row(report_id: str, context: PackedContext) -> tuple[object, ...]:
+    return (
+        report_id,
+        context.text,
+        context.tokens,
+        *(len(context.ids[kind]) for kind in _COUNTED),
+        context.complete,
+    )
+
+
+_COUNTED_AS = {"report": "reports", "entity": "entities", "claim": "claims", "relationship": "relationships"}
+
+
+def check_context_rows(
+    contexts: pl.DataFrame, context_rows: pl.DataFrame, records: Mapping[str, pl.Series]
+) -> list[str]:
+    """Return what is wrong: rows that are not as many as a context counts, or that show what there is not.
+
+    Args:
+        contexts: rows of ``reports.report_contexts``.
+        context_rows: rows of ``reports.report_context_rows``.
+        records: the ids that there are, by kind of row.
+    """
+    found = context_rows.group_by("report_id").agg(
+        (pl.col("kind") == kind).sum().alias(f"{name}_found") for kind, name in _COUNTED_AS.items()
+    )
+    counted = contexts.join(found, on="report_id", how="left").with_columns(
+        pl.col(f"{name}_found").fill_null(0) for name in _COUNTED_AS.values()
+    )
+    problems = []
+    for kind, name in _COUNTED_AS.items():
+        wrong = counted.filter(pl.col(name) != pl.col(f"{name}_found"))
+        problems += [
+            f"{report_id}: {found} {kind} rows, its context has {there}"
+            for report_id, there, found in wrong.select("report_id", name, f"{name}_found").iter_rows()
+        ]
+        lost = context_rows.filter(
+            pl.col("kind") == kind, ~pl.col("record_id").is_in(records[kind].implode())
+        )
+        problems += [
+            f"{report_id}: its row {position} shows the {kind} {record_id}, which does not exist"
+            for report_id, position, record_id in lost.select(
+                "report_id", "position", "record_id"
+            ).iter_rows()
+        ]
+    return problems

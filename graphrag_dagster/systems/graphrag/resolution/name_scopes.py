@@ -1,0 +1,205 @@
+"""Names of a document and of a corpus: the scopes in which they are compared."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Final
+
+from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.human_decisions import DecisionLinks
+from graphrag_dagster.systems.graphrag.resolution.name_features import (
+    Definition,
+    NameScope,
+    Pair,
+    by_pair,
+    definitions,
+)
+from graphrag_dagster.systems.graphrag.resolution.name_parsing import kind_of, parsed
+from graphrag_dagster.systems.graphrag.resolution.namesakes import TELL, Bearer, Name, told_apart
+
+#: A document, and the number of a sentence in it.
+Place = tuple[str, int]
+#: Most places of a name that are told.
+_TOLD: Final = 8
+_NOWHERE = frozenset[int]()
+
+
+@dataclass(frozen=True, slots=True)
+class NameMention:
+    """A name as it stands in a sentence of a document; sentences are numbered within the document."""
+
+    document: str
+    sentence: int
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentNames:
+    """The names of a scope, in order.
+
+    Attributes:
+        names: each with its type.
+        counts: how many mentions each has.
+        known: for each the names that it stands for, itself among them.
+        scope: the same names, taken apart.
+        defined: pairs of names that the text defines as one.
+    """
+
+    names: list[Name]
+    counts: list[int]
+    known: list[set[str]]
+    scope: NameScope
+    defined: dict[tuple[str, str], Definition]
+
+    @property
+    def document(self) -> str | None:
+        """The document; None for a corpus."""
+        return self.scope.document
+
+
+def of_document(
+    document: str, mentions: Sequence[NameMention], sentences: Mapping[tuple[str, int], str]
+) -> DocumentNames:
+    """Return the names of a document.
+
+    Args:
+        document: its name.
+        mentions: of this document.
+        sentences: text by document and number.
+    """
+    places: dict[Name, list[int]] = defaultdict(list)
+    in_sentence: dict[int, set[str]] = defaultdict(set)
+    for one in mentions:
+        places[one.name, one.type].append(one.sentence)
+        in_sentence[one.sentence].add(one.name)
+    names = sorted(places)
+    defined = definitions(
+        (sentences.get((document, number), ""), found) for number, found in sorted(in_sentence.items())
+    )
+    scope = _scope(names, [frozenset(places[name]) for name in names], defined, document)
+    return DocumentNames(
+        names, [len(places[name]) for name in names], [{name} for name, _ in names], scope, defined
+    )
+
+
+def places_in_document(found: DocumentNames, wanted: frozenset[Name]) -> dict[Name, tuple[Place, ...]]:
+    """Return the first places of names in their document."""
+    where = zip(found.names, found.scope.sentences, strict=True)
+    document = found.document or ""
+    return {name: _first((document, number) for number in of) for name, of in where if name in wanted}
+
+
+def places_in_documents(
+    documents: Mapping[str, DocumentNames], known_as: Callable[[str, Name], Name], wanted: frozenset[Name]
+) -> dict[Name, tuple[Place, ...]]:
+    """Return the first places of names of the corpus, those in different documents first.
+
+    Args:
+        documents: the names of each.
+        known_as: gives the name of the corpus that a name of a document stands for.
+        wanted: names of the corpus.
+    """
+    where: dict[Name, list[Place]] = defaultdict(list)
+    for document, found in documents.items():
+        for name, numbers in zip(found.names, found.scope.sentences, strict=True):
+            if (known := known_as(document, name)) in wanted:
+                where[known] += [(document, number) for number in numbers]
+    return {name: _first(places) for name, places in where.items()}
+
+
+class Corpus:
+    """The full names of all documents, as they are found; :meth:`names` returns them together."""
+
+    def __init__(self, links: DecisionLinks, titles: Mapping[str, str]) -> None:
+        self._links = links
+        self._titles = titles
+        self._counts: dict[tuple[str, Name], int] = defaultdict(int)
+        self._known: dict[Name, set[str]] = defaultdict(set)
+        self._known_in: dict[tuple[str, Name], set[str]] = defaultdict(set)
+        self._defined: list[dict[tuple[str, str], Definition]] = []
+
+    def add(self, document: str, local: DocumentNames, heads: Sequence[Name]) -> list[Name]:
+        """Add a document; ``heads`` says for each of its names the one that stands for it.
+
+        Returns the same, but for names that a person says are different from one that the head stands for in
+        another document: they stand for themselves.
+        """
+        added = list(map(self._allowed, local.names, heads))
+        for name, head, count in zip(local.names, added, local.counts, strict=True):
+            self._counts[document, head] += count
+            self._known[head].add(name[0])
+            self._known_in[document, head].add(name[0])
+        self._defined.append(local.defined)
+        return added
+
+    def _allowed(self, name: Name, head: Name) -> Name:
+        forbidden = self._links.different and any(
+            self._links.apart(name[0], other) for other in (*self._known.get(head, ()), head[0])
+        )
+        return name if forbidden else head
+
+    def names(self) -> tuple[DocumentNames, dict[tuple[str, Name], Name], list[set[Name]]]:
+        """Return what was added, the name of each document's heads among them, and which are namesakes."""
+        bearers = (Bearer(document, head, count) for (document, head), count in self._counts.items())
+        known_as, namesakes = told_apart(bearers, self._titles, self._together())
+        counts: dict[Name, int] = defaultdict(int)
+        known: dict[Name, set[str]] = defaultdict(set)
+        for (document, head), name in known_as.items():
+            counts[name] += self._counts[document, head]
+            known[name] |= self._known_in[document, head] | {name[0]}
+        names = sorted(known)
+        defined = by_pair(self._defined)
+        found = DocumentNames(
+            names,
+            [counts[name] for name in names],
+            [known[name] for name in names],
+            _scope(names, [_NOWHERE] * len(names), defined, None),
+            defined,
+        )
+        return found, known_as, namesakes
+
+    def _together(self) -> Callable[[str], bool]:
+        """Tells whether a person says that a name is one with another that there is."""
+        links = self._links
+        if not links.roots:
+            return links.decided
+        present = {normalise(name) for known in self._known.values() for name in known}
+        there = {name for name in links.roots if not present.isdisjoint((name, re.sub(TELL, "", name)))}
+        times = Counter(map(links.root, there))
+        return lambda name: links.decided(name) and times[links.root(name)] > 1
+
+
+def _first(places: Iterable[Place]) -> tuple[Place, ...]:
+    """Return the first places, the very first of each document before all others; none outside texts."""
+    by_document: dict[str, list[int]] = defaultdict(list)
+    for document, number in places:
+        if number >= 0:
+            by_document[document].append(number)
+    ranked = (
+        (rank, document, number)
+        for document, numbers in by_document.items()
+        for rank, number in enumerate(nsmallest(_TOLD, numbers))
+    )
+    return tuple((document, number) for _, document, number in nsmallest(_TOLD, ranked))
+
+
+def _scope(
+    names: Sequence[Name],
+    places: Sequence[frozenset[int]],
+    defined: Mapping[tuple[str, str], Definition],
+    document: str | None,
+) -> NameScope:
+    taken_apart = [parsed(name, kind_of(type_name)) for name, type_name in names]
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for place, (name, _) in enumerate(names):
+        by_name[name].append(place)
+    positions: dict[Pair, Definition] = {
+        (min(first, second), max(first, second)): how
+        for (one, other), how in sorted(defined.items())
+        for first in by_name.get(one, ())
+        for second in by_name.get(other, ())
+    }
+    return NameScope(taken_apart, places, positions, document)

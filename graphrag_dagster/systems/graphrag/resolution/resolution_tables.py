@@ -1,0 +1,276 @@
+"""Entity resolution of a corpus as tables."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import polars as pl
+
+from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.tables import ALIASES, CANDIDATES, DECISIONS
+from graphrag_dagster.kernel.tasks.name_judging_ports import Ruling
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
+from graphrag_dagster.kernel.text.text_similarity import normalise
+from graphrag_dagster.systems.graphrag.resolution.entity_resolution import Judge, Resolution, resolve
+from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisions, NameRuling
+from graphrag_dagster.systems.graphrag.resolution.name_pairs import (
+    Comparing,
+    Earlier,
+    forget_names,
+    pair_columns,
+)
+from graphrag_dagster.systems.graphrag.resolution.name_scopes import NameMention
+
+_OF_DOCUMENT = ["document_id", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResolutionFrames:
+    """The tables of resolution, and what else is told of it.
+
+    Attributes:
+        candidates: rows of ``resolution.candidates``.
+        decisions: rows of ``resolution.decisions``.
+        aliases: rows of ``resolution.aliases``.
+        left_out: pairs of large blocks that were not compared.
+        namesakes: groups of names that are spelled alike and are not one.
+        reused: pairs that were compared before.
+    """
+
+    candidates: pl.DataFrame
+    decisions: pl.DataFrame
+    aliases: pl.DataFrame
+    left_out: int = 0
+    namesakes: int = 0
+    reused: int = 0
+
+
+def unresolved(
+    gleaned_entities: pl.DataFrame, text_chunks: pl.DataFrame, documents: pl.DataFrame
+) -> ResolutionFrames:
+    """Return the tables where nothing is compared: each name is the entity of that name."""
+    names = corpus_names(gleaned_entities, text_chunks, documents).names
+    titles = (
+        names.group_by("name", "surface")
+        .agg(pl.sum("mentions"))
+        .sort("name", "mentions", "surface", descending=[False, True, False])
+        .unique("name", keep="first", maintain_order=True)
+        .select("name", title="surface")
+    )
+    aliases = names.join(titles, on="name").with_columns(full_name="surface", entity="name")
+    return ResolutionFrames(CANDIDATES.empty(), DECISIONS.empty(), _ordered(aliases))
+
+
+def resolve_corpus(
+    gleaned_entities: pl.DataFrame,
+    text_chunks: pl.DataFrame,
+    documents: pl.DataFrame,
+    people: Decisions,
+    judge: Judge | None = None,
+    earlier: Earlier | None = None,
+) -> ResolutionFrames:
+    """Return which names of a corpus are one entity.
+
+    Args:
+        gleaned_entities: rows of ``extraction.gleaned_entities``.
+        text_chunks: rows of ``corpus.text_chunks``.
+        documents: rows of ``corpus.documents``.
+        people: what people decided, documents by path or id.
+        judge: rules on what the rules leave open; None leaves it open.
+        earlier: what was compared before, by the same code; changes nothing but how long this takes.
+
+    Raises:
+        SettingsError: decisions of people contradict each other.
+    """
+    found = corpus_names(gleaned_entities, text_chunks, documents)
+    titles = dict(documents.select("document_id", "title").iter_rows())
+    meant = [(word, _in_documents(word, documents)) for word in people.words]
+    said = Decisions([one for _, ones in meant for one in ones])
+    comparing = Comparing(earlier, found.names)
+
+    done = resolve(
+        found.mentions,
+        found.sentences,
+        said,
+        titles=titles,
+        judge=judge,
+        comparing=comparing,
+    )
+    forget_names()
+    idle = set(done.unused)
+    unused = dict.fromkeys(word for word, ones in meant if idle.issuperset(ones))
+    return ResolutionFrames(
+        comparing.frame(),
+        DECISIONS.rows(chain(_decisions(done), _unused(unused, documents))),
+        _aliases(found.names, done),
+        sum(scope.left_out for scope in done.scopes),
+        len(done.namesakes),
+        comparing.reused,
+    )
+
+
+def _in_documents(word: NameRuling, documents: pl.DataFrame) -> list[NameRuling]:
+    """Return what was said of a file as said of each document in it, by id."""
+    if word.document is None:
+        return [word]
+    inside = documents.filter(pl.col("path") == word.document)["document_id"].sort().to_list()
+    return [replace(word, document=one) for one in inside or [word.document]]
+
+
+def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:
+    for one in done.decisions:
+        yield {
+            **pair_columns(one.document, one.one, one.other),
+            "verdict": one.verdict,
+            "decided_by": one.by,
+            "reason": one.reason,
+            "score": one.score,
+            **_said(one.word),
+            **_asked(one.ruling),
+        }
+
+
+def _unused(words: Iterable[NameRuling], documents: pl.DataFrame) -> Iterator[Mapping[str, Any]]:
+    known = {*documents["path"], *documents["document_id"]}
+    for word in words:
+        where = "the texts" if word.document is None else word.document
+        missing = f"no two of these names are in {where}"
+        if word.document is not None and word.document not in known:
+            missing = f"there is no document {word.document}"
+        reason = f"{word.verdict}: {', '.join(word.names)}; {missing}"
+        yield {
+            **pair_columns(None, (word.names[0], ""), (word.names[1], "")),
+            "pair_id": stable_id("unused", word.verdict, *word.names, word.document, word.identity),
+            "verdict": "unused",
+            "decided_by": "person",
+            "reason": reason,
+            "score": None,
+            **_said(word),
+            **_asked(None),
+        }
+
+
+def _said(word: NameRuling | None) -> dict[str, str | None]:
+    if word is None:
+        return dict.fromkeys(("decision_id", "who", "decided_at"))
+    return {"decision_id": word.identity, "who": word.who, "decided_at": word.when}
+
+
+def _asked(ruling: Ruling | None) -> dict[str, Any]:
+    return {
+        "problem": ruling.reason if ruling and ruling.problem else None,
+        "repaired": int(ruling is not None and ruling.repaired),
+    }
+
+
+def _aliases(names: pl.DataFrame, done: Resolution) -> pl.DataFrame:
+    spellings = list(names.select("document_id", "surface", "type").iter_rows())
+    titles = [done.entities[spelling][0] for spelling in spellings]
+    return _ordered(
+        names.with_columns(
+            pl.Series("full_name", [done.heads[spelling][0] for spelling in spellings], pl.String),
+            pl.Series("entity", list(map(normalise, titles)), pl.String),
+            pl.Series("title", titles, pl.String),
+        )
+    )
+
+
+def _ordered(aliases: pl.DataFrame) -> pl.DataFrame:
+    return aliases.select([column.name for column in ALIASES.columns]).sort(_OF_DOCUMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusNames:
+    """Input of resolution.
+
+    Attributes:
+        names: ``document_id``, ``name``, ``surface``, ``type``, ``mentions``, ``since``, ``places``: one row
+            a name and document, sorted by both.
+        mentions: a spelling, type and sentence for each place where a name stands.
+        sentences: of the texts in which two names stand or more, by document and number.
+    """
+
+    names: pl.DataFrame
+    mentions: list[NameMention]
+    sentences: Mapping[tuple[str, int], str]
+
+
+def corpus_names(
+    gleaned_entities: pl.DataFrame, text_chunks: pl.DataFrame, documents: pl.DataFrame
+) -> CorpusNames:
+    """Return the names of a corpus.
+
+    In a document a name has its commonest spelling and its commonest type; of equally common ones the
+    first. A place in overlapping text units counts once. A name without a place, as a model may give it,
+    stands in a sentence of its own.
+
+    Args:
+        gleaned_entities: rows of ``extraction.gleaned_entities``.
+        text_chunks: rows of ``corpus.text_chunks``.
+        documents: rows of ``corpus.documents``.
+    """
+    units = text_chunks.select("text_unit_id", "document_id", "start_char", order="human_readable_id")
+    placed = (
+        gleaned_entities.join(units, on="text_unit_id")
+        .sort("order", "round", "position")
+        .with_columns(pl.when(pl.col("spans").list.len() > 0).then("spans"))
+        .explode("spans")
+        .select(
+            *("document_id", "name", "surface", "type"),
+            place=pl.col("start_char") + pl.col("spans").struct.field("start"),
+        )
+        .with_row_index("seen")
+    )
+    known = placed.unique(["document_id", "name", "place"], keep="first", maintain_order=True)
+    bare = placed.filter(pl.col("place").is_null())
+    placed = pl.concat([known.filter(pl.col("place").is_not_null()), bare])
+    keys = ["document_id", "name"]
+    names = (
+        placed.group_by(keys)
+        .agg(
+            mentions=pl.len().cast(pl.Int32),
+            since=pl.col("place").min().cast(pl.Int32),
+            places=pl.col("place").sort().cast(pl.String).str.join(","),
+        )
+        .with_columns(pl.col("places").map_elements(stable_id, pl.String))
+        .join(_commonest(placed, "surface"), on=keys)
+        .join(_commonest(placed, "type"), on=keys)
+        .select(*keys, "surface", "type", "mentions", "since", "places")
+        .sort(keys)
+    )
+    mentions, sentences = _in_sentences(placed.drop("surface", "type").join(names, on=keys), documents)
+    return CorpusNames(names, mentions, sentences)
+
+
+def _commonest(placed: pl.DataFrame, column: str) -> pl.DataFrame:
+    return (
+        placed.group_by("document_id", "name", column)
+        .agg(pl.len().alias("times"), pl.min("seen"))
+        .sort("document_id", "name", "times", "seen", descending=[False, False, True, False])
+        .unique(["document_id", "name"], keep="first", maintain_order=True)
+        .select("document_id", "name", column)
+    )
+
+
+def _in_sentences(
+    placed: pl.DataFrame, documents: pl.DataFrame
+) -> tuple[list[NameMention], dict[tuple[str, int], str]]:
+    texts = dict(documents.select("document_id", "text").iter_rows())
+    mentions: list[NameMention] = []
+    sentences: dict[tuple[str, int], str] = {}
+    by_document = placed.sort("document_id", "place", "name").partition_by("document_id", as_dict=True)
+    for (document,), found in by_document.items():
+        text = texts[document]
+        spans = sentence_spans(text)
+        starts = [span.start for span in spans]
+        before = -1
+        rows = found.select("place", "surface", "type").iter_rows()
+        for at, (place, surface, kind) in enumerate(rows, start=1):
+            number = -at if place is None else max(bisect_right(starts, place) - 1, 0)
+            mentions.append(NameMention(document, number, surface, kind))
+            if number == before >= 0:
+                sentences[document, number] = text[spans[number].start : spans[number].end]
+            before = number
+    return mentions, sentences

@@ -1,0 +1,57 @@
+"""Basic search: answers from the text units nearest to the question; also condition SS (paper §4.1.1)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.context.context_chunks import first_that_fit
+from graphrag_dagster.kernel.questions.context.index_snapshot import MadeWhenRead
+from graphrag_dagster.kernel.questions.question import Search
+from graphrag_dagster.kernel.retrieval.finding import (
+    favouring_none,
+    in_new_order,
+    looked_for,
+    telling_how,
+    with_history,
+)
+from graphrag_dagster.systems.graphrag.search.global_search import sources_of
+from graphrag_dagster.systems.graphrag.search.map_reduce import map_reduce
+from graphrag_dagster.systems.graphrag.tasks import ANSWERER
+
+
+def basic(search: Search) -> Answer:
+    """Answer a question from the text units that are found as the options say; the conversation counts."""
+    sought = looked_for(search, with_history(search))
+    best, done = in_new_order(search, sought.text, sought.units().ids, followed=False)
+    return telling_how(search, vector_rag(search, best), sought.note, done)
+
+
+def nearest(search: Search) -> Answer:
+    """Answer a question from the text units nearest to it by their vectors.
+
+    Raises:
+        QuestionError: the vectors cannot be used.
+    """
+    sought = looked_for(search, search.question.text, "vector")
+    made = vector_rag(search, sought.units(favoured=False).ids)
+    return favouring_none(search, replace(made, why=sought.note), "vectors alone choose the text units")
+
+
+def vector_rag(search: Search, ranked: Sequence[str]) -> Answer:
+    """Answer a question from the best text units, taken in their order until the next does not fit.
+
+    One call with the prompt of a partial answer makes the answer (spec_graphrag §7, SS).
+
+    Args:
+        search: the question.
+        ranked: ids of text units, best first.
+    """
+    answerer = search.engines.task(ANSWERER)
+    units = sources_of(search.index)
+    places = [units.number_of[unit_id] - 1 for unit_id in ranked if unit_id in units.number_of]
+    rows = MadeWhenRead(len(places), lambda rank: units.all[places[rank]])
+    chunks = first_that_fit(rows, count=search.count, limit=search.options.context_tokens)
+    answer = map_reduce(search, answerer, units, chunks, method=search.way.name, direct=True)
+    return replace(
+        answer, steps=tuple(replace(call, about="the nearest text units") for call in answer.steps)
+    )

@@ -1,1 +1,0 @@
-"""Nodes and edges of the graph as citable facts."""

@@ -1,0 +1,141 @@
+"""Local search: the graph and the documents around the entities of a question.
+
+The context begins with the text units, which get most of its tokens; then come reports of communities,
+entities, and the relationships and claims of those entities, in stated shares, without what the text units
+say already. What they leave over goes to further text units.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from graphrag_dagster.kernel.questions.citations import ContextKind
+from graphrag_dagster.kernel.questions.context.answer import Answer, Call, ContextUse
+from graphrag_dagster.kernel.questions.context.context_chunks import Count
+from graphrag_dagster.kernel.questions.context.context_rows import (
+    LocalContext,
+    claim_rows,
+    entity_rows,
+    relationship_rows,
+    report_rows,
+)
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.question import REFUSAL, Search
+from graphrag_dagster.kernel.retrieval.finding import (
+    in_new_order,
+    looked_for,
+    named_in,
+    telling_how,
+    with_history,
+)
+from graphrag_dagster.kernel.retrieval.rerankers import Reranked
+from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
+from graphrag_dagster.systems.graphrag.search.context_builder import ContextBuilder
+from graphrag_dagster.systems.graphrag.search.map_reduce import finished
+from graphrag_dagster.systems.graphrag.tasks import ANSWERER
+
+if TYPE_CHECKING:
+    from graphrag_dagster.kernel.settings.search_settings import LocalShares
+
+#: Sections in the order in which they are shown.
+HEADERS: Mapping[ContextKind, str] = {
+    "source": "Sources\nid|title|text",
+    "report": "Reports\nid|title|content",
+    "entity": "Entities\nid|entity|description",
+    "relationship": "Relationships\nid|source|target|description",
+    "claim": "Claims\nid|subject|claim",
+}
+#: Entities whose surroundings a local context is made of, at most.
+ENTITIES = 50
+#: Entities whose relationships and claims are shown.
+_AROUND = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Subject of a question, best first: ids of text units and of entities."""
+
+    unit_ids: Sequence[str]
+    entity_ids: Sequence[str]
+
+
+def local(search: Search) -> Answer:
+    """Answer a question from what the graph and the documents say around what it names."""
+    sought = looked_for(search, with_history(search))
+    ranking = sought.local(ENTITIES)
+    ranked, done = _best(search, sought.text, ranking)
+    made = replace(local_search(search, ranked), trace=named_in(ranking.linked))
+    return telling_how(search, made, sought.note, done)
+
+
+def local_search(search: Search, ranked: Ranked) -> Answer:
+    """Answer a question from the surroundings of its entities, in one call.
+
+    What was never materialised is left out of the context.
+
+    Args:
+        search: the question.
+        ranked: what it is about.
+    """
+    answerer, method = search.engines.task(ANSWERER), search.way.name
+    context = _context(search, ranked)
+    answer = Answer(search.question.text, method, None, REFUSAL, answerer.engine, refused=True)
+    if not context.rows:
+        return answer
+    final = answerer.answer(search.question.text, context.rows, context.rendered, search.question.history)
+    used = bool(final.text.strip())
+    answer = replace(
+        answer,
+        context=tuple(
+            ContextUse(row.kind, context.units.record_id(row.id), row.title, 0, tokens, used)
+            for row, tokens in zip(context.rows, context.row_tokens, strict=True)
+        ),
+        steps=(Call("answer", "the surroundings of its entities", None, sum(context.row_tokens), used),),
+    )
+    return finished(answer, final, context.units, {row.id for row in context.rows}, search.supporting)
+
+
+def context_around(search: Search, question: str) -> tuple[LocalContext, list[Reranked]]:
+    """Return the rows for a question that helps with the one that is asked, and how they were reranked."""
+    sought = with_history(search, question)
+    ranking = looked_for(search, sought).local(ENTITIES)
+    ranked, done = _best(search, sought, ranking)
+    return _context(search, ranked), done
+
+
+def _best(search: Search, sought: str, ranking: LocalRanking) -> tuple[Ranked, list[Reranked]]:
+    units, done = in_new_order(search, sought, ranking.units.ids, followed=True)
+    return Ranked(units, ranking.entities.ids), done
+
+
+def _context(search: Search, ranked: Ranked) -> LocalContext:
+    options = search.options
+    return local_context(
+        search.index, ranked, count=search.count, limit=options.context_tokens, shares=options.shares
+    )
+
+
+def local_context(
+    index: IndexSnapshot, ranked: Ranked, *, count: Count, limit: int, shares: "LocalShares"
+) -> LocalContext:
+    """Choose the rows for a question, each section in order of rank until its next row does not fit.
+
+    A sentence stands there once: each row comes without what the text units and the rows before it hold, and
+    one that then says nothing is left out.
+
+    Args:
+        index: the tables of the corpus.
+        ranked: what the question is about.
+        count: tokens of a text.
+        limit: most tokens of the rendered context, headers included.
+        shares: of the sections.
+    """
+    builder = ContextBuilder(index, count, limit, HEADERS)
+    builder.take_sources(ranked.unit_ids, limit - int(limit * shares.of_graph))
+    best = ranked.entity_ids[:_AROUND]
+    builder.fill("entity", entity_rows(index, ranked.entity_ids), shares.entities)
+    builder.fill("relationship", relationship_rows(index, best), shares.relationships)
+    builder.fill("claim", claim_rows(index, best), shares.claims)
+    builder.fill("report", report_rows(index, ranked.entity_ids), shares.reports)
+    builder.take_sources(ranked.unit_ids, limit)
+    return builder.context()

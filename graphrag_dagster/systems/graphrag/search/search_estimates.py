@@ -1,0 +1,60 @@
+"""Estimated model calls of one question, by search method."""
+
+from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.catalogue.search_methods import GLOBAL
+from graphrag_dagster.kernel.models.call_estimates import Range, WaySize, exactly
+from graphrag_dagster.kernel.questions.question import Basis
+from graphrag_dagster.kernel.questions.searcher import in_way
+from graphrag_dagster.systems.graphrag.search.global_search import chunks_of
+
+#: Tokens of a prompt without its material.
+PROMPT = 700
+#: Tokens of a prompt that tells the columns of the tables.
+TABLES = 2500
+
+
+def one_call(basis: Basis) -> WaySize:
+    """One call with a context of its own."""
+    window = basis.options.context_tokens
+    return WaySize(exactly(1), Range(window / 2, float(window), float(window)))
+
+
+def whole(basis: Basis) -> WaySize:
+    """All chunks of a level or of the text units, and the joining of their answers."""
+    try:
+        chunks = chunks_of(basis)
+    except QuestionError:
+        return WaySize(exactly(0), exactly(0))
+    tokens = sum(sum(chunk.row_tokens) for chunk in chunks) + PROMPT * (len(chunks) + 1)
+    return WaySize(exactly(len(chunks) + 1), exactly(tokens) + Range(0.0, 1500.0, 8000.0))
+
+
+def rated(basis: Basis) -> WaySize:
+    """Ratings, and chunks of what they choose."""
+    every = whole(basis)
+    # Ratings read what they spare the answer, and more where little is relevant.
+    return WaySize(Range(2.0, every.calls.expected, 2 * every.calls.high), every.input_tokens * 1.5)
+
+
+def followed_up(basis: Basis) -> WaySize:
+    """A first answer, follow-up questions, and the joining of all answers."""
+    steps = basis.options.steps * basis.options.follow_ups
+    calls = Range(3.0, steps + 2.0, 2.0 * steps + 2)
+    return WaySize(calls, one_call(basis).input_tokens * (steps + 2.0))
+
+
+def chosen(basis: Basis) -> WaySize:
+    """One call, or as many as all chunks of a level take, and one before them where a model chooses."""
+    window = basis.options.context_tokens
+    every = whole(in_way(basis, GLOBAL))
+    calls, tokens = Range(1.0, 1.0, every.calls.high), Range(window / 2, window, every.input_tokens.high)
+    if basis.options.routing == "rules":
+        return WaySize(calls, tokens)
+    return WaySize(calls + Range(0.0, 1.0, 1.0), tokens + Range(0.0, PROMPT, PROMPT))
+
+
+def queried(basis: Basis) -> WaySize:
+    """No call, or where a model writes queries one that reads the tables' columns, and repaired ones."""
+    if basis.options.sql == "templates":
+        return WaySize(exactly(0), exactly(0))
+    return WaySize(Range(0.0, 1.0, 3.0), Range(0.0, float(TABLES), 3.0 * TABLES))

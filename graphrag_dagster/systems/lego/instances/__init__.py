@@ -1,1 +1,0 @@
-"""Instances of LEGO-GraphRAG, from the nodes a question begins with to its answer."""

@@ -1,0 +1,91 @@
+"""Judges by a model whether answers from paths are correct (second paper B.4)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Literal
+
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
+from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
+from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, read_words
+from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
+from graphrag_dagster.systems.lego.tasks import BLANK, Checked, GivenAnswer
+
+Word = Literal["yes", "no"]
+_WORDS: Mapping[str, Word] = MappingProxyType(
+    {
+        **dict.fromkeys(("yes", "true", "correct", "right", "1"), "yes"),
+        **dict.fromkeys(("no", "false", "incorrect", "not correct", "wrong", "0"), "no"),
+    }
+)
+
+
+class CheckShape(Shape):
+    """A verdict as the endpoint is asked for it: reason first, so that the verdict follows from it."""
+
+    reason: str
+    verdict: Word
+
+
+class LlmPathJudge(Asker):
+    """Asks a model whether answers are correct, one call for each.
+
+    Args:
+        model: judges.
+        prompts: ``path_judge_system``, ``path_judge_user`` and ``retry``.
+        max_tokens: longest reply.
+        temperature: of the sampling; None is the model's own.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        prompts: PromptSource,
+        *,
+        max_tokens: int = 300,
+        temperature: float | None = None,
+    ) -> None:
+        super().__init__(model, prompts, max_tokens)
+        self._system = prompts.load("path_judge_system").render()
+        self._user = prompts.load("path_judge_user")
+        self._temperature = temperature
+
+    def check(self, answers: Sequence[GivenAnswer]) -> Iterator[Checked]:
+        """Yield the verdicts in the order of the answers, many calls at a time.
+
+        Raises:
+            EndpointError: the endpoint cannot be used at all.
+        """
+        return run_in_order(
+            self._checked,
+            answers,
+            name="Checking answers",
+            total=len(answers),
+            calls=self._model.concurrency,
+        )
+
+    def request(self, given: GivenAnswer) -> ChatRequest:
+        """Return the request about an answer."""
+        gold = "\n".join(f"- {' '.join(one.split())}" for one in given.gold)
+        user = self._user.render(
+            question=enclose("question", given.question),
+            gold=enclose("material", gold),
+            answer=enclose("answer_1", given.answer),
+        )
+        asked = self._asking("path_judge", self._system, user, CheckShape)
+        return replace(asked, temperature=self._temperature)
+
+    async def _checked(self, given: GivenAnswer) -> Checked:
+        if not given.answer.strip():
+            return BLANK
+        try:
+            asked = await ask(self._model, self.request(given), _checked, self._retry)
+        except UnusableReply as lost:
+            return Checked(None, lost.reason, lost.usage)
+        return Checked(asked.value, usage=asked.usage)
+
+
+def _checked(text: str) -> tuple[bool, bool]:
+    [(word, _)], repaired = read_words(text, 1, _WORDS)
+    return word == "yes", repaired

@@ -1,1 +1,0 @@
-"""How well nodes, relations, triples and paths fit a question (spec_lego §2)."""

@@ -1,0 +1,139 @@
+"""Estimated model calls of the question files of a corpus, and of one question."""
+
+from collections.abc import Iterator, Sequence
+
+from graphrag_dagster.kernel.catalogue.registry import tasks
+from graphrag_dagster.kernel.models.cache.usage_account import price_of
+from graphrag_dagster.kernel.models.call_estimates import Estimate, Plan, Range, WaySize, exactly
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.plan_inputs import KnownReplies
+from graphrag_dagster.kernel.questions.question import Basis
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.tasks import prompts
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.graphrag.api import one_call
+from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, Recipe
+from graphrag_dagster.systems.lego.settings import PathSettings
+from graphrag_dagster.systems.lego.studies.gold_questions import asked_of, questions_of
+from graphrag_dagster.systems.lego.studies.question_files import GoldQuestion
+
+#: Tokens of a label or relation in a prompt, and of a reply that selects, judges or answers.
+_PIECE = 5
+_SELECTED = Range(5, 120, 512)
+_ANSWERED = Range(5, 60, 512)
+_JUDGED = Range(1, 20, 200)
+
+
+def plan_paths_of(name: str) -> Plan:
+    """Return what the instances of a corpus ask of models if nothing is remembered of it yet.
+
+    Raises:
+        GraphragError: its settings or its files of questions cannot be used.
+    """
+    store = CorpusStore()
+    settings = store.settings(name)
+    if not settings.asks_model("paths"):
+        return Plan(name, 0)
+    known = KnownReplies(settings.model, get_tokenizer(settings.text_units.encoding).count)
+    asked = asked_of(
+        questions_of(store.folder(name), settings.section(PathSettings)), settings.section(PathSettings)
+    )
+    estimates = list(_estimates(settings, asked, known))
+    prices = {}
+    for one in estimates:
+        model = settings.model.for_role(tasks()[one.task].role)
+        if price := price_of(model, one.model, OpenAIChatModel(model).connection.url):
+            prices[one.model] = price
+    return Plan(name, 0, estimates, prices)
+
+
+def selections(recipe: Recipe, seeds: int) -> Range:
+    """Return how often something is selected for a question: at most once a seed and hop (spec_lego §4).
+
+    Where nothing is there to be selected from, nobody is asked.
+
+    Args:
+        recipe: of the instance.
+        seeds: of the question.
+    """
+    options, switches = recipe.options, recipe.options.switches
+    pruned = float(options.pruning == "llm")
+    hops = seeds * options.max_hop
+    asked = Range(0, pruned, pruned)
+    if options.judged == "llm" and options.retrieval == "isar":
+        asked = asked + Range(0, seeds * (options.max_hop + 1) / 2, hops)
+    elif options.judged == "llm" and options.retrieval == "osar" and switches.window:
+        most = -(-options.most_paths // switches.window) + 1
+        asked = asked + Range(0, min(-(-1000 // switches.window) + 1, most), most)
+    elif options.judged == "llm" and options.retrieval == "osar":
+        asked = asked + Range(0, 1, 1)
+    if switches.refine:
+        asked = asked + Range(0, 1, 1)
+    if switches.early_stop:
+        asked = asked + Range(0, seeds * (options.max_hop + 1) / 2, hops)
+    return asked
+
+
+def _estimates(
+    settings: CorpusSettings, asked: Sequence[GoldQuestion], known: KnownReplies
+) -> Iterator[Estimate]:
+    recipes = settings.section(PathSettings).recipes()
+    prompt = {task: _prompt(known, task) for task in ("path_selector", "path_answerer", "path_judge")}
+    seeds = [max(len(one.entities), 1) for one in asked]
+    for recipe in recipes:
+        calls = Range(0, 0, 0)
+        for count in seeds:
+            calls = calls + selections(recipe, count)
+        if calls.high:
+            shown = _shown(recipe.options) + exactly(prompt["path_selector"])
+            yield _estimate(settings, recipe.name, "path_selector", calls, shown, _SELECTED)
+    answers = exactly(len(asked) * len(recipes))
+    read = Range(0, settings.section(PathSettings).shown / 2, settings.section(PathSettings).shown) * _path(
+        settings.section(PathSettings).options()
+    )
+    yield _estimate(
+        settings, "answers", "path_answerer", answers, read + exactly(prompt["path_answerer"]), _ANSWERED
+    )
+    gold = exactly(sum(bool(one.answers) for one in asked) * len(recipes))
+    yield _estimate(
+        settings, "verdicts", "path_judge", gold, _ANSWERED + exactly(prompt["path_judge"]), _JUDGED
+    )
+
+
+def _estimate(
+    settings: CorpusSettings, stage: str, task: str, calls: Range, read: Range, written: Range
+) -> Estimate:
+    model = settings.model.for_role(tasks()[task].role).name
+    return Estimate(stage, task, model, calls, calls * read, calls * written)
+
+
+def _shown(options: PathOptions) -> Range:
+    """Tokens of the candidates of a selection, before what does not fit is left out."""
+    window = max(options.top_k, options.max_edge, options.switches.window)
+    return Range(_PIECE, window * _path(options).expected, window * _path(options).high)
+
+
+def _path(options: PathOptions) -> Range:
+    """Tokens of a path as it is written."""
+    return Range(3, options.max_hop + 1, 2 * options.max_hop + 1) * _PIECE
+
+
+def _prompt(known: KnownReplies, task: str) -> int:
+    names = tasks()[task].prompts
+    return max((known.tokens(prompts.load(name).text) for name in names), default=0)
+
+
+def walked(basis: Basis) -> WaySize:
+    """A context of its own; before it what a selector reads, where the instance has a model in a module."""
+    size, recipe = one_call(basis), basis.settings.section(PathSettings).asked
+    if not recipe.asks_selector:
+        return size
+    own = recipe.options
+    steps = own.max_hop if own.retrieval == "isar" else 1
+    calls = float((own.pruning == "llm") + steps * (own.judged == "llm"))
+    window = float(basis.options.context_tokens)
+    return WaySize(
+        size.calls + Range(0.0, calls, 4.0 * calls),
+        size.input_tokens + Range(0.0, calls * window / 4, 4.0 * calls * window),
+    )
