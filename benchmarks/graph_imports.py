@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from graph_readers import make
 
-from graphrag_dagster.apps.interchange.graph_import import take_in
+from graphrag_dagster.apps.interchange.graph_import import import_graphs
 from graphrag_dagster.apps.interchange.readers.graph_files import graph_files
 from graphrag_dagster.apps.interchange.readers.graph_reader import read_file
 from graphrag_dagster.kernel.documents.file_discovery import discover
@@ -44,7 +44,7 @@ def taken(home: Path) -> dict[str, object]:
     corpora = CorpusStore(root=str(home / "corpora"))
     warehouse = Warehouse(path=str(home / "{corpus}.duckdb"))
     begin = time.monotonic()
-    take_in(corpora, warehouse, "made")
+    import_graphs(corpora, warehouse, "made")
     seconds = time.monotonic() - begin
     account = warehouse.read(IMPORT_ACCOUNT, "made")
     rows = int(account["rows"].sum())

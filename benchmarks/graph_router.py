@@ -32,12 +32,12 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from graphrag_dagster import Index
-from graphrag_dagster.apps.cypher.search.graph_search import by_rule, chosen_for
+from graphrag_dagster.apps.cypher.search.graph_search import by_rule, choose_route
 from graphrag_dagster.apps.cypher.tasks import GRAPH_ROUTER
 from graphrag_dagster.kernel.catalogue.tasks import Task
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory, User
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.questions.question import Question, Search
-from graphrag_dagster.kernel.questions.searcher import way_of
+from graphrag_dagster.kernel.questions.searcher import method_of
 from graphrag_dagster.kernel.retrieval.finding import linked
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.tasks.answering_ports import Router
@@ -92,7 +92,7 @@ def asked_in(homes: Path, questions: list[Labelled]) -> Iterator[tuple[Labelled,
         for one in questions:
             if one.corpus == corpus:
                 search = Search(
-                    way=way_of("graph"),
+                    way=method_of("graph"),
                     index=searcher.index,
                     count=searcher.count,
                     settings=searcher.with_options(routing="model").settings,
@@ -122,7 +122,7 @@ def router_at(url: str) -> Router:
         {"engine": "llm", "model": {"base_url": url, "name": "scripted"}, "search": {"routing": "model"}},
         "graph_router.py",
     )
-    session = Language(memory=ReplyMemory()).session_of(settings, User("routes", "ask", "1"))
+    session = Language(memory=LLMCache()).session_of(settings, User("routes", "ask", "1"))
     router = session.task(GRAPH_ROUTER)
     assert router
     return router
@@ -161,7 +161,7 @@ def main() -> None:
                     print(f"  {half}: {one.route} taken for {by_rules[one]}: {one.question}  {names}")
                 engines: Any = Engines(router)
                 possible = ROUTES if names else ROUTES[1:]
-                chosen = chosen_for(replace(search, engines=engines), names, possible)
+                chosen = choose_route(replace(search, engines=engines), names, possible)
                 usable = chosen.routed is None or chosen.routed.way is not None
                 (by_model if usable else lost)[one] = chosen.route
     table("rule, half that it was written on", by_rules, [one for one in questions if one.tunes])

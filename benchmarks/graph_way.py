@@ -45,10 +45,10 @@ from graphrag_dagster.kernel.catalogue.tasks import Task
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Question, Search
-from graphrag_dagster.kernel.questions.searcher import way_of
+from graphrag_dagster.kernel.questions.searcher import method_of
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER
 from retrieval import SECTIONS, SEED, Measured, index, line, questions, ranks_of
 from support.endpoint import ScriptedEndpoint, name_pattern_script
@@ -154,7 +154,7 @@ class Noted:
 
     engine = "extractive"
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TaskProvider) -> None:
         self._session = session
         self.rows: Sequence[ContextUnit] = ()
 
@@ -217,7 +217,7 @@ def recall(section: str, homes: Path) -> None:
         many, led, routes = [], [], defaultdict(int)
         for question in asked:
             one = Search(
-                way=way_of("graph"),
+                way=method_of("graph"),
                 index=of,
                 count=corpus.searcher.count,
                 settings=settings,

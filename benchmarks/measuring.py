@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.catalogue.engines import LEXICAL
 from graphrag_dagster.kernel.catalogue.registry import rerankers
 from graphrag_dagster.kernel.catalogue.tasks import Task
 from graphrag_dagster.kernel.common.bootstrap_intervals import mean_interval
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory, User
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_chunks import row
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
@@ -32,7 +32,7 @@ from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.kernel.text.evidence import Words
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER, EXPLORER
 
@@ -167,7 +167,7 @@ class Corpus:
         return own.with_settings(settings.model_copy(update=sections))
 
     @cached_property
-    def _session(self) -> Session:
+    def _session(self) -> TaskProvider:
         settings = CorpusStore().settings(self.name)
         return session_of(self.name, with_search(settings, self._search))
 
@@ -256,10 +256,10 @@ def with_search(settings: CorpusSettings, search: Mapping[str, Any]) -> CorpusSe
     return CorpusSettings.model_validate({**told, "search": {**told["search"], **search}})
 
 
-def session_of(name: str, settings: CorpusSettings) -> Session:
+def session_of(name: str, settings: CorpusSettings) -> TaskProvider:
     """Return the engines of a corpus."""
     user = User(name, "ask", str(uuid.uuid4()))
-    return Language(memory=ReplyMemory(), corpora=CorpusStore()).session_of(settings, user)
+    return Language(memory=LLMCache(), corpora=CorpusStore()).session_of(settings, user)
 
 
 def add_reranker(parser: argparse.ArgumentParser) -> None:
@@ -277,7 +277,7 @@ def reranking(given: argparse.Namespace) -> dict[str, Any]:
 class _Watched:
     """The engines of a session; who answers and who asks on are looked over the shoulder."""
 
-    def __init__(self, session: Session, *, only_watch: bool = False) -> None:
+    def __init__(self, session: TaskProvider, *, only_watch: bool = False) -> None:
         self._session = session
         self._only_watch = only_watch
         self.shown: list[Shown] = []

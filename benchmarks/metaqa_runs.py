@@ -22,7 +22,7 @@ from graphrag_dagster.systems.lego.search.instance_definitions import (
     Switches,
     instance,
 )
-from graphrag_dagster.systems.lego.search.instance_runner import Workshop, run_batch
+from graphrag_dagster.systems.lego.search.instance_runner import InstanceResources, run_batch
 from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery
 from graphrag_dagster.systems.lego.studies.answer_metrics import NormalisedLabels
 from graphrag_dagster.systems.lego.studies.question_files import GoldQuestion, questions_in
@@ -161,7 +161,7 @@ class _Known:
         self.labels = NormalisedLabels(store)
         labels = list(store.labels)
         self._nodes = {labels[label]: node for node, label in enumerate(store.label_of.tolist())}
-        self.workshop = Workshop(store, ExtractivePathAnswerer(), ExtractivePathSelector())
+        self.workshop = InstanceResources(store, ExtractivePathAnswerer(), ExtractivePathSelector())
 
     def seeds(self, entities: Sequence[str]) -> tuple[int, ...]:
         return tuple(self._nodes[entity] for entity in entities if entity in self._nodes)

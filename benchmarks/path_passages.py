@@ -27,7 +27,7 @@ from graphrag_dagster import Index
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Question, Search
-from graphrag_dagster.kernel.questions.searcher import way_of
+from graphrag_dagster.kernel.questions.searcher import method_of
 from graphrag_dagster.kernel.retrieval.finding import linked, with_history
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.text.text_similarity import normalise
@@ -144,7 +144,7 @@ def measure(name: str, home: Path, *, titled: bool, openie: bool = False) -> Non
     for question in asked:
         searcher = index.searcher
         one = Search(
-            way=way_of("paths"),
+            way=method_of("paths"),
             index=snapshot,
             count=searcher.count,
             settings=searcher.settings,

@@ -124,7 +124,7 @@ def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
     """The cues of every question, a row each."""
     from graphrag_dagster import Index
     from graphrag_dagster.kernel.questions.question import Question, Search
-    from graphrag_dagster.kernel.questions.searcher import way_of
+    from graphrag_dagster.kernel.questions.searcher import method_of
     from graphrag_dagster.kernel.retrieval.finding import linked
     from graphrag_dagster.systems.graphrag.search.router import cues_of
 
@@ -135,7 +135,7 @@ def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
         for one in questions:
             if one.corpus == corpus:
                 search = Search(
-                    way=way_of("auto"),
+                    way=method_of("auto"),
                     index=searcher.index,
                     count=searcher.count,
                     settings=searcher.settings,

@@ -28,7 +28,7 @@ from graphrag_dagster.assets import INDEX, of_the_index
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.corpus_changes import (
     changed_since_published,
     cheap_fingerprint,
@@ -48,7 +48,7 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
     description="Collects finished batches of the model provider and lets the index of their corpora go on",
 )
 def finished_batches(
-    context: SensorEvaluationContext, graphrag_memory: ResourceParam[ReplyMemory]
+    context: SensorEvaluationContext, graphrag_memory: ResourceParam[LLMCache]
 ) -> SensorResult:
     """Request a run for every corpus that waits for no batch any more."""
     # Needed each time that this looks for batches, and not by a run.

@@ -19,7 +19,7 @@ from graphrag_dagster.automation import SCHEDULES, SENSORS
 from graphrag_dagster.kernel.catalogue.registry import loaded, systems
 from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.common.resource import Resource
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import IO_MANAGER, resource_key
 from graphrag_dagster.kernel.pipeline.orchestration.io_manager import WarehouseIOManager
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -49,7 +49,7 @@ def compose(
     """
     where = places or HomeFolders()
     corpora, warehouse = CorpusStoreResource(root=where.corpora), WarehouseResource(path=where.warehouse)
-    memory = ReplyMemoryResource(file=where.memory)
+    memory = LLMCacheResource(file=where.memory)
     resources = {
         resource_key("corpora"): corpora,
         resource_key("warehouse"): warehouse,
@@ -91,7 +91,7 @@ class CorpusStoreResource(ConfigurableResource[None], CorpusStore):
     """Finds corpora: folders below ``root``, or elsewhere where a file ``NAME.path`` there points to."""
 
 
-class ReplyMemoryResource(ConfigurableResource[None], ReplyMemory):
+class LLMCacheResource(ConfigurableResource[None], LLMCache):
     """The LLM cache, and what every run used of it."""
 
 
@@ -104,7 +104,7 @@ def _configurable(kind: type[Resource]) -> type[ConfigurableResource[None]]:
 class LanguageResource(ConfigurableResource[None], Language):
     """Opens the engines of the language tasks for an asset; the limits hold for each run as a whole."""
 
-    memory: ReplyMemoryResource
+    memory: LLMCacheResource
     corpora: CorpusStoreResource
 
     @contextmanager

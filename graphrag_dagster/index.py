@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from graphrag_dagster.apps.cypher.property_graph import CorpusGraph, GraphQueryRun
     from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer
     from graphrag_dagster.apps.explorer.explorer import Explorer
-    from graphrag_dagster.apps.explorer.open_snapshots import KeptSnapshots
-    from graphrag_dagster.systems.lego.search.path_index import PathsFound
+    from graphrag_dagster.apps.explorer.open_snapshots import SnapshotCache
+    from graphrag_dagster.systems.lego.search.path_index import InstanceAnswer
 
 
 class Index(_Index):
@@ -30,7 +30,7 @@ class Index(_Index):
     """
 
     @staticmethod
-    def explorer(name: str, kept: KeptSnapshots | None = None) -> Explorer:
+    def explorer(name: str, kept: SnapshotCache | None = None) -> Explorer:
         """Return what a person sees of a corpus: its map, its rows, and the words they rest on.
 
         Args:
@@ -61,7 +61,7 @@ class Index(_Index):
 
     def paths(
         self, question: str, *, instance: str | None = None, entities: Sequence[str] = ()
-    ) -> PathsFound:
+    ) -> InstanceAnswer:
         """Return the paths of the graph that an instance of LEGO-GraphRAG finds, and what it answers.
 
         Args:

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.cli.signals import STOPPED, Stop
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import begin_late, share
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import defer_collection, share
 
 if TYPE_CHECKING:
     import typer
@@ -35,7 +35,7 @@ def main() -> None:
 def _run() -> int:
     share()
     # Nearly all that is made lives until the end: collecting it often, or at the exit, gives nothing.
-    begin_late()
+    defer_collection()
     atexit.register(gc.freeze)
     # Loaded while signals are listened to: it takes long enough for a Ctrl-C.
     from graphrag_dagster.cli.app import app

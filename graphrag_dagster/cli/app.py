@@ -156,10 +156,10 @@ def index(
     Exit codes: 0 done; 1 an error; 3 done, but some model results are missing; 4 stopped at a token
     or spending limit; 5 waiting for a batch.
     """
-    from graphrag_dagster.kernel.documents.reader_process import begin_reader_process
+    from graphrag_dagster.kernel.documents.reader_process import prestart_reader_process
 
     # Its start takes as long as what is loaded here.
-    begin_reader_process()
+    prestart_reader_process()
     from graphrag_dagster.cli.commands.index_commands import IndexOptions, index_corpus
     from graphrag_dagster.cli.run_budget import RunBudget
 

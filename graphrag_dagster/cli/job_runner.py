@@ -21,7 +21,7 @@ from graphrag_dagster.cli.run_summary import usage_line
 from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS, resource_key
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import collecting_what_is_new
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import collecting_new_objects
 from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import RETRIES_TAG
 from graphrag_dagster.kernel.storage.duckdb_access import staying_open
 
@@ -64,12 +64,12 @@ def run_watched(
     resources: ResourceConfig | None = None,
     as_json: bool,
 ) -> RunOutcome:
-    """Run a job for a corpus and show its progress; see :func:`run_told`."""
+    """Run a job for a corpus and show its progress; see :func:`run_and_summarise`."""
     with watching():
-        return run_told(name, job, budget, resources=resources, as_json=as_json)
+        return run_and_summarise(name, job, budget, resources=resources, as_json=as_json)
 
 
-def run_told(
+def run_and_summarise(
     name: str,
     job: str,
     budget: RunBudget | None = None,
@@ -130,7 +130,7 @@ def run_job(
     with (
         instance(running=True) as dagster_instance,
         staying_open(),
-        collecting_what_is_new(),
+        collecting_new_objects(),
     ):
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:

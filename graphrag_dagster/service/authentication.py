@@ -33,7 +33,7 @@ def cookie_value(token: bytes) -> str:
     return hmac.new(token, _PURPOSE, hashlib.sha256).hexdigest()
 
 
-def shows_token(headers: Headers, token: bytes) -> bool:
+def is_valid_cookie(headers: Headers, token: bytes) -> bool:
     """Say whether a request has the cookie of this token."""
     try:
         cookies = SimpleCookie(headers.get("cookie", ""))
@@ -115,7 +115,7 @@ class Guard:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and secrets.compare_digest(given.strip().encode(), self._token):
             return None
-        if shows_token(headers, self._token):
+        if is_valid_cookie(headers, self._token):
             return None if method in _HARMLESS else _unless_own_page(headers)
         return Refusal(
             401,

@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 from numpy.typing import NDArray
 
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.apps.explorer.open_snapshots import KeptSnapshots
+from graphrag_dagster.apps.explorer.open_snapshots import SnapshotCache
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.service.error_responses import Refusal
@@ -45,7 +45,7 @@ class Backend:
         self._given = library
         self._cache: IndexCache | None = None
         self._lookers: CapacityLimiter | None = None
-        self._kept = KeptSnapshots(settings.max_open)
+        self._kept = SnapshotCache(settings.max_open)
         self.desk = QuestionRunner(settings)
 
     async def names(self) -> list[str]:

@@ -7,7 +7,13 @@ from fastapi.responses import JSONResponse, Response
 
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.error_responses import documented
-from graphrag_dagster.service.question_stream import documented_stream, plain, stream, streaming, unless_gone
+from graphrag_dagster.service.question_stream import (
+    cancel_on_disconnect,
+    plain,
+    stream,
+    stream_responses,
+    streaming,
+)
 from graphrag_dagster.service.request_models import (
     AnswerBody,
     AskBody,
@@ -20,7 +26,7 @@ from graphrag_dagster.service.request_models import (
 )
 
 Corpus = Annotated[str, Path(description="name of a corpus")]
-_STREAMED = documented_stream(
+_STREAMED = stream_responses(
     "The answer; with `stream` events: `delta` with a piece of its text, then `answer` or `error`.",
     *("delta", "answer", "error"),
 )
@@ -42,18 +48,18 @@ def corpora_router(backend: Backend) -> APIRouter:
     )
     async def ask(corpus: Corpus, body: AskBody, request: Request) -> Response:
         """Answer a question from a corpus, with sources."""
-        asking = await unless_gone(request, backend.ask(corpus, body.asked()))
+        asking = await cancel_on_disconnect(request, backend.ask(corpus, body.asked()))
         if not body.stream:
-            answer = await unless_gone(request, asking.answer())
+            answer = await cancel_on_disconnect(request, asking.answer())
             return JSONResponse(AnswerBody.of(answer).json_values())
         settings = backend.settings
-        first = await unless_gone(request, asking.hear(settings.head_start_seconds))
+        first = await cancel_on_disconnect(request, asking.hear(settings.head_start_seconds))
         return streaming(stream(asking, first, plain, settings.ping_seconds))
 
     @router.post("/{corpus}/cypher", responses=documented(400, 402, 404, 409, 429, 502))
     async def cypher(corpus: Corpus, body: GraphQueryBody, request: Request) -> GraphRowsBody:
         """Query the graph of a corpus in Cypher, or by a question in plain words."""
-        return await unless_gone(request, backend.cypher(corpus, body))
+        return await cancel_on_disconnect(request, backend.cypher(corpus, body))
 
     @router.get("/{corpus}/entities", responses=documented(400, 402, 404, 409))
     async def search_entities(

@@ -25,7 +25,7 @@ from graphrag_dagster.errors import (
     QuestionError,
 )
 from graphrag_dagster.kernel.common.printable import printable
-from graphrag_dagster.kernel.models.cache.cache_database import MemoryFileError
+from graphrag_dagster.kernel.models.cache.cache_database import CacheFileError
 from graphrag_dagster.kernel.storage.home import corpora_root, home, warehouse_template
 
 LOG = logging.getLogger("graphrag_dagster.service")
@@ -89,7 +89,7 @@ class Refusal(Exception):
         self.headers = dict(headers or {})
 
 
-class ClientGone(Exception):
+class ClientDisconnected(Exception):
     """Nobody waits for the answer any more."""
 
 
@@ -109,7 +109,7 @@ def refusal_of(error: Exception) -> Refusal:
         return Refusal(402, "insufficient_quota", told)
     if isinstance(error, EngineError | EndpointError):
         return Refusal(502, "model_failed", told)
-    if isinstance(error, DamagedError | MemoryFileError):
+    if isinstance(error, DamagedError | CacheFileError):
         LOG.error("%s", printable(str(error)))
         return Refusal(500, "damaged", told)
     if isinstance(error, GraphragError):
@@ -202,10 +202,10 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(GraphragError, refuse)
     app.add_exception_handler(RequestValidationError, malformed)
     app.add_exception_handler(HTTPException, unrouted)
-    app.add_exception_handler(ClientGone, gone)
+    app.add_exception_handler(ClientDisconnected, gone)
 
 
-class LastResort:
+class UnhandledErrors:
     """Turns an error that nobody foresaw into one answer and one line of the log without its text."""
 
     def __init__(self, app: ASGIApp) -> None:

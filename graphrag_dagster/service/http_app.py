@@ -16,7 +16,7 @@ from graphrag_dagster import __version__
 from graphrag_dagster.service.authentication import Guard, login_router
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.corpora_routes import corpora_router
-from graphrag_dagster.service.error_responses import LastResort, add_handlers, documented
+from graphrag_dagster.service.error_responses import UnhandledErrors, add_handlers, documented
 from graphrag_dagster.service.explorer.explorer_routes import explorer_router
 from graphrag_dagster.service.explorer.page_bundle import page_response, page_router
 from graphrag_dagster.service.mcp_server import McpOverHttp
@@ -113,7 +113,7 @@ def make_app(settings: ServiceSettings, library: Library | None = None) -> FastA
     app.add_middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM, compresslevel=_COMPRESSION)
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, seconds=settings.request_seconds)
     app.add_middleware(Guard, settings=settings)
-    app.add_middleware(LastResort)
+    app.add_middleware(UnhandledErrors)
     app.add_middleware(BrowserHeaders)
     return app
 

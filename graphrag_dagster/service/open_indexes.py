@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.apps.cypher.property_graph import GraphQueryRun
 from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.apps.explorer.open_snapshots import KeptSnapshots
+from graphrag_dagster.apps.explorer.open_snapshots import SnapshotCache
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.question import Question
@@ -71,7 +71,7 @@ class Library(Protocol):
     def snapshot(self, name: str) -> str | None:
         """The version of the snapshot of a corpus that is read; None where nothing was published."""
 
-    def explorer(self, name: str, kept: KeptSnapshots | None = None) -> Explorer:
+    def explorer(self, name: str, kept: SnapshotCache | None = None) -> Explorer:
         """What a person sees of a corpus."""
 
 

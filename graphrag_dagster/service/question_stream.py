@@ -15,7 +15,7 @@ from starlette.responses import StreamingResponse
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.question import Question
-from graphrag_dagster.service.error_responses import ClientGone, Refusal, error_body, refusal_of
+from graphrag_dagster.service.error_responses import ClientDisconnected, Refusal, error_body, refusal_of
 from graphrag_dagster.service.open_indexes import OpenIndex
 from graphrag_dagster.service.request_limits import QuestionSlots
 from graphrag_dagster.service.request_models import AnswerBody
@@ -193,17 +193,17 @@ class RunningQuestion:
             self._dropped = True
 
 
-async def unless_gone(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
+async def cancel_on_disconnect(request: Request, work: Coroutine[Any, Any, _T]) -> _T:
     """Do the work; give it up where the client goes away.
 
     Raises:
-        ClientGone: the client went away.
+        ClientDisconnected: the client went away.
     """
     working, watching = asyncio.ensure_future(work), asyncio.ensure_future(_wait_until_gone(request))
     try:
         await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            raise ClientGone
+            raise ClientDisconnected
         return working.result()
     finally:
         working.cancel()
@@ -221,7 +221,7 @@ Heard = str | Answer | None
 Render = Callable[[Heard | Refusal], list[bytes]]
 
 
-def documented_stream(description: str, *names: str) -> dict[str, Any]:
+def stream_responses(description: str, *names: str) -> dict[str, Any]:
     """Return the OpenAPI entry of an answer that may come as a stream of events of such names."""
     properties: dict[str, Any] = {"data": {"type": "string", "description": "JSON, but for a last `[DONE]`"}}
     if names:

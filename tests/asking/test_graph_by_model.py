@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from support.endpoint import ScriptedEndpoint, name_pattern_script
 from support.homes import copy_home
@@ -89,7 +89,7 @@ def test_a_model_chooses_the_route_and_its_reason_is_told(
     assert (first.task, first.about, first.used) == ("route", "hybrid", True)
     (system,) = model.asked["route"]
     assert all(f'- "{route}": ' in system for route in ("local", "global", "hybrid"))
-    booked = ReplyMemory().usage_log().table("coast").filter(pl.col("task") == "graph_route")
+    booked = LLMCache().usage_log().table("coast").filter(pl.col("task") == "graph_route")
     assert booked["calls"].sum() == 1
 
 

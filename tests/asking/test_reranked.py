@@ -14,11 +14,11 @@ from graphrag_dagster.apps.evaluation.stages.answer_stage import options_hash
 from graphrag_dagster.cli.commands.ask_commands import answer_tree
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel.common.stable_values import Scores
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.retrieval.rerankers import Sought, shared_cross_encoder
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from support.commands import Run
 from support.traces import column, section_told
 
@@ -33,7 +33,7 @@ class Reversing:
 
     name = "reversing"
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: TaskProvider) -> None:
         self._session = session
 
     def reranker(self) -> "Reversing":
@@ -56,7 +56,7 @@ def opened(index: Index, tmp_path: Path) -> Opened:
     def with_settings(**search: Any) -> Index:
         settings = CorpusSettings.model_validate({"search": search})
         searcher = index.searcher.with_settings(settings)
-        return Index("coast", searcher, settings, index.version, ReplyMemory(file=str(tmp_path / "r.sqlite")))
+        return Index("coast", searcher, settings, index.version, LLMCache(file=str(tmp_path / "r.sqlite")))
 
     return with_settings
 

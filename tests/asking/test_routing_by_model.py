@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Filters, Index
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from support.conversations import section
 from support.endpoint import ScriptedEndpoint, name_pattern_script
@@ -111,7 +111,7 @@ def test_the_choice_is_remembered_and_in_the_account(
     first, again = index.ask(WHOLE), index.ask(WHOLE)
     assert len(chooser.bodies) == 1
     assert (first.text, first.usage) == (again.text, again.usage)
-    booked = ReplyMemory().usage_log().table("coast").filter(pl.col("task") == "route")
+    booked = LLMCache().usage_log().table("coast").filter(pl.col("task") == "route")
     assert (booked["calls"].sum(), booked["cached"].sum()) == (1, 1)
     assert set(booked["model"]) == {"small-and-cheap"}
 

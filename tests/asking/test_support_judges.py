@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from graphrag_dagster import Index
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from support.endpoint import Scripted, ScriptedEndpoint, name_pattern_script
@@ -46,7 +46,7 @@ def ask(index: Index, tmp_path: Path) -> Ask:
             )
             searcher = index.searcher.with_settings(settings)
             opened = Index(
-                "coast", searcher, settings, index.version, ReplyMemory(file=str(tmp_path / "replies.sqlite"))
+                "coast", searcher, settings, index.version, LLMCache(file=str(tmp_path / "replies.sqlite"))
             )
             return opened.ask(QUESTION, method="local"), judged
 
@@ -100,6 +100,6 @@ def test_settings_that_cannot_be_are_one_clear_error(index: Index, tmp_path: Pat
     with pytest.raises(ValidationError, match="set support_model to a cross-encoder"):
         CorpusSettings.model_validate({"search": {"support": "nli"}})
     settings = CorpusSettings.model_validate({"search": {"support": "model"}})
-    opened = Index("coast", index.searcher, settings, "v", ReplyMemory(file=str(tmp_path / "replies.sqlite")))
+    opened = Index("coast", index.searcher, settings, "v", LLMCache(file=str(tmp_path / "replies.sqlite")))
     with pytest.raises(EngineError, match="search.support is model, but the engine extractive asks none"):
         opened.ask(QUESTION, method="basic")

@@ -11,7 +11,7 @@ from graphrag_dagster.kernel.catalogue.search_methods import FEATURES, SearchMet
 from graphrag_dagster.kernel.catalogue.tasks import Port, Task
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Engines, Question
-from graphrag_dagster.kernel.questions.searcher import Searcher, known_way
+from graphrag_dagster.kernel.questions.searcher import Searcher, known_method
 from graphrag_dagster.kernel.retrieval.rerankers import LexicalReranker
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.search_settings import SearchSettings
@@ -192,10 +192,10 @@ def test_a_feature_that_there_is_not_is_refused() -> None:
 
 
 def test_deeper_levels_are_ways_of_answering_too() -> None:
-    assert known_way("c12") == at_level(12)
-    assert known_way("C3") in declared_methods()
-    assert known_way("C1234") is None
-    assert known_way("Q") is None
+    assert known_method("c12") == at_level(12)
+    assert known_method("C3") in declared_methods()
+    assert known_method("C1234") is None
+    assert known_method("Q") is None
 
 
 @pytest.mark.parametrize("way", declared_methods(), ids=lambda way: way.name)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
 
-from graphrag_dagster.kernel.pipeline.index_status import half_way
+from graphrag_dagster.kernel.pipeline.index_status import unfinished_index
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.storage.home import dagster_home
 
@@ -27,14 +27,14 @@ def add(opened: DagsterInstance, job: str, status: DagsterRunStatus, corpus: str
 
 
 def test_the_newest_run_of_a_corpus_that_was_to_index_it_tells(home: Path) -> None:
-    assert half_way("coast") is None
+    assert unfinished_index("coast") is None
     with instance() as opened:
         add(opened, "index", DagsterRunStatus.FAILURE)
         add(opened, "index", DagsterRunStatus.SUCCESS)
         add(opened, "answer", DagsterRunStatus.STARTED)
         begun = add(opened, "index", DagsterRunStatus.STARTED, "lake")
-    assert half_way("coast") is None
-    found = half_way("lake")
+    assert unfinished_index("coast") is None
+    found = unfinished_index("lake")
     assert found is not None
     assert (found.run_id, found.failed, found.step) == (begun, False, None)
 
@@ -43,7 +43,7 @@ def test_a_failed_run_is_half_way(home: Path) -> None:
     with instance() as opened:
         add(opened, "embed", DagsterRunStatus.SUCCESS)
         failed = add(opened, "index", DagsterRunStatus.FAILURE)
-    found = half_way("coast")
+    found = unfinished_index("coast")
     assert found is not None
     assert (found.run_id, found.failed) == (failed, True)
 
@@ -55,7 +55,7 @@ def test_records_that_lie_elsewhere_are_asked_for_there(home: Path) -> None:
     settings.write_text(json.dumps({"storage": {"sqlite": {"base_dir": str(home / "elsewhere")}}}))
     with instance() as opened:
         begun = add(opened, "index", DagsterRunStatus.STARTED)
-    found = half_way("coast")
+    found = unfinished_index("coast")
     assert found is not None
     assert found.run_id == begun
 

@@ -10,7 +10,7 @@ from dagster import DagsterInstance, SensorResult, build_sensor_context
 from graphrag_dagster.automation import finished_batches
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models import batch_queue as batching
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
@@ -212,7 +212,7 @@ def test_an_index_goes_on_from_batch_to_batch_until_it_is_done(
         with DagsterInstance.ephemeral() as instance:
             instance.add_dynamic_partitions("corpus", ["coast"])
             result = finished_batches(
-                build_sensor_context(instance, resources={"graphrag_memory": ReplyMemory()})
+                build_sensor_context(instance, resources={"graphrag_memory": LLMCache()})
             )
             assert isinstance(result, SensorResult)
             asked = result.run_requests

@@ -19,8 +19,8 @@ from graphrag_dagster.kernel.models.batch_queue import BatchPending, BatchSender
 from graphrag_dagster.kernel.models.batch_store import BatchStore, finished
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
-from graphrag_dagster.kernel.models.cache.cached_models import RememberingChatModel, Sender
-from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore, Replies, User
+from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel, Sender
+from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
@@ -77,9 +77,9 @@ class Place:
 
         async def gate() -> None:
             if checked:
-                await checkup(OpenAIChatModel(self.settings), AbilityStore(database))
+                await checkup(OpenAIChatModel(self.settings), CapabilityStore(database))
 
-        model = RememberingChatModel(sender, account, till, gate)
+        model = CachedChatModel(sender, account, till, gate)
         extractor = LlmGraphExtractor(model, prompts, entity_types=["person"], gleaning_rounds=rounds)
         found = list(extractor.extract(units))
         account.finish()

@@ -11,12 +11,12 @@ import pytest
 from graphrag_dagster.cli.commands.doctor_commands import doctor
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.cache.cache_database import Database
-from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore
+from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities, abilities_of
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities, capabilities_of
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
 from graphrag_dagster.kernel.models.probing.doctor import examine, verdict
 from graphrag_dagster.kernel.models.probing.endpoint_check import checkup
@@ -41,9 +41,9 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[AbilityStore]:
+def store(tmp_path: Path) -> Iterator[CapabilityStore]:
     database = Database(tmp_path / "replies.sqlite")
-    yield AbilityStore(database)
+    yield CapabilityStore(database)
     database.close()
 
 
@@ -88,14 +88,14 @@ def reasoning_until_silenced(body: dict[str, Any]) -> Scripted | str:
     return replace(reply, reasoning="Let me think about this for quite a while. " * 10)
 
 
-def test_a_good_endpoint_costs_one_small_call_and_then_none(store: AbilityStore) -> None:
+def test_a_good_endpoint_costs_one_small_call_and_then_none(store: CapabilityStore) -> None:
     with ScriptedEndpoint(obey_limit=True) as endpoint:
         model = model_at(endpoint)
-        assert run_one(checkup(model, store)) == Abilities()
+        assert run_one(checkup(model, store)) == Capabilities()
         assert len(endpoint.requests) == 1
         assert endpoint.chats[0].body["max_tokens"] <= 64
         bodies._known.clear()
-        assert run_one(checkup(model, store)) == Abilities()
+        assert run_one(checkup(model, store)) == Capabilities()
         assert len(endpoint.requests) == 1
 
 
@@ -110,7 +110,7 @@ def test_a_good_endpoint_costs_one_small_call_and_then_none(store: AbilityStore)
     ],
 )
 def test_the_best_way_to_json_is_found_and_kept(
-    store: AbilityStore, unsupported: list[str], script: Callable[..., Any], way: str, calls: int
+    store: CapabilityStore, unsupported: list[str], script: Callable[..., Any], way: str, calls: int
 ) -> None:
     with ScriptedEndpoint(script, unsupported=unsupported) as endpoint:
         model = model_at(endpoint)
@@ -118,16 +118,16 @@ def test_the_best_way_to_json_is_found_and_kept(
         assert len(endpoint.requests) == calls
         bodies._known.clear()
         assert run_one(checkup(model, store)).format == way
-        assert abilities_of(endpoint.url, model.name).format == way
+        assert capabilities_of(endpoint.url, model.name).format == way
         assert len(endpoint.requests) == calls
 
 
-def test_a_real_small_model_passes_with_one_call(store: AbilityStore, llama_server: LlamaServer) -> None:
+def test_a_real_small_model_passes_with_one_call(store: CapabilityStore, llama_server: LlamaServer) -> None:
     model = model_at(llama_server.url, name=llama_server.model, timeout_seconds=60.0)
-    assert run_one(checkup(model, store)) == Abilities()
+    assert run_one(checkup(model, store)) == Capabilities()
 
 
-def test_what_a_server_fails_on_is_not_asked_of_it(store: AbilityStore) -> None:
+def test_what_a_server_fails_on_is_not_asked_of_it(store: CapabilityStore) -> None:
     def crashes(_: int, body: dict[str, Any]) -> Fault | None:
         form = body.get("response_format") or {}
         return Fault(500, "grammar crashed") if form.get("type") == "json_schema" else None
@@ -136,7 +136,7 @@ def test_what_a_server_fails_on_is_not_asked_of_it(store: AbilityStore) -> None:
         assert run_one(checkup(model_at(endpoint), store)).format == "json_object"
 
 
-def test_a_model_that_reasons_gets_room_and_is_silenced(store: AbilityStore) -> None:
+def test_a_model_that_reasons_gets_room_and_is_silenced(store: CapabilityStore) -> None:
     with ScriptedEndpoint(reasoning_until_silenced, obey_limit=True) as endpoint:
         known = run_one(checkup(model_at(endpoint), store))
         assert (known.format, known.silence) == ("json_schema", "template")
@@ -147,7 +147,7 @@ def test_a_model_that_reasons_gets_room_and_is_silenced(store: AbilityStore) -> 
     ("script", "said"), [(prose, "no usable JSON"), (lambda _: "", "only empty replies")]
 )
 def test_a_hopeless_endpoint_is_refused_before_anything_is_spent(
-    store: AbilityStore, script: Callable[..., Any], said: str
+    store: CapabilityStore, script: Callable[..., Any], said: str
 ) -> None:
     with ScriptedEndpoint(script) as endpoint:
         model = model_at(endpoint)
@@ -159,15 +159,15 @@ def test_a_hopeless_endpoint_is_refused_before_anything_is_spent(
             assert word in str(caught.value)
         assert len(endpoint.chats) <= 6
         assert store.get(endpoint.url, model.name) is None
-        assert abilities_of(endpoint.url, model.name) == Abilities()
+        assert capabilities_of(endpoint.url, model.name) == Capabilities()
 
 
-def test_tuples_need_no_json(store: AbilityStore) -> None:
+def test_tuples_need_no_json(store: CapabilityStore) -> None:
     with ScriptedEndpoint(prose) as endpoint:
         assert run_one(checkup(model_at(endpoint, replies="tuples"), store)).format == "text"
 
 
-def test_a_model_that_is_not_there_is_told_with_those_that_are(store: AbilityStore) -> None:
+def test_a_model_that_is_not_there_is_told_with_those_that_are(store: CapabilityStore) -> None:
     with (
         ScriptedEndpoint(models=["one", "two"], strict_models=True) as endpoint,
         pytest.raises(EndpointError, match=r"no model gpt-4.1-mini.*it has these models: one, two"),
@@ -175,26 +175,26 @@ def test_a_model_that_is_not_there_is_told_with_those_that_are(store: AbilitySto
         run_one(checkup(model_at(endpoint), store))
 
 
-def test_an_endpoint_that_fails_at_every_call_ends_the_run(store: AbilityStore) -> None:
+def test_an_endpoint_that_fails_at_every_call_ends_the_run(store: CapabilityStore) -> None:
     with ScriptedEndpoint(faults=lambda *_: Fault(500)) as endpoint:
         with pytest.raises(EndpointError, match="answered 500") as caught:
             run_one(checkup(model_at(endpoint), store))
         assert not isinstance(caught.value, CallFailed)
 
 
-def test_what_this_process_learned_itself_stands(store: AbilityStore) -> None:
+def test_what_this_process_learned_itself_stands(store: CapabilityStore) -> None:
     with ScriptedEndpoint() as endpoint:
         model = model_at(endpoint)
         run_one(checkup(model, store))
-        learned = Abilities(logit_bias=False)
-        bodies.set_abilities(endpoint.url, model.name, learned)
+        learned = Capabilities(logit_bias=False)
+        bodies.set_capabilities(endpoint.url, model.name, learned)
         assert run_one(checkup(model, store)) == learned
 
 
 def test_abilities_are_kept_for_a_day_and_unknown_ones_are_forgotten(
-    store: AbilityStore, monkeypatch: pytest.MonkeyPatch
+    store: CapabilityStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = Abilities(format="text", silence="none", limit="max_completion_tokens")
+    kept = Capabilities(format="text", silence="none", limit="max_completion_tokens")
     store.put("http://here/v1", "m", kept)
     store.put("http://here/v1", "n", replace(kept, format="xml"))  # type: ignore[arg-type]
     assert store.get("http://here/v1", "m") == kept
@@ -430,7 +430,7 @@ def test_a_key_that_is_refused_is_not_shown(
     assert KEY not in told.out + told.err
 
 
-def test_what_the_doctor_found_spares_the_checkup(home: Path, store: AbilityStore) -> None:
+def test_what_the_doctor_found_spares_the_checkup(home: Path, store: CapabilityStore) -> None:
     with ScriptedEndpoint(unsupported=["response_format.json_schema"], obey_limit=True) as endpoint:
         corpus(home, endpoint.url)
         assert doctor("letters", as_json=True) == 0
@@ -438,7 +438,7 @@ def test_what_the_doctor_found_spares_the_checkup(home: Path, store: AbilityStor
         from graphrag_dagster.kernel.storage.home import memory_file
 
         before = len(endpoint.requests)
-        known = run_one(checkup(model_at(endpoint), AbilityStore(database_at(memory_file()))))
+        known = run_one(checkup(model_at(endpoint), CapabilityStore(database_at(memory_file()))))
         assert (known.format, len(endpoint.requests)) == ("json_object", before)
 
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from graphrag_dagster.kernel.models.cache.cache_database import Database
-from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore
+from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.reply_schemas import DescriptionShape
@@ -44,7 +44,7 @@ def test_a_reply_is_heard_as_it_comes(llama_server: LlamaServer) -> None:
 
 
 def test_the_checkup_finds_that_a_schema_is_obeyed(llama_server: LlamaServer, tmp_path: Path) -> None:
-    store = AbilityStore(Database(tmp_path / "replies.sqlite"))
+    store = CapabilityStore(Database(tmp_path / "replies.sqlite"))
     assert run_one(checkup(model_of(llama_server), store)).format == "json_schema"
 
 

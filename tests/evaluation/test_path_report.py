@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from graphrag_dagster.apps.evaluation.figures.lego_figures import path_figures
-from graphrag_dagster.apps.evaluation.report.report_files import make_report
+from graphrag_dagster.apps.evaluation.report.report_files import write_report_files
 from graphrag_dagster.apps.evaluation.report.report_page import render
 from graphrag_dagster.apps.evaluation.report.table_views import ReportData
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -110,7 +110,7 @@ def test_a_corpus_of_which_only_paths_were_measured_has_a_report(tmp_path: Path)
     warehouse = Warehouse(path=str(tmp_path / "{corpus}.duckdb"))
     warehouse.write(PATH_SUMMARY, "films", summary())
     warehouse.write(RECALL_WINDOWS, "films", windows())
-    made = make_report(warehouse, CorpusStore(root=str(tmp_path / "corpora")), "films")
+    made = write_report_files(warehouse, CorpusStore(root=str(tmp_path / "corpora")), "films")
     assert "paths_hits_at_1_lex" in [figure.name for figure in made.figures]
     page = made.page.read_text(encoding="utf-8")
     assert "Which instance of LEGO-GraphRAG is best?" in page

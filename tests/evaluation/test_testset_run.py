@@ -17,7 +17,7 @@ from graphrag_dagster.apps.evaluation.questions.question_tables import (
 from graphrag_dagster.apps.evaluation.report.table_views import clean
 from graphrag_dagster.apps.evaluation.tables import QUALITY_SCORES, QUALITY_VERDICTS
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.table_checks import violations
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
@@ -90,7 +90,7 @@ def test_answers_are_measured_against_what_single_documents_say(
     with Warehouse().reading("coast") as reader:
         for table in MADE:
             assert violations(reader, table) == [], table.full_name
-    booked = ReplyMemory().usage_log().table("coast")
+    booked = LLMCache().usage_log().table("coast")
     assert booked.filter(pl.col("task") == "write_testset")["calls"].sum() == 3
 
     paid, before = len(endpoint.requests), {table: read(table) for table in MADE}

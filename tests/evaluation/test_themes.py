@@ -15,7 +15,7 @@ from graphrag_dagster.apps.evaluation.measures.pairwise_judging import sample
 from graphrag_dagster.apps.evaluation.measures.reason_themes import AT_ONCE, calls_of, themes_of
 from graphrag_dagster.apps.evaluation.tables import THEME_REASONS, THEMES
 from graphrag_dagster.apps.evaluation.tasks import Labels, Reasons, Theme, ThemeLists, Themes
-from graphrag_dagster.kernel.models.call_estimates import WaySize, exactly
+from graphrag_dagster.kernel.models.call_estimates import MethodSize, exactly
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
@@ -210,7 +210,7 @@ def test_the_plan_counts_the_calls() -> None:
         written=False,
         personas=0,
         tasks=0,
-        ways=dict.fromkeys(("C0", "SS"), WaySize(exactly(1), exactly(1))),
+        ways=dict.fromkeys(("C0", "SS"), MethodSize(exactly(1), exactly(1))),
         documents=0,
         document_tokens=0,
         sampled=10,

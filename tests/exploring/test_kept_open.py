@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.apps.explorer.open_snapshots import KeptSnapshots
+from graphrag_dagster.apps.explorer.open_snapshots import SnapshotCache
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish, published
@@ -19,7 +19,7 @@ def _publish_without_an_entity(warehouse: Warehouse) -> None:
 
 
 def test_what_is_open_answers_as_what_is_opened(coast: Path) -> None:
-    kept = KeptSnapshots()
+    kept = SnapshotCache()
     seen, anew = Explorer("coast", kept=kept), Explorer("coast")
     entity = anew.drawn().nodes[0].id
     for _ in range(2):
@@ -31,7 +31,7 @@ def test_what_is_open_answers_as_what_is_opened(coast: Path) -> None:
 
 
 def test_many_may_look_at_once(coast: Path) -> None:
-    kept = KeptSnapshots()
+    kept = SnapshotCache()
     with ThreadPoolExecutor(8) as many:
         found = list(many.map(lambda _: Explorer("coast", kept=kept).find("harbour"), range(40)))
     assert all(one == found[0] for one in found)
@@ -39,7 +39,7 @@ def test_many_may_look_at_once(coast: Path) -> None:
 
 
 def test_a_newer_snapshot_is_shown_at_once_and_who_looks_at_the_older_ends_in_peace(coast: Path) -> None:
-    kept, warehouse = KeptSnapshots(), Warehouse()
+    kept, warehouse = SnapshotCache(), Warehouse()
     seen = Explorer("coast", kept=kept)
     before = seen.overview()
     rows = seen.csv("entities")
@@ -53,7 +53,7 @@ def test_a_newer_snapshot_is_shown_at_once_and_who_looks_at_the_older_ends_in_pe
 
 
 def test_a_snapshot_that_was_deleted_is_told(coast: Path) -> None:
-    kept, warehouse = KeptSnapshots(), Warehouse()
+    kept, warehouse = SnapshotCache(), Warehouse()
     seen = Explorer("coast", kept=kept)
     seen.overview()
     found = published(warehouse, "coast")
@@ -65,7 +65,7 @@ def test_a_snapshot_that_was_deleted_is_told(coast: Path) -> None:
 
 
 def test_no_more_are_kept_than_are_to_be(coast: Path) -> None:
-    kept, warehouse = KeptSnapshots(most=1), Warehouse()
+    kept, warehouse = SnapshotCache(most=1), Warehouse()
     with kept.opened(warehouse, "coast") as shown:
         kept.close()
         assert shown.totals(f"select count(*) as n from {shown[tables.ENTITIES]}")["n"] > 0

@@ -16,7 +16,7 @@ from graphrag_dagster.composition import compose
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import begin_replacing
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.storage.home import HomeFolders
@@ -329,7 +329,7 @@ def test_replies_of_units_that_are_taken_over_stay_and_others_go(
     index(home)
     change_all(folder)
     index(home)
-    memory = Upkeep(ReplyMemory().database())
+    memory = Upkeep(LLMCache().database())
     assert memory.prune("coast").replies > 0
     asked_of(endpoint)
     assert index(home) == (len(units_of(home)), "nothing was")
@@ -344,7 +344,7 @@ def test_a_unit_whose_reply_was_forgotten_is_asked_about_again(
     index(home)
     whole = extracted(home)
     lost = warehouse_of(home).read(tables.UNIT_LEDGER, "coast")["replies"][0][0]
-    with ReplyMemory().database().writing() as connection:
+    with LLMCache().database().writing() as connection:
         connection.execute("delete from replies where key = ?", (bytes.fromhex(lost),))
     asked_of(endpoint)
     assert index(home) == (len(units_of(home)) - 1, "nothing was")

@@ -10,7 +10,7 @@ import networkx
 import polars as pl
 import pytest
 
-from graphrag_dagster.apps.interchange.graph_import import take_in
+from graphrag_dagster.apps.interchange.graph_import import import_graphs
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -647,7 +647,7 @@ def taken_in(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame
             (folder := corpus / f"{number:03}").mkdir(parents=True)
             write(folder)
         (corpus / "corpus.yaml").write_text("kind: graph\n", "utf-8")
-        take_in(CorpusStore(), Warehouse(), "tools")
+        import_graphs(CorpusStore(), Warehouse(), "tools")
         wanted = (
             tables.IMPORTED_ENTITIES,
             tables.IMPORTED_RELATIONS,

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.apps.interchange.graph_import import take_in
+from graphrag_dagster.apps.interchange.graph_import import import_graphs
 from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import SettingsError
@@ -311,7 +311,7 @@ def test_the_files_of_a_graph_are_looked_for_once(home: Path, monkeypatch: pytes
         return found(store, name)
 
     monkeypatch.setattr(CorpusStore, "found", counted)
-    take_in(CorpusStore(), Warehouse(), "harbour")
+    import_graphs(CorpusStore(), Warehouse(), "harbour")
     assert looked == ["harbour"]
     hashed = hashlib.sha256(EDGES.encode()).hexdigest()
     assert read(tables.IMPORTED_FILES).select("path", "sha256").rows() == [("edges.csv", hashed)]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.apps.interchange.graph_import import take_in
+from graphrag_dagster.apps.interchange.graph_import import import_graphs
 from graphrag_dagster.errors import CorpusError, EndpointError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.index_status import status_of
@@ -45,7 +45,7 @@ def write(home: Path, uri: str, more: str = "") -> None:
 
 
 def taken() -> None:
-    take_in(CorpusStore(), Warehouse(), "port")
+    import_graphs(CorpusStore(), Warehouse(), "port")
 
 
 def test_nodes_and_relations_are_taken_in_by_transactions_that_only_read(

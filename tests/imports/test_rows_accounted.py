@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from graphrag_dagster.apps.interchange.graph_import import take_in
+from graphrag_dagster.apps.interchange.graph_import import import_graphs
 from graphrag_dagster.cli.commands.corpus.show_commands import print_accounted
 from graphrag_dagster.errors import CorpusError, WarehouseError
 from graphrag_dagster.kernel import tables
@@ -46,7 +46,7 @@ _MALFORMED = {
 def test_a_graph_none_of_whose_rows_can_be_used_fails_and_publishes_nothing(name: str, home: Path) -> None:
     (_folder(home) / name).write_text(_MALFORMED[name], "utf-8")
     with pytest.raises(CorpusError, match=r"no graph could be read(.|\n)*none of its \d+ rows? can be used"):
-        take_in(CorpusStore(), Warehouse(), "g")
+        import_graphs(CorpusStore(), Warehouse(), "g")
     with pytest.raises(WarehouseError):
         _read(tables.IMPORT_ACCOUNT)
 
@@ -55,7 +55,7 @@ def test_a_graph_none_of_whose_rows_can_be_used_fails_and_publishes_nothing(name
 def test_a_graph_without_rows_is_none(text: str, home: Path) -> None:
     (_folder(home) / "e.graphml").write_text(text, "utf-8")
     with pytest.raises(CorpusError, match="it holds no rows"):
-        take_in(CorpusStore(), Warehouse(), "g")
+        import_graphs(CorpusStore(), Warehouse(), "g")
 
 
 def test_a_file_of_malformed_rows_fails_beside_others_and_its_rows_count(
@@ -66,7 +66,7 @@ def test_a_file_of_malformed_rows_fails_beside_others_and_its_rows_count(
         "source,relation,target,weight\nA,r,B,1\nA,r,B,1\nA,r,A,1\n,r,B,1\nB,r,C,-1\n", "utf-8"
     )
     (folder / "b.csv").write_text("source,target\n,x\ny,\n", "utf-8")
-    take_in(CorpusStore(), Warehouse(), "g")
+    import_graphs(CorpusStore(), Warehouse(), "g")
     account = _read(tables.IMPORT_ACCOUNT)
     assert dict(account.group_by("path").agg(pl.sum("rows")).iter_rows()) == {"a.csv": 5, "b.csv": 2}
     files = {row["path"]: row for row in _read(tables.IMPORTED_FILES).to_dicts()}
@@ -108,7 +108,7 @@ def _microsoft(folder: Path) -> None:
 
 def test_reports_and_communities_that_are_nowhere_are_counted_with_their_reasons(home: Path) -> None:
     _microsoft(_folder(home))
-    take_in(CorpusStore(), Warehouse(), "g")
+    import_graphs(CorpusStore(), Warehouse(), "g")
     account = _read(tables.IMPORT_ACCOUNT)
     told = {(row["record"], row["outcome"]): (row["rows"], row["reason"]) for row in account.to_dicts()}
     assert told["communities", "read"][0] == 1
@@ -130,7 +130,7 @@ def test_ends_are_found_by_numbers_however_written_and_by_titles_that_are_unique
     (folder / "edges.csv").write_text(
         "source,target,n\n" + "".join(f"One,{end},{place}\n" for place, end in enumerate(ends)), "utf-8"
     )
-    take_in(CorpusStore(), Warehouse(), "g")
+    import_graphs(CorpusStore(), Warehouse(), "g")
     relations = _read(tables.IMPORTED_RELATIONS).sort("row").select("tail", "outcome").rows()
     assert relations == [
         ("One", "loop"),
@@ -153,6 +153,6 @@ def test_reports_of_nano_graphrag_count_by_their_communities(home: Path) -> None
     )
     reports = {"0": {"level": 0, "nodes": ["A", "B"]}, "1": {"level": 1, "nodes": ["Z"]}, "2": {"level": "x"}}
     (folder / "kv_store_community_reports.json").write_text(json.dumps(reports), "utf-8")
-    take_in(CorpusStore(), Warehouse(), "g")
+    import_graphs(CorpusStore(), Warehouse(), "g")
     account = _read(tables.IMPORT_ACCOUNT).filter(record="reports")
     assert dict(account.select("outcome", "rows").iter_rows()) == {"read": 1, "dangling": 1, "malformed": 1}

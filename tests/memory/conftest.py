@@ -6,7 +6,7 @@ import pytest
 
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
-from graphrag_dagster.kernel.models.cache.cached_models import RememberingChatModel, RememberingEmbedder
+from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel, CachedEmbedder
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
@@ -33,11 +33,11 @@ class Memory:
 
     def chat(
         self, endpoint: ScriptedEndpoint, account: UsageAccount | None = None, **settings: Any
-    ) -> RememberingChatModel:
+    ) -> CachedChatModel:
         chosen = _settings(endpoint, settings)
         booked = account or self.account()
         till = Till(booked, chosen, chosen.name, endpoint.url)
-        return RememberingChatModel(OpenAIChatModel(chosen, first_wait=0.01), booked, till)
+        return CachedChatModel(OpenAIChatModel(chosen, first_wait=0.01), booked, till)
 
     def embedder(
         self,
@@ -45,13 +45,13 @@ class Memory:
         account: UsageAccount | None = None,
         batch: int = 64,
         **settings: Any,
-    ) -> RememberingEmbedder:
+    ) -> CachedEmbedder:
         chosen = _settings(endpoint, settings)
 
         def make(arrived: Callable[..., None]) -> OpenAIEmbedder:
             return OpenAIEmbedder("embed-1", chosen, first_wait=0.01, batch_size=batch, arrived=arrived)
 
-        return RememberingEmbedder(make, chosen, account or self.account())
+        return CachedEmbedder(make, chosen, account or self.account())
 
     def count(self, table: str) -> int:
         with self.database.reading() as connection:

@@ -9,7 +9,7 @@ import pytest
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.structured_output import AllLost, first_done
+from graphrag_dagster.kernel.models.chat.structured_output import AllFailed, first_done
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
@@ -131,7 +131,7 @@ def test_of_ways_the_first_that_ends_counts_and_the_others_are_given_up() -> Non
         assert ended == ["a"]
         assert await first_done(way("c", 0.0), way("d", 0.0), lost=KeyError) == "c"
         assert await first_done(way("e", 0.0, KeyError), way("f", 0.01), lost=KeyError) == "f"
-        with pytest.raises(AllLost) as all_lost:
+        with pytest.raises(AllFailed) as all_lost:
             await first_done(way("g", 0.01, KeyError), way("h", 0.0, KeyError), lost=KeyError)
         assert [error.args[0] for error in all_lost.value.errors] == ["g", "h"]
         with pytest.raises(ValueError, match="j"):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.apps.evaluation.evaluation_plan import EvaluationSize, plan_evaluation
 from graphrag_dagster.kernel.models.call_estimates import (
+    MethodSize,
     Range,
-    WaySize,
     around,
     exactly,
     plan_extraction,
@@ -74,13 +74,13 @@ def test_merging_is_planned_in_order(mentions: list[int], joined: int, most: int
 
 
 @given(
-    st.dictionaries(st.sampled_from("abc"), st.builds(WaySize, RANGES, RANGES)),
+    st.dictionaries(st.sampled_from("abc"), st.builds(MethodSize, RANGES, RANGES)),
     st.tuples(*(st.integers(0, 50) for _ in range(9))),
     SEEN,
     SEEN,
 )
 def test_an_evaluation_is_planned_in_order(
-    ways: dict[str, WaySize], numbers: tuple[int, ...], sentences: Any, tokens: Any
+    ways: dict[str, MethodSize], numbers: tuple[int, ...], sentences: Any, tokens: Any
 ) -> None:
     questions, personas, tasks, sampled, criteria, replicates, reference, families, reasons = numbers
     size = EvaluationSize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.cache.cache_database import Database
-from graphrag_dagster.kernel.models.cache.cached_models import RememberingEmbedder
+from graphrag_dagster.kernel.models.cache.cached_models import CachedEmbedder
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User, vector_key
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
@@ -63,7 +63,7 @@ def test_vectors_are_the_same_with_and_without_memory(asked: list[list[str]], ba
 def _of(endpoint: ScriptedEndpoint, replies: Any, log: Any, batch: int) -> Any:
     chosen = ModelSettings(base_url=endpoint.url)
     account = UsageAccount(User("c", "a", "r1"), replies, log, Budget())
-    return RememberingEmbedder(
+    return CachedEmbedder(
         lambda arrived: OpenAIEmbedder("embed-1", chosen, batch_size=batch, arrived=arrived), chosen, account
     )
 

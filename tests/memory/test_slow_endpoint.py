@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, r
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
 from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
-from graphrag_dagster.kernel.models.endpoint.timeouts import Pace, Patience, Size, Waited
+from graphrag_dagster.kernel.models.endpoint.timeouts import CallTimeouts, Pace, Size, Waited
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.endpoint import Fault, ScriptedEndpoint
 from support.listening import Heard
@@ -163,7 +163,7 @@ def test_a_call_that_is_given_up_from_outside_is_counted(memory: Any) -> None:
 
 def test_others_that_are_answered_show_that_the_endpoint_works() -> None:
     async def granted(in_flight: int) -> float:
-        patience, pace = Patience(), Pace()
+        patience, pace = CallTimeouts(), Pace()
         with under_way("model m", "x") as call:
             waited = [Waited(call, Size(), pace, 30.0) for _ in range(2)]
             async with patience.clock(waited[0], in_flight) as waiting:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from graphrag_dagster.apps.planning.indexing_forecast import Indexing, Indexings
-from graphrag_dagster.kernel.models.cache.cache_database import Database, MemoryFileError, database_at
+from graphrag_dagster.kernel.models.cache.cache_database import CacheFileError, Database, database_at
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
-from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore, User
+from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount, UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
 from graphrag_dagster.kernel.models.model_costs import ModelUse
@@ -131,7 +131,7 @@ def test_pruning_tells_where_a_reader_keeps_it_from_clearing_the_log(memory: Any
     reader = sqlite3.connect(memory.path, isolation_level=None)
     reader.execute("begin")
     assert reader.execute("select count(*) from replies").fetchone() == (1,)
-    with pytest.raises(MemoryFileError, match="prune again"):
+    with pytest.raises(CacheFileError, match="prune again"):
         memory.upkeep.prune("c", everything=True)
     reader.execute("rollback")
     reader.close()
@@ -176,7 +176,7 @@ def test_a_file_of_a_later_version_is_refused_and_left_as_it_is(tmp_path: Path) 
     connection.execute("pragma user_version = 99")
     connection.close()
     for _ in range(2):
-        with pytest.raises(MemoryFileError, match=r"m\.db was written by a newer version.*upgrade"):
+        with pytest.raises(CacheFileError, match=r"m\.db was written by a newer version.*upgrade"):
             database_at(path)
 
 
@@ -184,17 +184,17 @@ def test_a_file_of_a_later_version_is_refused_and_left_as_it_is(tmp_path: Path) 
 def test_what_is_no_database_is_told_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "m.db"
     path.write_bytes(content)
-    with pytest.raises(MemoryFileError, match=r"m\.db cannot be used.*not a database; move it away"):
+    with pytest.raises(CacheFileError, match=r"m\.db cannot be used.*not a database; move it away"):
         Database(path)
     assert path.read_bytes() == content
 
 
 def test_a_folder_in_its_place_is_told(tmp_path: Path) -> None:
     (tmp_path / "m.db").mkdir()
-    with pytest.raises(MemoryFileError, match=r"m\.db cannot be used"):
+    with pytest.raises(CacheFileError, match=r"m\.db cannot be used"):
         Database(tmp_path / "m.db")
     (tmp_path / "file").write_text("")
-    with pytest.raises(MemoryFileError, match="file"):
+    with pytest.raises(CacheFileError, match="file"):
         Database(tmp_path / "file" / "m.db")
 
 
@@ -204,7 +204,7 @@ def test_a_database_of_something_else_is_refused_and_left_as_it_is(tmp_path: Pat
     connection.execute("create table recipes (name text)")
     connection.commit()
     connection.close()
-    with pytest.raises(MemoryFileError, match="another program"):
+    with pytest.raises(CacheFileError, match="another program"):
         Database(path)
     connection = sqlite3.connect(path)
     assert connection.execute("select name from sqlite_master").fetchall() == [("recipes",)]
@@ -240,7 +240,7 @@ def test_a_file_of_the_first_version_is_brought_up_to_date_with_what_it_holds(tm
     assert log.of_run("c", "r") == ModelUse(calls=3, seconds=1.5)
     log.add(user, "extract", "m", ModelUse(retries=1, timeouts=1))
     assert log.of_run("c", "r") == ModelUse(calls=3, retries=1, timeouts=1, seconds=1.5)
-    store = AbilityStore(later)
+    store = CapabilityStore(later)
     assert store.get_pace("u", "m") is None
     store.put_pace("u", "m", 0.25)
     assert store.get_pace("u", "m") == 0.25
@@ -285,7 +285,7 @@ def test_a_full_disk_is_told_and_what_is_remembered_stays(memory: Any) -> None:
             connection.execute("insert into uses values (?, 'c', ?, 'r', 0)", (key(str(size)), "x" * size))
 
     store(1)
-    with files_of_at_most(300_000), pytest.raises(MemoryFileError, match=r"replies\.db cannot be written"):
+    with files_of_at_most(300_000), pytest.raises(CacheFileError, match=r"replies\.db cannot be written"):
         store(1_000_000)
     assert memory.count("uses") == 1
     store(1_000_000)

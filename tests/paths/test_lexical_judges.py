@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from graphrag_dagster.kernel.graph.graph_labels import Verbalised
+from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows
 from graphrag_dagster.systems.lego.extractive import (
     ExtractivePathAnswerer,
     ExtractivePathSelector,
@@ -93,7 +93,9 @@ def test_the_first_path_is_enough_where_it_holds_what_is_asked(question: str, en
     assert not ExtractivePathSelector().enough(question, PATHS.at([])).enough
 
 
-def answered(paths: Verbalised, scores: list[float]) -> tuple[tuple[str, ...] | None, tuple[int, ...], str]:
+def answered(
+    paths: VerbalizedRows, scores: list[float]
+) -> tuple[tuple[str, ...] | None, tuple[int, ...], str]:
     got = ExtractivePathAnswerer().answer("?", paths, np.array(scores, dtype=np.float64))
     return got.named, got.cited, got.text
 

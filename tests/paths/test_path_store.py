@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, Prefilter, store_of
-from graphrag_dagster.kernel.graph.graph_labels import Verbalised, first_by_score
+from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows, first_by_score
 from graphrag_dagster.systems.lego.search.reasoning_paths import NONE, Paths, Subgraph
 from support.path_graphs import Triple, graph_of, node
 
@@ -125,7 +125,7 @@ def test_equal_scores_are_in_the_order_of_texts(scores: list[float], most: int) 
     labels = [f"n{place:02}" for place in range(12)]
     store = graph_of([], alone=labels)
     places = np.arange(len(scores))[::-1].astype(np.int32)
-    candidates = Verbalised(store.vocabulary, places[:, None])
+    candidates = VerbalizedRows(store.vocabulary, places[:, None])
     chosen = first_by_score(np.array(scores, dtype=np.float64), candidates, most)
     wanted = sorted(range(len(scores)), key=lambda at: (-scores[at], candidates.texts[at]))
     assert chosen.tolist() == (wanted if most < 0 else wanted[:most])

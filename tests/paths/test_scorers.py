@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.graph.graph_labels import NO_PIECE, Verbalised, Vocabulary
+from graphrag_dagster.kernel.graph.graph_labels import NO_PIECE, VerbalizedRows, Vocabulary
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder, Prefixes
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.text.text_similarity import words
@@ -43,14 +43,14 @@ any_label = st.text(max_size=12) | st.sampled_from(
 )
 
 
-def texts_of(vocabulary: Vocabulary, rows: Sequence[Sequence[int]]) -> Verbalised:
+def texts_of(vocabulary: Vocabulary, rows: Sequence[Sequence[int]]) -> VerbalizedRows:
     width = max(map(len, rows), default=1)
     filled = [[*row, *[NO_PIECE] * (width - len(row))] for row in rows]
-    return Verbalised(vocabulary, np.array(filled, dtype=np.int32).reshape(len(rows), width))
+    return VerbalizedRows(vocabulary, np.array(filled, dtype=np.int32).reshape(len(rows), width))
 
 
 @st.composite
-def verbalised(draw: st.DrawFn, label: st.SearchStrategy[str] = any_label) -> Verbalised:
+def verbalised(draw: st.DrawFn, label: st.SearchStrategy[str] = any_label) -> VerbalizedRows:
     labels = draw(st.lists(label, min_size=1, max_size=6, unique=True))
     relations = draw(st.lists(label, min_size=1, max_size=3, unique=True))
     vocabulary = Vocabulary(labels, tuple(relations))
@@ -61,7 +61,7 @@ def verbalised(draw: st.DrawFn, label: st.SearchStrategy[str] = any_label) -> Ve
 
 @settings(max_examples=60, deadline=None)
 @given(verbalised())
-def test_composed_scores_are_those_of_the_texts(candidates: Verbalised) -> None:
+def test_composed_scores_are_those_of_the_texts(candidates: VerbalizedRows) -> None:
     embedder = StaticEmbedder()
     (asked,) = embedder.embed([QUESTION]).astype(np.float64)
     whole = embedder.embed(candidates.texts).astype(np.float64) @ asked
@@ -114,7 +114,7 @@ def okapi(question: str, texts: Sequence[str]) -> list[float]:
 
 @settings(max_examples=60, deadline=None)
 @given(verbalised(st.text("abc _.", max_size=9)), st.text("abc ", max_size=12))
-def test_bm25_is_that_of_the_texts(candidates: Verbalised, question: str) -> None:
+def test_bm25_is_that_of_the_texts(candidates: VerbalizedRows, question: str) -> None:
     assert Bm25Scorer().scores(question, candidates) == pytest.approx(
         okapi(question, candidates.texts), abs=1e-9
     )
@@ -134,7 +134,7 @@ NAMES: list[ScorerName] = ["static", "bm25", "random"]
 
 @settings(max_examples=40, deadline=None)
 @given(verbalised(), st.randoms(use_true_random=False), st.sampled_from(NAMES))
-def test_scores_do_not_depend_on_the_order(candidates: Verbalised, drawn, name: ScorerName) -> None:
+def test_scores_do_not_depend_on_the_order(candidates: VerbalizedRows, drawn, name: ScorerName) -> None:
     places = list(range(len(candidates)))
     drawn.shuffle(places)
     scores = scorer_of(name).scores(QUESTION, candidates)

@@ -13,7 +13,12 @@ from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.systems.lego.llm.path_selection import SelectionPrompts, selected, shown_lines
-from graphrag_dagster.systems.lego.search.hop_prediction import LearntHops, ToldHops, WordyHops, told_apart
+from graphrag_dagster.systems.lego.search.hop_prediction import (
+    KnownHops,
+    LearnedHops,
+    LexicalHops,
+    told_apart,
+)
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, Recipe, Switches
 from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery, Subgraph
 from graphrag_dagster.systems.lego.studies.study_runner import hops_told
@@ -92,14 +97,14 @@ def test_a_selector_is_trained_with_what_it_is_asked() -> None:
     ],
 )
 def test_steps_are_counted_by_words(question: str, hops: int) -> None:
-    assert WordyHops().hops(question) == hops
+    assert LexicalHops().hops(question) == hops
 
 
 def test_steps_are_learnt_from_examples() -> None:
     topics = [f"Film {number}" for number in range(20)]
     one = [f"who directed {topic}" for topic in topics]
     two = [f"which other films share a director with {topic}" for topic in topics]
-    learnt = LearntHops.fitted(StaticEmbedder(), one + two, [1] * 20 + [2] * 20, topics * 2)
+    learnt = LearnedHops.fitted(StaticEmbedder(), one + two, [1] * 20 + [2] * 20, topics * 2)
     assert learnt.hops("who directed Ran") == 1
     assert learnt.hops("which other films share a director with Ran") == 2
     assert learnt.accuracy is not None
@@ -113,19 +118,19 @@ def test_a_topic_is_not_told_by_itself() -> None:
     told = told_apart(StaticEmbedder(), words, [1, 2] * 3, topics)
     assert len(told) == 6
     assert told == told_apart(StaticEmbedder(), words, [1, 2] * 3, topics)
-    assert ToldHops({"who?": 3}).hops("who?") == 3
-    assert ToldHops({}).hops("who wrote films") == 1
+    assert KnownHops({"who?": 3}).hops("who?") == 3
+    assert KnownHops({}).hops("who wrote films") == 1
 
 
 def test_too_few_topics_are_not_tried() -> None:
-    made = LearntHops.fitted(StaticEmbedder(), ["a", "b"], [1, 2], ["t", "t"])
+    made = LearnedHops.fitted(StaticEmbedder(), ["a", "b"], [1, 2], ["t", "t"])
     assert made.accuracy is None
-    assert LearntHops.fitted(StaticEmbedder(), ["a", "b"], [1, 2], ["t", "u"]).accuracy is None
+    assert LearnedHops.fitted(StaticEmbedder(), ["a", "b"], [1, 2], ["t", "u"]).accuracy is None
 
 
 def test_steps_that_do_not_differ_cannot_be_learnt() -> None:
     with pytest.raises(EngineError, match="where they differ"):
-        LearntHops.fitted(StaticEmbedder(), ["a", "b"], [1, 1], ["t", "u"])
+        LearnedHops.fitted(StaticEmbedder(), ["a", "b"], [1, 1], ["t", "u"])
 
 
 def test_steps_are_told_where_an_instance_needs_them() -> None:

@@ -2,9 +2,9 @@ import gc
 import weakref
 
 from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import (
-    begin_late,
     collect,
-    collecting_what_is_new,
+    collecting_new_objects,
+    defer_collection,
 )
 
 
@@ -19,7 +19,7 @@ def test_what_a_step_leaves_in_cycles_is_collected_in_the_block_only() -> None:
         outside = weakref.ref(Node())
         collect()
         assert outside() is not None
-        with collecting_what_is_new():
+        with collecting_new_objects():
             inside = weakref.ref(Node())
             collect()
             assert inside() is None
@@ -31,7 +31,7 @@ def test_what_a_step_leaves_in_cycles_is_collected_in_the_block_only() -> None:
 def test_the_collector_begins_late_and_then_works_as_often_as_for_a_run() -> None:
     before, callbacks = gc.get_threshold(), [*gc.callbacks]
     try:
-        begin_late()
+        defer_collection()
         late = gc.get_threshold()
         gc.collect(0)
         assert gc.get_threshold()[0] < late[0]

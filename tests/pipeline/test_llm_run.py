@@ -9,7 +9,7 @@ import pytest
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import EndpointError, WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory, User
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published
@@ -84,7 +84,7 @@ def test_what_an_earlier_release_made_is_made_again_and_no_model_asked(endpoint:
 @pytest.mark.usefixtures("modelled")
 def test_a_question_is_answered_with_citations_that_resolve() -> None:
     settings = CorpusStore().settings("coast")
-    session = Language(memory=ReplyMemory(), corpora=CorpusStore()).session_of(
+    session = Language(memory=LLMCache(), corpora=CorpusStore()).session_of(
         settings, User("coast", "ask", "question")
     )
     answer = global_search(

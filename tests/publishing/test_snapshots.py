@@ -43,7 +43,7 @@ from graphrag_dagster.kernel.storage.published import (
     rollback,
     snapshots,
 )
-from graphrag_dagster.kernel.storage.published.snapshot_contents import can_begin_as, contents
+from graphrag_dagster.kernel.storage.published.snapshot_contents import can_copy_base, contents
 from graphrag_dagster.kernel.storage.sql_sandbox import queried
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, qualified
 from support.corpora import write_corpus
@@ -182,7 +182,7 @@ def test_a_snapshot_is_the_same_whether_it_begins_as_the_file_or_is_written_by_t
 
     def copied(file: Path) -> bool:
         with contents(warehouse, "coast", all_tables(), None, tmp_path / "spill") as found:
-            begins = can_begin_as(found._connection, "working", warehouse.file("coast"))
+            begins = can_copy_base(found._connection, "working", warehouse.file("coast"))
             found.copy(file, None)
         return begins
 

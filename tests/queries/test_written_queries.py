@@ -8,7 +8,7 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from support.endpoint import ScriptedEndpoint
 from support.homes import copy_home
@@ -70,7 +70,7 @@ def test_what_was_written_is_remembered_and_in_the_account(ask: Ask, writer: Que
     assert len(writer.prompts) == 2
     assert first.text == again.text
     assert first.usage == again.usage
-    booked = ReplyMemory().usage_log().table("coast").filter(pl.col("task") == "write_sql")
+    booked = LLMCache().usage_log().table("coast").filter(pl.col("task") == "write_sql")
     assert (booked["calls"].sum(), booked["cached"].sum()) == (2, 2)
     assert booked["usd"].sum() > 0
 

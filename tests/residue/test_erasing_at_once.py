@@ -9,10 +9,10 @@ import pytest
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.cache.cache_database import Database, MemoryFileError
+from graphrag_dagster.kernel.models.cache.cache_database import CacheFileError, Database
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, User
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
-from graphrag_dagster.kernel.pipeline.erasure import erase, gone_documents, note_file
+from graphrag_dagster.kernel.pipeline.erasure import deleted_documents, erase, note_file
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 WORD = b"Zentholm"
@@ -65,10 +65,10 @@ def test_replies_that_are_read_elsewhere_are_told_of_and_stay_to_be_erased(
     reader = sqlite3.connect(memory.path, isolation_level=None)
     reader.execute("begin")
     assert reader.execute("select count(*) from replies").fetchone() == (1,)
-    with pytest.raises(MemoryFileError, match="prune again"):
+    with pytest.raises(CacheFileError, match="prune again"):
         erase(warehouse, "coast", memory)
     assert WORD not in warehouse.file("coast").read_bytes()
-    assert gone_documents(warehouse, "coast") == {"dossier"}
+    assert deleted_documents(warehouse, "coast") == {"dossier"}
     reader.close()
     assert erase(warehouse, "coast", memory) is not None
     assert WORD not in of_memory(tmp_path)
@@ -81,6 +81,6 @@ def test_a_file_that_is_held_is_told_of_and_stays_to_be_erased(
         erase(warehouse, "coast", memory)
     assert WORD not in of_memory(tmp_path)
     assert WORD in warehouse.file("coast").read_bytes()
-    assert gone_documents(warehouse, "coast") == {"dossier"}
+    assert deleted_documents(warehouse, "coast") == {"dossier"}
     assert erase(warehouse, "coast", memory) is not None
     assert WORD not in warehouse.file("coast").read_bytes()

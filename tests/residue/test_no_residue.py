@@ -15,8 +15,8 @@ from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
-from graphrag_dagster.kernel.pipeline.erasure import erase, gone_documents, note_file
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
+from graphrag_dagster.kernel.pipeline.erasure import deleted_documents, erase, note_file
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.pipeline.orchestration.run_history import purge_history
 from graphrag_dagster.kernel.storage.published import published
@@ -150,7 +150,7 @@ def test_nothing_is_erased_and_older_snapshots_stay_while_nothing_is_gone(enter:
     made = results()
     before = published(Warehouse(), "coast")
     run_job("coast")
-    assert erase(Warehouse(), "coast", ReplyMemory().database()) is None
+    assert erase(Warehouse(), "coast", LLMCache().database()) is None
     assert results() == made
     assert (home / "warehouse" / "reports" / "coast").exists()
     assert not note_file(Warehouse(), "coast").exists()
@@ -168,11 +168,11 @@ def test_documents_that_no_snapshot_has_are_known_to_be_gone(enter: Enter) -> No
     shutil.rmtree(home / "corpora" / "coast" / "secret")
     index_unpublished()
     assert note_file(Warehouse(), "coast").exists()
-    assert len(gone_documents(Warehouse(), "coast")) == 1
+    assert len(deleted_documents(Warehouse(), "coast")) == 1
     erase_and_publish()
     assert not note_file(Warehouse(), "coast").exists()
     assert not traces(home / "warehouse")
-    assert gone_documents(Warehouse(), "coast") == set()
+    assert deleted_documents(Warehouse(), "coast") == set()
 
 
 def _step(home: Path, code: str) -> subprocess.Popen[bytes]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.kernel.common.packed_arrays import WeightedLists
 from graphrag_dagster.kernel.retrieval.lexical_index import LexicalIndex, WordRarity
 from graphrag_dagster.kernel.retrieval.multihop.name_graph import LeadIndex, NameGraph, leads, name_graph
-from graphrag_dagster.kernel.retrieval.multihop.question_parsing import Reaching
+from graphrag_dagster.kernel.retrieval.multihop.question_parsing import NameReach
 from graphrag_dagster.kernel.retrieval.retriever import Retriever
 from graphrag_dagster.kernel.retrieval.search_words import Clauses, TermFinder, sentence_words, sentences
 
@@ -142,7 +142,7 @@ def test_rows_that_lead_nowhere_are_left_out():
 
 def test_where_a_name_leads():
     texts = ["Ana met Bo. Bo left.", "Then came Bo.", "Bo is a cook.", "Nothing."]
-    reach = Reaching(graph_of(texts, {"Bo": [0, 1, 2]}, {}), texts).of(0)
+    reach = NameReach(graph_of(texts, {"Bo": [0, 1, 2]}, {}), texts).of(0)
     assert reach.units.tolist() == [0, 1, 2]
     assert reach.home.tolist() == [0.3, 0.0, 0.8]
     assert reach.stands.tolist() == [1, 1, 1]
@@ -151,7 +151,7 @@ def test_where_a_name_leads():
 
 def test_a_name_that_stands_everywhere_leads_only_where_it_is_at_home():
     texts = [*["Then came Bo."] * 50, "Bo is a cook."]
-    reach = Reaching(graph_of(texts, {"Bo": list(range(51))}, {}), texts).of(0)
+    reach = NameReach(graph_of(texts, {"Bo": list(range(51))}, {}), texts).of(0)
     assert reach.units.tolist() == [50]
     assert reach.spread == 51
 

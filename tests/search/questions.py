@@ -8,7 +8,7 @@ from graphrag_dagster.kernel.catalogue.tasks import Port, Task
 from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Question, Search
-from graphrag_dagster.kernel.questions.searcher import level_read, way_of
+from graphrag_dagster.kernel.questions.searcher import level_read, method_of
 from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.search_settings import SearchSettings
@@ -50,11 +50,11 @@ def asked_of(
     search = SearchSettings().model_copy(update=options)
     settings = CorpusSettings().model_copy(update={"search": search})
     return Search(
-        way=way_of(way),
+        way=method_of(way),
         index=index,
         count=count,
         settings=settings,
-        level=level_read(way_of(way), level, settings.search),
+        level=level_read(method_of(way), level, settings.search),
         question=Question(question).checked(),
         engines=Given(engines),
         support=support,

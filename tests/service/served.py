@@ -12,7 +12,7 @@ from graphrag_dagster.apps.cypher.language.guard import guarded
 from graphrag_dagster.apps.cypher.property_graph import GraphQueryRun, GraphRows
 from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer
 from graphrag_dagster.apps.explorer.explorer import Explorer
-from graphrag_dagster.apps.explorer.open_snapshots import KeptSnapshots
+from graphrag_dagster.apps.explorer.open_snapshots import SnapshotCache
 from graphrag_dagster.errors import CorpusError, EndpointError, QuestionError, SettingsError, WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source
@@ -20,7 +20,7 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import Query
 from graphrag_dagster.kernel.questions.corpus_index import EntityHit, ReportText
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.questions.question import Question
-from graphrag_dagster.kernel.questions.searcher import way_of
+from graphrag_dagster.kernel.questions.searcher import method_of
 from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
 from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.kernel.text.evidence import Passage, Row, Triple, Words
@@ -62,7 +62,7 @@ class FaultyIndex:
         if not question.text.strip():
             raise QuestionError("ask a question with words in it")
         if question.method:
-            way_of(question.method)
+            method_of(question.method)
         AnswerForm.checked(question.response_type, bool(question.general_knowledge))
         if question.level == "C9":
             raise QuestionError("there is no level C9; there are: C0, C1")
@@ -182,7 +182,7 @@ class FaultyLibrary:
     def snapshot(self, name: str) -> str:
         return f"snapshot {self.version}"
 
-    def explorer(self, name: str, kept: KeptSnapshots | None = None) -> Explorer:
+    def explorer(self, name: str, kept: SnapshotCache | None = None) -> Explorer:
         self.open(name)
         return Explorer(name, kept=kept)
 

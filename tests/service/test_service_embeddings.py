@@ -16,7 +16,7 @@ from served import FaultyLibrary, serving, until
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.tokenization import vocabulary_at_hand
 from graphrag_dagster.service.settings import ServiceSettings
@@ -145,8 +145,6 @@ def test_an_endpoint_that_embeds_is_accounted_and_asked_once(
         first = client.embeddings.create(model="coast", input="Who sailed at dawn?").data[0].embedding
         again = client.embeddings.create(model="coast", input="Who sailed at dawn?").data[0].embedding
     assert first == again
-    booked = (
-        ReplyMemory().usage_log().table("coast").filter(pl.col("asset") == "ask", pl.col("task") == "embed")
-    )
+    booked = LLMCache().usage_log().table("coast").filter(pl.col("asset") == "ask", pl.col("task") == "embed")
     assert (booked["calls"].sum(), booked["cached"].sum()) == (1, 1)
     assert booked["input_tokens"].sum() > 0

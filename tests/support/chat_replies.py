@@ -24,7 +24,7 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True)
-class Abilities:
+class Capabilities:
     """What an endpoint understands and how it deals with what it does not.
 
     ``unsupported``: keys of requests, also ``response_format.json_schema`` and ``response_format.json_object``.

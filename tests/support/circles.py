@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from graphrag_dagster import export
-from graphrag_dagster.apps.interchange.graph_import import take_in
+from graphrag_dagster.apps.interchange.graph_import import import_graphs
 from graphrag_dagster.apps.interchange.import_proposal import propose
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -34,7 +34,7 @@ def taken_in(place: Path, name: str) -> Path:
     """Take a folder in as ``import`` does, and publish it."""
     corpora, warehouse = CorpusStore(), Warehouse()
     folder = propose(corpora, place, name).folder
-    take_in(corpora, warehouse, name)
+    import_graphs(corpora, warehouse, name)
     publish(warehouse, name, Origin(settings=corpora.settings(name)))
     return folder
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from support.answering import answer_line
 from support.batch_routes import Batch, BatchRoutes
-from support.chat_replies import Abilities, Script, completion, embeddings
+from support.chat_replies import Capabilities, Script, completion, embeddings
 from support.faults import Body, Fault, Faults
 from support.http_side import Handler, Server
 from support.rate_rules import RateRules
@@ -104,7 +104,9 @@ class ScriptedEndpoint:
         self.seconds = seconds
         self.seconds_per_token = seconds_per_token
         self.dimension = dimension
-        self.abilities = Abilities(models, strict_models, unsupported, obey_limit, context_tokens, overflow)
+        self.abilities = Capabilities(
+            models, strict_models, unsupported, obey_limit, context_tokens, overflow
+        )
         self.rules = RateRules(requests_per_minute, tokens_per_minute, burst)
         self.requests: list[Logged] = []
         self.max_in_flight = 0

@@ -5,7 +5,7 @@ from pathlib import Path
 from dagster import AssetKey
 
 from graphrag_dagster.definitions import defs
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.erasure import clear_older, erase
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.storage.published import publish
@@ -73,6 +73,6 @@ def index_unpublished(corpus: str = "coast") -> None:
 def erase_and_publish(corpus: str = "coast") -> None:
     """What the last step of an index does."""
     warehouse = Warehouse()
-    erase(warehouse, corpus, ReplyMemory().database())
+    erase(warehouse, corpus, LLMCache().database())
     made, _ = publish(warehouse, corpus)
     clear_older(warehouse, corpus, made.version)

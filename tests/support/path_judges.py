@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from graphrag_dagster.kernel.common.stable_values import Scores
-from graphrag_dagster.kernel.graph.graph_labels import Verbalised
+from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
 from graphrag_dagster.systems.lego.tasks import Level, Selection, Sufficiency
 
@@ -20,13 +20,13 @@ class WrittenScores:
     asked: list[list[str]] = field(default_factory=list)
     name: str = "written"
 
-    def scores(self, question: str, candidates: Verbalised) -> Scores:
+    def scores(self, question: str, candidates: VerbalizedRows) -> Scores:
         self.asked.append(candidates.texts)
         return np.array(
             [self.by_text.get(text, self.otherwise) for text in candidates.texts], dtype=np.float64
         )
 
-    def tokens(self, candidates: Verbalised) -> int:
+    def tokens(self, candidates: VerbalizedRows) -> int:
         return len(candidates)
 
 
@@ -39,11 +39,11 @@ class WrittenSelector:
     engine: Engine = "llm"
     asked: list[tuple[Level, list[str], int]] = field(default_factory=list)
 
-    def select(self, level: Level, question: str, candidates: Verbalised, most: int) -> Selection:
+    def select(self, level: Level, question: str, candidates: VerbalizedRows, most: int) -> Selection:
         self.asked.append((level, candidates.texts, most))
         places = np.array(self.picks(level, candidates.texts), dtype=np.int64)
         problem = None if len(places) else "nothing named"
         return Selection(places, len(candidates), problem=problem, usage=Usage(1, 10, 2))
 
-    def enough(self, question: str, paths: Verbalised) -> Sufficiency:
+    def enough(self, question: str, paths: VerbalizedRows) -> Sufficiency:
         return Sufficiency(self.suffices(paths.texts), usage=Usage(1, 5, 1))

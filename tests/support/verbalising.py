@@ -2,10 +2,17 @@
 
 import numpy as np
 
-from graphrag_dagster.kernel.graph.graph_labels import ARROW, INVERSE, NO_PIECE, Rows, Verbalised, Vocabulary
+from graphrag_dagster.kernel.graph.graph_labels import (
+    ARROW,
+    INVERSE,
+    NO_PIECE,
+    Rows,
+    VerbalizedRows,
+    Vocabulary,
+)
 
 
-def texts_of(*texts: str) -> Verbalised:
+def texts_of(*texts: str) -> VerbalizedRows:
     """Return paths that are written with arrows; each piece in turn is a label and a relation."""
     split = [text.split(ARROW) for text in texts]
     labels = sorted({one for pieces in split for one in pieces[0::2]})
@@ -21,4 +28,4 @@ def texts_of(*texts: str) -> Verbalised:
                 row[place] = (
                     len(labels) + relations.index(piece.removeprefix(INVERSE)) + back * len(relations)
                 )
-    return Verbalised(vocabulary, rows)
+    return VerbalizedRows(vocabulary, rows)

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from graphrag_dagster import write_back
-from graphrag_dagster.apps.interchange.graph_import import take_in
-from graphrag_dagster.apps.interchange.write_back import take_away
+from graphrag_dagster.apps.interchange.graph_import import import_graphs
+from graphrag_dagster.apps.interchange.write_back import remove_properties
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import EndpointDown, EndpointError, ExportError, SettingsError
 from graphrag_dagster.kernel import tables
@@ -195,7 +195,7 @@ def test_a_dry_run_reads_only_and_says_the_same(port: Path, run: Run) -> None:
         assert server.script.modes == ["r"]
         assert not any(properties(graph).values())
         write_back("port")
-        assert take_away("port", dry_run=True).nodes == 7
+        assert remove_properties("port", dry_run=True).nodes == 7
         assert all(properties(graph).values())
 
 
@@ -210,7 +210,7 @@ def test_all_of_ours_is_taken_away_and_nothing_else(port: Path, run: Run) -> Non
         assert code == 0, err
         assert "from 7 nodes" in out
         assert len(server.writes()) == 4
-        assert take_away("port").nodes == 0
+        assert remove_properties("port").nodes == 0
     assert graph.nodes == before.nodes
 
 
@@ -280,11 +280,11 @@ def test_a_refused_login_and_a_refused_query_are_told_without_the_password(port:
 def test_what_was_written_back_is_not_taken_in_again(port: Path) -> None:
     graph, of = fresh(), (tables.IMPORTED_ENTITIES, tables.IMPORTED_FILES, tables.IMPORT_ACCOUNT)
     with Port(port, graph):
-        take_in(CorpusStore(), Warehouse(), "port")
+        import_graphs(CorpusStore(), Warehouse(), "port")
         before = [read(table) for table in of]
         write_back("port")
         assert all(properties(graph).values())
-        take_in(CorpusStore(), Warehouse(), "port")
+        import_graphs(CorpusStore(), Warehouse(), "port")
     for table, rows in zip(of, before, strict=True):
         assert read(table).equals(rows)
 
@@ -329,7 +329,7 @@ def test_an_exported_graph_is_found_by_the_keys_of_its_export(port: Path) -> Non
     folder = port / "corpora" / "port"
     with BoltServer(BoltScript(graph=fresh())) as server:
         configure(port, server.uri)
-        take_in(CorpusStore(), Warehouse(), "port")
+        import_graphs(CorpusStore(), Warehouse(), "port")
     publish(Warehouse(), "port", Origin(settings=parse_settings({"kind": "graph"}, "test")))
     graph = fresh()
     for key, node in graph.nodes.items():

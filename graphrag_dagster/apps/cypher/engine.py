@@ -9,10 +9,10 @@ from graphrag_dagster.kernel.tasks import prompts
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.answering_ports import QueryWriter, Router
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 
-def cypher_writer(session: Session) -> QueryWriter:
+def cypher_writer(session: TaskProvider) -> QueryWriter:
     """Who writes queries over the graph of an index."""
     from graphrag_dagster.systems.graphrag.llm.query_writing import LlmQueryWriter
 
@@ -21,7 +21,7 @@ def cypher_writer(session: Session) -> QueryWriter:
     return LlmQueryWriter(chat, prompts, language="cypher", max_tokens=limit // 2)
 
 
-def graph_router(session: Session) -> Router:
+def graph_router(session: TaskProvider) -> Router:
     """Who chooses what of the graph is looked up; a model of the role ``route``."""
     from graphrag_dagster.systems.graphrag.llm.llm_router import LlmRouter
 

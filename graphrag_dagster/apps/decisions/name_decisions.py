@@ -77,7 +77,7 @@ def decisions(corpus: str, *, store: CorpusStore | None = None) -> list[Recorded
     return [*in_settings(folder), *map(kept, read_decisions(folder))]
 
 
-def applied_words(warehouse: Warehouse, corpus: str) -> frozenset[NameRuling]:
+def applied_names(warehouse: Warehouse, corpus: str) -> frozenset[NameRuling]:
     """Return the decisions with which the published index was made; none where nothing is published.
 
     Raises:

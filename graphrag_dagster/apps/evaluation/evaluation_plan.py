@@ -14,7 +14,7 @@ from graphrag_dagster.apps.evaluation.questions.question_list import (
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings, QuestionSettings
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.cache.usage_account import price_of
-from graphrag_dagster.kernel.models.call_estimates import Estimate, Plan, Range, WaySize, around, exactly
+from graphrag_dagster.kernel.models.call_estimates import Estimate, MethodSize, Plan, Range, around, exactly
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.corpus_index import Index
@@ -50,7 +50,7 @@ class EvaluationSize:
     tasks: int
     documents: int
     document_tokens: float
-    ways: Mapping[str, WaySize]
+    ways: Mapping[str, MethodSize]
     sampled: int
     criteria: int
     replicates: int
@@ -100,7 +100,7 @@ def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
     return made
 
 
-def _way(name: str, way: WaySize, size: EvaluationSize) -> Estimate:
+def _way(name: str, way: MethodSize, size: EvaluationSize) -> Estimate:
     calls = way.calls * size.questions
     replies = around(_MAP_REPLY, known=False) * calls
     return Estimate(

@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
     from graphrag_dagster.apps.evaluation.tasks import ClaimDecomposer, QuestionWriter
     from graphrag_dagster.kernel.tasks.task_ports import Engine
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 
-def question_writer(session: Session) -> QuestionWriter:
+def question_writer(session: TaskProvider) -> QuestionWriter:
     """Writer of questions."""
     return ExtractiveQuestionWriter(session.themes)
 
 
-def claim_decomposer(session: Session) -> ClaimDecomposer:
+def claim_decomposer(session: TaskProvider) -> ClaimDecomposer:
     """Splits answers into claims."""
     return ExtractiveClaimDecomposer(session.settings.section(ExtractionSettings).pipeline)
 

@@ -22,8 +22,8 @@ from graphrag_dagster.apps.explorer import snapshot_changes as changes
 from graphrag_dagster.apps.explorer import text_search as finding
 from graphrag_dagster.apps.explorer.community_map import CommunityCells, Measure, community_cells
 from graphrag_dagster.apps.explorer.entity_page import Mentions
-from graphrag_dagster.apps.explorer.open_snapshots import KeptSnapshots, OpenSnapshot, opened
-from graphrag_dagster.apps.explorer.snapshot_changes import noted_changes
+from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot, SnapshotCache, opened
+from graphrag_dagster.apps.explorer.snapshot_changes import recorded_changes
 from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.errors import DamagedError, MissingError, QuestionError
 from graphrag_dagster.kernel.lineage.lineage_steps import Step
@@ -59,7 +59,7 @@ class Explorer:
         corpus: str,
         warehouse: Warehouse | None = None,
         corpora: CorpusStore | None = None,
-        kept: KeptSnapshots | None = None,
+        kept: SnapshotCache | None = None,
     ) -> None:
         self.corpus = corpus
         self._warehouse = warehouse or Warehouse()
@@ -157,7 +157,7 @@ class Explorer:
 
     def snapshots(self) -> list[snapshots.Snapshot]:
         """Return the snapshots that are kept, the one published last first; perhaps none."""
-        return snapshots.kept_snapshots(self._warehouse, self.corpus)
+        return snapshots.list_snapshots(self._warehouse, self.corpus)
 
     def changes(self, before: str | None = None, after: str | None = None) -> changes.Changes:
         """Return what differs between two snapshots, by version; default: the current one and the one before.
@@ -168,7 +168,7 @@ class Explorer:
         try:
             return changes.changes(self._warehouse, self.corpus, before, after)
         except MissingError:
-            noted = noted_changes(self._warehouse, self.corpus, before, after)
+            noted = recorded_changes(self._warehouse, self.corpus, before, after)
             if noted is None:
                 raise
             return noted

@@ -43,7 +43,7 @@ class Snapshot:
     current: bool
 
 
-def kept_snapshots(warehouse: Warehouse, corpus: str) -> list[Snapshot]:
+def list_snapshots(warehouse: Warehouse, corpus: str) -> list[Snapshot]:
     """Return the snapshots of a corpus that are kept, the one published last first.
 
     Raises:
@@ -239,7 +239,7 @@ class _Kept:
 
 
 @dataclass(slots=True)
-class KeptSnapshots:
+class SnapshotCache:
     """The snapshots that were looked at last; several threads may look at once.
 
     One is closed when another of its corpus has been published, as soon as nobody looks at it any more.

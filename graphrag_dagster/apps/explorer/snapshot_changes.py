@@ -328,7 +328,7 @@ def _of_version(kept: list[Published], version: str) -> Published:
 _TOLD = TypeAdapter(Changes)
 
 
-def note_changes(warehouse: Warehouse, corpus: str, before: Published, after: Published) -> None:
+def record_changes(warehouse: Warehouse, corpus: str, before: Published, after: Published) -> None:
     """Note what differs between two snapshots of which the older is about to be deleted.
 
     Nothing is noted that stands in the older alone: of what went how many, of what changed in what respect.
@@ -343,7 +343,7 @@ def note_changes(warehouse: Warehouse, corpus: str, before: Published, after: Pu
     write_durably(place, _TOLD.dump_json(told).decode())
 
 
-def noted_changes(
+def recorded_changes(
     warehouse: Warehouse, corpus: str, before: str | None = None, after: str | None = None
 ) -> Changes | None:
     """Return what was noted of the current snapshot and the one before it; None where that is not asked for.

@@ -7,5 +7,5 @@ SYSTEM = System(
     "graphrag_dagster.apps.explorer",
     builds_on=("graphrag",),
     shown="graphrag_dagster.apps.explorer.explorer:shown",
-    superseded="graphrag_dagster.apps.explorer.snapshot_changes:note_changes",
+    superseded="graphrag_dagster.apps.explorer.snapshot_changes:record_changes",
 )

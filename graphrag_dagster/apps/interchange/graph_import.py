@@ -40,7 +40,7 @@ from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.documents.file_discovery import FoundFile, hash_files
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.kernel.documents.imported_texts import SERVER
-from graphrag_dagster.kernel.pipeline.erasure import GoneGraphs
+from graphrag_dagster.kernel.pipeline.erasure import DeletedGraphs
 from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
 from graphrag_dagster.kernel.storage.bolt_client import BoltGraph, server_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -176,7 +176,7 @@ class _RowOutcome:
             self.notes.append("it holds no rows")
 
 
-def take_in(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> Mapping[Table, WrittenTable]:
+def import_graphs(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> Mapping[Table, WrittenTable]:
     """Replace what the tables of imports hold of a corpus by what its files do now.
 
     Args:
@@ -191,7 +191,7 @@ def take_in(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> Mapping[
         WarehouseError: the tables cannot be written.
     """
     taking = _Taking(corpora, corpus)
-    gone = GoneGraphs(warehouse, corpus)
+    gone = DeletedGraphs(warehouse, corpus)
     return warehouse.write_staged(corpus, taking.staged(gone.note), QUERIES)
 
 

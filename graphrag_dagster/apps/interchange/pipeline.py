@@ -21,10 +21,10 @@ from graphrag_dagster.kernel.tables import (
 def imports(_tables: Tables, run: StepRun) -> Iterator[Stored]:
     """What the files of graphs hold, and what became of each row."""
     # Readers of graphs are many, and corpora of documents need none.
-    from graphrag_dagster.apps.interchange.graph_import import take_in
+    from graphrag_dagster.apps.interchange.graph_import import import_graphs
 
     check_removals(run.corpora, run.warehouse, run.corpus)
-    for table, written in take_in(run.corpora, run.warehouse, run.corpus).items():
+    for table, written in import_graphs(run.corpora, run.warehouse, run.corpus).items():
         yield Stored(table, written)
 
 

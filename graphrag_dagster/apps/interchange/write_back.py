@@ -196,7 +196,7 @@ _Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenBack:
+class WriteBackResult:
     """What was written back, or would be.
 
     Attributes:
@@ -237,7 +237,7 @@ class WrittenBack:
 
 def write_back(
     corpus: str, *, level: int | None = None, dry_run: bool = False, warehouse: Warehouse | None = None
-) -> WrittenBack:
+) -> WriteBackResult:
     """Write the communities of each node, and what they are about, onto the nodes of a graph server.
 
     These are its communities, those that it is a context node of, and the summary of a report. Only
@@ -277,7 +277,7 @@ def write_back(
             if not dry_run:
                 written = _in_batches(graph, _written(rows, survey, ours, stamp), due, own.batch)
                 cleared = _in_batches(graph, _nothing(survey.stale, ours), stale, own.batch)
-    return WrittenBack(
+    return WriteBackResult(
         corpus=corpus,
         place=target.server.place,
         stamp=stamp,
@@ -295,7 +295,7 @@ def write_back(
 
 
 @dataclass(frozen=True, slots=True)
-class TakenAway:
+class RemovedProperties:
     """What was taken away: of which corpus, where, and from how many nodes; ``dry``: from none yet."""
 
     corpus: str
@@ -304,7 +304,7 @@ class TakenAway:
     dry: bool
 
 
-def take_away(corpus: str, *, dry_run: bool = False) -> TakenAway:
+def remove_properties(corpus: str, *, dry_run: bool = False) -> RemovedProperties:
     """Take away all properties that were written back of a corpus; raises as :func:`write_back`.
 
     Args:
@@ -322,7 +322,7 @@ def take_away(corpus: str, *, dry_run: bool = False) -> TakenAway:
             nodes = _in_batches(
                 graph, _nothing(elements, ours), nodes, settings.section(WriteBackSettings).batch
             )
-    return TakenAway(corpus, server.place, nodes, dry_run)
+    return RemovedProperties(corpus, server.place, nodes, dry_run)
 
 
 def _known(rows: RowBatches) -> tuple[dict[str, str | None], int]:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.catalogue.registry import engines
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
-from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore
+from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
 from graphrag_dagster.kernel.models.call_estimates import Estimate, Range
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -167,5 +167,5 @@ def _seconds_per_token(settings: CorpusSettings) -> float | None:
     from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 
     model = OpenAIChatModel(settings.model.for_role("extract"))
-    store = AbilityStore(database_at(memory_file()))
+    store = CapabilityStore(database_at(memory_file()))
     return model.connection.pace.seconds_per_token or store.get_pace(model.connection.shown_url, model.name)

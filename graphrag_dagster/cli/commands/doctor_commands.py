@@ -16,7 +16,7 @@ from graphrag_dagster.cli.console import ERR, OUT, print_json
 from graphrag_dagster.errors import CorpusError, EndpointError
 from graphrag_dagster.kernel.catalogue.registry import engines, in_plugin, loaded, rerankers
 from graphrag_dagster.kernel.models.cache.cache_database import database_at
-from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore, ReplyMemory, User
+from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, LLMCache, User
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
@@ -75,7 +75,7 @@ def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
             findings += [replace(one, endpoint=where) for one in loaded(local)(settings)]
     outcome = verdict(findings)
     if outcome != "hopeless":
-        remember(settings, AbilityStore(database_at(memory_file())))
+        remember(settings, CapabilityStore(database_at(memory_file())))
     advised = {key: value for one in findings for key, value in one.settings.items()}
     if as_json:
         if fix and name and advised:
@@ -108,7 +108,7 @@ def _advise(name: str | None, advised: dict[str, Any], *, fix: bool) -> None:
 
 
 def _reranker(settings: CorpusSettings, name: str) -> list[ProbeFinding]:
-    language = Language(memory=ReplyMemory(), corpora=CorpusStore())
+    language = Language(memory=LLMCache(), corpora=CorpusStore())
     session = language.session_of(settings, User(name, "ask", str(uuid.uuid4())))
     where = "text units found, before they are read"
     return [replace(one, endpoint=where) for one in examined(session.reranker)]

@@ -12,7 +12,7 @@ from graphrag_dagster.apps.decisions.name_decisions import (
     AffectedEntities,
     DecisionResult,
     RecordedDecision,
-    applied_words,
+    applied_names,
     decisions,
     merge,
     split,
@@ -250,7 +250,7 @@ def list_decisions(name: str, *, as_json: bool) -> None:
         GraphragError: a file cannot be used.
     """
     found = decisions(name)
-    applied = applied_words(Warehouse(), name)
+    applied = applied_names(Warehouse(), name)
     if as_json:
         rows = [{**one.to_dict(), "applied": one.word in applied} for one in found]
         print_json({"corpus": name, "decisions": rows})

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster.apps.interchange.exporting.graph_export import export
-from graphrag_dagster.apps.interchange.write_back import WrittenBack, take_away, write_back
+from graphrag_dagster.apps.interchange.write_back import WriteBackResult, remove_properties, write_back
 from graphrag_dagster.cli.console import ERR, OUT, number, print_json
 from graphrag_dagster.cli.progress_bars import progress_on
 from graphrag_dagster.kernel.common.printable import counted
@@ -63,7 +63,7 @@ def write_back_corpus(name: str, level: str | None, *, dry_run: bool, as_json: b
         OUT.print(escape(line), soft_wrap=True)
 
 
-def _told(made: WrittenBack) -> list[str]:
+def _told(made: WriteBackResult) -> list[str]:
     done = "would be " if made.dry else ""
     lines = [
         f"{made.place}: {counted(made.written, 'node')} of {made.nodes:,} {done}written as {made.stamp}: "
@@ -87,7 +87,7 @@ def _told(made: WrittenBack) -> list[str]:
 def remove_written(name: str, *, dry_run: bool, as_json: bool) -> None:
     """Remove what was written back for a corpus and print the node count; raises as above."""
     with progress_on(ERR) as shown, listening(shown):
-        gone = take_away(name, dry_run=dry_run)
+        gone = remove_properties(name, dry_run=dry_run)
     if as_json:
         print_json(asdict(gone))
         return

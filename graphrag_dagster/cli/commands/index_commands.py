@@ -33,7 +33,7 @@ from graphrag_dagster.kernel.common.state_comparison import PLACE, DocumentChang
 from graphrag_dagster.kernel.documents.documents import not_read
 from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
 from graphrag_dagster.kernel.pipeline.corpus_deletion import withdraw
-from graphrag_dagster.kernel.pipeline.erasure import gone_documents, note_file
+from graphrag_dagster.kernel.pipeline.erasure import deleted_documents, note_file
 from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.storage.corpus_names import is_allowed
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -129,14 +129,14 @@ def _ran(name: str, wanted: IndexOptions, *, as_json: bool) -> RunOutcome:
     run_id, begin = str(uuid.uuid4()), time.monotonic()
     # Loaded for a run: it takes twice as long as finding out that none is needed.
     from graphrag_dagster.apps.planning.indexing_forecast import note_indexing, outlook
-    from graphrag_dagster.cli.job_runner import run_told, show_outlook
+    from graphrag_dagster.cli.job_runner import run_and_summarise, show_outlook
 
     with watching():
         show_outlook(outlook(name))
         resources = {"clustering": {"cold": True}} if wanted.cold else {}
         if wanted.accept_removals:
             resources["corpora"] = {"accept_removals": True}
-        run_told(name, "index", wanted.budget, run_id=run_id, resources=resources, as_json=as_json)
+        run_and_summarise(name, "index", wanted.budget, run_id=run_id, resources=resources, as_json=as_json)
     ran = RunOutcome(run_id, time.monotonic() - begin)
     note_indexing(name, ran.seconds)
     return ran
@@ -158,7 +158,7 @@ def published_as_it_is(name: str) -> str | None:
         status = status_of(name)
         if not status.unchanged or not status.snapshot:
             return None
-        if note_file(warehouse, name).exists() or gone_documents(warehouse, name):
+        if note_file(warehouse, name).exists() or deleted_documents(warehouse, name):
             return None
         if shortfall(warehouse, name):
             return None

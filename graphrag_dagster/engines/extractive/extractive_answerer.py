@@ -13,7 +13,7 @@ from graphrag_dagster.engines.extractive.answer_layouts import listed, of_both, 
 from graphrag_dagster.engines.extractive.answer_types import OF_ANY, AnswerType, wanted
 from graphrag_dagster.engines.extractive.sentence_selection import (
     RankedSentence,
-    in_reading_order,
+    by_reading_order,
     laid_out,
     sentences_of,
 )
@@ -131,7 +131,7 @@ class ExtractiveAnswerer:
             if lists or not repeats(own[-1], said):
                 said += own
                 chosen.append(point)
-        chosen = in_reading_order(chosen, _TOP)
+        chosen = by_reading_order(chosen, _TOP)
         quotes = tuple(quote for point in chosen for quote in point.quotes)
         return FinalAnswer(laid_out(chosen), self.engine, quotes)
 

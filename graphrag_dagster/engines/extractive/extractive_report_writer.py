@@ -32,7 +32,7 @@ from graphrag_dagster.kernel.text.text_similarity import repeats
 OUTSIDE = "Outside the community: "
 
 
-def findings_on_context_nodes(request: ReportRequest, told: Collection[Quote]) -> list[Finding]:
+def context_node_findings(request: ReportRequest, told: Collection[Quote]) -> list[Finding]:
     """Return a finding about the context nodes, one sentence for each; none where there is nothing to say.
 
     Sentences come first that state a relationship with a member, then those that read best. Where nothing
@@ -116,7 +116,7 @@ def _report(request: ReportRequest) -> WrittenReport:
     findings = _findings(request, subjects, covering(request, rest, _MOST * _PER_FINDING, told), rest)
     findings = findings or _retold(request.reports) or _described(request, subjects)
     quoted = {quote for finding in findings for quote in finding.quotes} | {one.quote for one in summary}
-    findings += findings_on_context_nodes(request, quoted)
+    findings += context_node_findings(request, quoted)
     return WrittenReport(
         title=title_of(request, [one.text for one in pool]),
         summary=" ".join(one.text for one in summary) or findings[0].explanation,

@@ -97,7 +97,7 @@ def sentences_of(chunks: Sequence[Sequence[ContextUnit]]) -> list[RankedSentence
 _BOLD_LAYOUT = frozenset({"person", "time", "number", "money", "place"})
 
 
-def in_reading_order(points: Sequence[Point], first: int) -> list[Point]:
+def by_reading_order(points: Sequence[Point], first: int) -> list[Point]:
     """Return the points that answer best as they are, the others beside those of the same heading.
 
     Args:
@@ -169,7 +169,7 @@ def values(
     value = np.zeros(len(sentences))
     value[quoted] = found.value[quoted]
     chosen = [one for one, is_quoted in zip(sentences, quoted, strict=True) if is_quoted]
-    value[quoted] *= np.exp(SHARPNESS * answers_by_itself(question, wanted, chosen) @ _WEIGHTS)
+    value[quoted] *= np.exp(SHARPNESS * standalone_scores(question, wanted, chosen) @ _WEIGHTS)
     again = _asked_again(question, sentences)
     if np.any(value[~again] > 0):
         value[again] = 0
@@ -187,7 +187,7 @@ def _asked_again(question: str, sentences: Sequence[RankedSentence]) -> NDArray[
     return np.array([is_again(one.said) for one in sentences], dtype=bool)
 
 
-def answers_by_itself(question: str, wanted: AnswerType, sentences: Sequence[RankedSentence]) -> Scores:
+def standalone_scores(question: str, wanted: AnswerType, sentences: Sequence[RankedSentence]) -> Scores:
     """Return whether each sentence fits what is wanted, and how well it reads [sentences, 2]."""
     known = frozenset(map(stem, words(question)))
     fits = _fitting(wanted, known, frozenset(map(stem, asked_words(question))))
@@ -252,7 +252,7 @@ def points(
             for words, row, quote in (other.quotation for other in group)
         )
         chosen.append(Point(one.row.title, quotes, float(value[place]), one.row.kind))
-    return in_reading_order(chosen, _BOLD)
+    return by_reading_order(chosen, _BOLD)
 
 
 def _before(sentences: Sequence[RankedSentence], place: int) -> RankedSentence | None:

@@ -18,7 +18,7 @@ class Engine:
         text: one line about it.
         does: by the name of each task that it can do, what makes who does it: ``module:function``, loaded
             when it is used, or the callable itself. It is called with a
-            :class:`.Session`, and what it returns has the methods of
+            :class:`.TaskProvider`, and what it returns has the methods of
             the task's port.
         asks_model: it asks a chat model at an endpoint.
         quotes: its answers are words of the documents.

@@ -111,7 +111,7 @@ class System:
         tasks: ``module:TASKS``, its language tasks.
         engines: by the name of an engine, the module whose functions make who does the tasks; each function
             has the name of its task, and is called with a
-            :class:`~graphrag_dagster.kernel.tasks.task_provider.Session`.
+            :class:`~graphrag_dagster.kernel.tasks.task_provider.TaskProvider`.
         methods: search methods.
         tables: ``module:TABLES`` of each module that declares some, beside those of the kernel.
         stages: of the index, or made on request.

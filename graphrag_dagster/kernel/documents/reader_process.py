@@ -194,7 +194,7 @@ atexit.register(_SHELF.clear)
 os.register_at_fork(after_in_child=_SHELF.forget)
 
 
-def begin_reader_process() -> None:
+def prestart_reader_process() -> None:
     """Start a process for whoever reads next, which goes on while other things do.
 
     Raises:

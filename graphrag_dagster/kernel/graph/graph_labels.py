@@ -112,7 +112,7 @@ class Vocabulary:
 
 
 @dataclass(frozen=True)
-class Verbalised:
+class VerbalizedRows:
     """Texts as rows of pieces.
 
     Attributes:
@@ -138,9 +138,9 @@ class Verbalised:
                 known[place] = self.vocabulary.piece(place)
         return [ARROW.join(known[one] for one in row if one != NO_PIECE) for row in self.rows.tolist()]
 
-    def at(self, places: Places | Sequence[int]) -> "Verbalised":
+    def at(self, places: Places | Sequence[int]) -> "VerbalizedRows":
         """Return some of them, in the order of their places."""
-        return Verbalised(self.vocabulary, self.rows[np.asarray(places, dtype=np.int64)])
+        return VerbalizedRows(self.vocabulary, self.rows[np.asarray(places, dtype=np.int64)])
 
     def distinct(self) -> Places:
         """Return the place of the first of each text, in order: nodes that are called alike read alike."""
@@ -150,7 +150,7 @@ class Verbalised:
         return np.sort(first).astype(np.int64)
 
 
-def first_by_score(scores: Scores, candidates: Verbalised, most: int = -1) -> Places:
+def first_by_score(scores: Scores, candidates: VerbalizedRows, most: int = -1) -> Places:
     """Return places by score, highest first; equal scores in the order of their texts (spec_lego §2).
 
     Args:

@@ -23,16 +23,16 @@ from graphrag_dagster.kernel.models.batch_api import (
 )
 from graphrag_dagster.kernel.models.batch_store import BatchLine, BatchStore, RequestBatch, refresh
 from graphrag_dagster.kernel.models.cache.cache_database import Database
-from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore, User, reply_key
+from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, User, reply_key
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Listener, Refused
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import ServerReply
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
 from graphrag_dagster.kernel.models.endpoint.error_mapping import is_out_of_credit
 from graphrag_dagster.kernel.models.endpoint.request_bodies import (
-    Abilities,
-    abilities_of,
+    Capabilities,
+    capabilities_of,
     chat_body,
-    set_abilities,
+    set_capabilities,
 )
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
@@ -53,7 +53,7 @@ class _Waiting:
     request: ChatRequest
 
 
-class BatchDesk:
+class BatchQueue:
     """The requests of one asset to one model; used on one event loop.
 
     Args:
@@ -184,12 +184,12 @@ class BatchDesk:
             lines = await self._api.lines(remote.input_file)
             keys = [key for line in lines if (key := key_of(line))]
             tasks = {key: fresh[key].task if key in fresh else "" for key in keys}
-            self._record(remote, abilities_of(self._api.url, self._settings.name), tasks)
+            self._record(remote, capabilities_of(self._api.url, self._settings.name), tasks)
             found = True
         return found
 
     async def _submit(self, fresh: dict[bytes, ChatRequest]) -> None:
-        used = abilities_of(self._api.url, self._settings.name)
+        used = capabilities_of(self._api.url, self._settings.name)
         lines = ((key, batch_line(key, chat_body(self._settings, fresh[key], used))) for key in fresh)
         for keys, content in _files(lines):
             metadata = {
@@ -200,7 +200,7 @@ class BatchDesk:
             remote = await self._api.create(content, metadata)
             self._record(remote, used, {key: fresh[key].task for key in keys})
 
-    def _record(self, remote: RemoteBatch, used: Abilities, tasks: dict[bytes, str]) -> None:
+    def _record(self, remote: RemoteBatch, used: Capabilities, tasks: dict[bytes, str]) -> None:
         batch = RequestBatch(
             id=remote.id,
             url=self._api.shown_url,
@@ -285,9 +285,9 @@ class BatchSender:
         self.settings = settings
         self._user = user
         self._store = BatchStore(database)
-        self._known = AbilityStore(database)
+        self._known = CapabilityStore(database)
         self._api = BatchApi(settings, first_wait)
-        self._desk = BatchDesk(
+        self._desk = BatchQueue(
             settings, user, self._store, self._api, QUIET_SECONDS if quiet is None else quiet
         )
         self._begun = False
@@ -340,9 +340,9 @@ class BatchSender:
         told = f"{self._api.shown_url} answered in batch {line.batch}: {line.problem}"
         if not line.refused:
             raise CallFailed(told)
-        known = abilities_of(self._api.url, self.settings.name)
+        known = capabilities_of(self._api.url, self.settings.name)
         left = line.abilities.without(line.problem, self._api.url) if known == line.abilities else known
         if left is None or not self._store.free(key):
             raise Refused(told)
-        set_abilities(self._api.url, self.settings.name, left)
+        set_capabilities(self._api.url, self.settings.name, left)
         self._known.put(self._api.shown_url, self.settings.name, left)

@@ -16,14 +16,14 @@ from graphrag_dagster.kernel.models.cache.llm_cache import User
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL, Address
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 #: A request that failed in so many batches is not sent again before its asset is made.
 _MOST_FAILURES = 3
 _SOME = 500
 _COLUMNS = "id, url, variable, model, corpus, asset, run_id, status, requests, done, created, closed, problem"
-_ABILITIES = TypeAdapter(Abilities)
+_ABILITIES = TypeAdapter(Capabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class BatchLine:
     """
 
     batch: str
-    abilities: Abilities
+    abilities: Capabilities
     reply: ChatReply | None = None
     problem: str = ""
     refused: bool = False
@@ -71,7 +71,7 @@ class BatchStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def record(self, batch: RequestBatch, abilities: Abilities, tasks: Mapping[bytes, str]) -> None:
+    def record(self, batch: RequestBatch, abilities: Capabilities, tasks: Mapping[bytes, str]) -> None:
         """Note a batch that was begun, and the keys and tasks of its requests."""
         names = _COLUMNS.split(", ")
         values = [getattr(batch, name) for name in names]
@@ -249,12 +249,12 @@ def _keep(connection: Any, result: LineResult) -> None:
         )
 
 
-def _abilities(kept: str) -> Abilities:
+def _abilities(kept: str) -> Capabilities:
     try:
         return _ABILITIES.validate_json(kept)
     except ValidationError:
         # Of another version of this program.
-        return Abilities()
+        return Capabilities()
 
 
 #: Gives the settings of the models of a corpus.

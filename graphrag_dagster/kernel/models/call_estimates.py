@@ -233,7 +233,7 @@ def merged_tokens(seen: float | None) -> Range:
 
 
 @dataclass(frozen=True, slots=True)
-class WaySize:
+class MethodSize:
     """Model calls, and tokens sent, for one question with one search method."""
 
     calls: Range
@@ -307,8 +307,8 @@ _PROMPT = 700
 _JUDGING, _STATEMENTS = Range(0.0, 1.0, 4.0), 1000
 
 
-def with_support_judged(size: WaySize, judge: JudgeName) -> WaySize:
+def with_support_judging(size: MethodSize, judge: JudgeName) -> MethodSize:
     """Add what a chat model is asked about the support of the answer's statements, where it judges."""
     if judge != "model" or not size.calls.high:
         return size
-    return WaySize(size.calls + _JUDGING, size.input_tokens + _JUDGING * (_PROMPT + _STATEMENTS))
+    return MethodSize(size.calls + _JUDGING, size.input_tokens + _JUDGING * (_PROMPT + _STATEMENTS))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 
 class Embedder(Protocol):
@@ -88,32 +88,30 @@ def _prefixed(prefix: str, texts: Sequence[str]) -> Sequence[str]:
     return [prefix + text if text.strip() else text for text in texts] if prefix else texts
 
 
-def static(_session: Session) -> Embedder:
+def static(_session: TaskProvider) -> Embedder:
     """Packaged static vectors."""
     from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 
     return StaticEmbedder()
 
 
-def sentence_transformer(session: Session) -> Embedder:
+def sentence_transformer(session: TaskProvider) -> Embedder:
     """A sentence-transformers model on this machine."""
     from graphrag_dagster.kernel.models.local_embedders import shared_sentence_transformer
 
     return shared_sentence_transformer(session.settings.embeddings.model)
 
 
-def endpoint(session: Session) -> Embedder:
+def endpoint(session: TaskProvider) -> Embedder:
     """The embedding model of the endpoint; a text is sent once.
 
     Raises:
         EngineError: the settings name no model.
     """
-    from graphrag_dagster.kernel.models.cache.cached_models import RememberingEmbedder
+    from graphrag_dagster.kernel.models.cache.cached_models import CachedEmbedder
     from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
 
     name, own = session.settings.embeddings.model, session.settings.model.for_role("embed")
     if not name:
         raise EngineError("embeddings.embedder is endpoint: set embeddings.model to the name of its model")
-    return RememberingEmbedder(
-        lambda arrived: OpenAIEmbedder(name, own, arrived=arrived), own, session.account
-    )
+    return CachedEmbedder(lambda arrived: OpenAIEmbedder(name, own, arrived=arrived), own, session.account)

@@ -95,7 +95,7 @@ def _static_model(dimension: int) -> tuple[Any, Vectors]:
     return tokenizer, np.ascontiguousarray(weights, dtype=np.float32)
 
 
-class CachingEmbedder:
+class MemoizedEmbedder:
     """Caches the vectors of an embedder, for callers that compare the same sentences over and over.
 
     Args:
@@ -129,9 +129,9 @@ def shared_sentence_transformer(model: str | None, *, batch: int = 1) -> "Senten
 
 
 @cache
-def shared_static() -> CachingEmbedder:
+def shared_static() -> MemoizedEmbedder:
     """The static embedder of this process, with its memory."""
-    return CachingEmbedder(StaticEmbedder())
+    return MemoizedEmbedder(StaticEmbedder())
 
 
 class SentenceTransformerEmbedder:

@@ -63,11 +63,11 @@ def basis_of(store: CorpusStore, name: str) -> PlanBasis:
 
 def _of_graph(store: CorpusStore, name: str, settings: CorpusSettings) -> PlanBasis:
     """A graph is taken in as an index does, into a file that goes again."""
-    from graphrag_dagster.apps.interchange.graph_import import take_in
+    from graphrag_dagster.apps.interchange.graph_import import import_graphs
 
     with TemporaryDirectory() as folder:
         warehouse = Warehouse(path=f"{folder}/{{corpus}}.duckdb")
-        written = take_in(store, warehouse, name)
+        written = import_graphs(store, warehouse, name)
         with warehouse.reading(name) as reader:
             texts = imported_texts(
                 reader.read(tables.IMPORTED_DOCUMENTS),

@@ -9,7 +9,7 @@ from graphrag_dagster.kernel.documents.documents import CorpusContents, require_
 from graphrag_dagster.kernel.documents.imported_texts import SERVER, imported_texts
 from graphrag_dagster.kernel.documents.text_units import cut
 from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
-from graphrag_dagster.kernel.pipeline.erasure import note_gone
+from graphrag_dagster.kernel.pipeline.erasure import note_deleted
 from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, Tables
 from graphrag_dagster.kernel.tables import (
@@ -39,7 +39,7 @@ def corpus(tables: Tables, run: StepRun) -> Iterator[Made]:
     else:
         contents = run.corpora.read(run.corpus)
     documents = contents.documents
-    note_gone(run.warehouse, run.corpus, documents)
+    note_deleted(run.warehouse, run.corpus, documents)
     unused = {"columns_without_file": list(contents.unused_columns)} if contents.unused_columns else {}
     yield Made(FILES, contents.files, {**counts(contents.files, "status"), **unused})
     if not imported and not run.warehouse.exists(DOCUMENTS, run.corpus):

@@ -48,7 +48,7 @@ def delete_made(warehouse: Warehouse, corpus: str) -> Deleted:
     Raises:
         HeldError: another process holds the working file.
         WarehouseError: something cannot be deleted.
-        MemoryFileError: another process reads the file of replies for too long.
+        CacheFileError: another process reads the file of replies for too long.
     """
     paths = made_of(warehouse, corpus)
     file = warehouse.file(corpus)

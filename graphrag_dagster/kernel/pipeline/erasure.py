@@ -5,7 +5,7 @@ document is handled here: results of other jobs on the older index, cached repli
 working file, older snapshots, and the report. All of it depends only on the files on disk, so that the next
 run completes one that was killed:
 
-1. :func:`note_gone`, before the table of documents is replaced, writes the ids of those that go into a file.
+1. :func:`note_deleted`, before the table of documents is replaced, writes the ids of those that go to a file.
 2. :func:`erase`, before publishing, and 3. :func:`clear_older`, after it, act on that file and on what the
    kept snapshots have. The file is the last that goes.
 """
@@ -31,7 +31,7 @@ from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
 from graphrag_dagster.kernel.storage.compaction import Compacted, compact
 from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, frame_of
-from graphrag_dagster.kernel.storage.published.derived_files import keep_beside
+from graphrag_dagster.kernel.storage.published.derived_files import cache_derived_files
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_of, snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus
 from graphrag_dagster.kernel.text.text_similarity import normalise
@@ -43,7 +43,7 @@ _TEXTS = (
 )
 
 
-def said_names(settings: Mapping[str, Any]) -> dict[str, str]:
+def names_in_texts(settings: Mapping[str, Any]) -> dict[str, str]:
     """Return the names of which decisions speak, by their normalised form.
 
     Args:
@@ -77,7 +77,7 @@ def snapshots_with_undone_names(
 def _told(file: Path) -> dict[str, str]:
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
-        return said_names(manifest.get("settings") or {})
+        return names_in_texts(manifest.get("settings") or {})
     except (OSError, ValueError, TypeError, AttributeError):
         # What cannot be read is dealt with as one that may have documents that are gone.
         return {}
@@ -123,7 +123,7 @@ class Erased:
         }
 
 
-def note_gone(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> None:
+def note_deleted(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> None:
     """Note which documents of the working file are not among those that will replace them; durably.
 
     Args:
@@ -136,7 +136,7 @@ def note_gone(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> Non
         _note(warehouse, corpus, _identities(before) - _identities(documents))
 
 
-class GoneGraphs:
+class DeletedGraphs:
     """Files of graphs, or what servers gave, that the working file was made of before it is made anew.
 
     A file of a graph is as a document is: of one that was edited, something may be gone.
@@ -162,10 +162,10 @@ def _note(warehouse: Warehouse, corpus: str, gone: set[str]) -> None:
         write_durably(note_file(warehouse, corpus), json.dumps({"gone": sorted(gone | noted)}))
 
 
-def gone_documents(warehouse: Warehouse, corpus: str, newest: str | None = None) -> set[str]:
+def deleted_documents(warehouse: Warehouse, corpus: str, newest: str | None = None) -> set[str]:
     """Return the ids of documents, with what is told of them, that an older state had and the last has not.
 
-    Older states are the kept snapshots and what :func:`note_gone` noted. A snapshot that cannot be read
+    Older states are the kept snapshots and what :func:`note_deleted` noted. A snapshot that cannot be read
     counts as one such document.
 
     Args:
@@ -203,9 +203,9 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database, said: Set[str] | 
 
     Raises:
         WarehouseError: the file is held by another process, or cannot be written anew.
-        MemoryFileError: another process reads the file of replies for too long.
+        CacheFileError: another process reads the file of replies for too long.
     """
-    gone = gone_documents(warehouse, corpus)
+    gone = deleted_documents(warehouse, corpus)
     if not gone:
         # A name of which only a decision spoke may lie in freed blocks, and in nothing else.
         named = _with_undone_names(warehouse, corpus, said)
@@ -240,7 +240,7 @@ def clear_older(
         for ending in (*data, ".json"):
             _remove(file.with_name(file.stem + ending))
     cleared = []
-    if gone_documents(warehouse, corpus, keep_version):
+    if deleted_documents(warehouse, corpus, keep_version):
         _remove(_reports(warehouse, corpus))
         cleared = _tainted(warehouse, corpus, keep_version)
     for file in cleared:
@@ -253,7 +253,7 @@ def clear_older(
 
 def _clear_beside(warehouse: Warehouse, corpus: str) -> None:
     try:
-        keep_beside(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
+        cache_derived_files(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
     except OSError as error:
         raise WarehouseError(f"{error.filename} cannot be deleted: {error.strerror}") from error
 

@@ -39,7 +39,7 @@ _ENDED = ("FAILURE", "CANCELED", "CANCELING")
 
 
 @dataclass(frozen=True, slots=True)
-class HalfWay:
+class UnfinishedIndex:
     """A run that has not come to its end.
 
     Attributes:
@@ -55,7 +55,7 @@ class HalfWay:
     step: str | None
 
 
-def half_way(corpus: str) -> HalfWay | None:
+def unfinished_index(corpus: str) -> UnfinishedIndex | None:
     """Return the last run that was to index a corpus, unless it came to its end or there is none.
 
     Raises:
@@ -72,7 +72,9 @@ def half_way(corpus: str) -> HalfWay | None:
             return None
         failed = run.status.value in _ENDED
         begun = datetime.fromtimestamp(record.start_time or record.create_timestamp.timestamp(), UTC)
-        return HalfWay(run.run_id, failed, begun, _failed_step(instance, run.run_id) if failed else None)
+        return UnfinishedIndex(
+            run.run_id, failed, begun, _failed_step(instance, run.run_id) if failed else None
+        )
 
 
 def _last(instance: "DagsterInstance", corpus: str) -> "RunRecord | None":
@@ -244,7 +246,7 @@ def _common(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> l
 
 
 def _unfinished(name: str, snapshot: Published | None) -> UnfinishedRun | None:
-    run = half_way(name)
+    run = unfinished_index(name)
     if run is None or (snapshot and run.begun <= _time(snapshot.published)):
         return None
     return UnfinishedRun(

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, loaded, systems
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.model_costs import ModelUse
-from graphrag_dagster.kernel.pipeline.erasure import clear_older, erase, gone_documents, said_names
+from graphrag_dagster.kernel.pipeline.erasure import clear_older, deleted_documents, erase, names_in_texts
 from graphrag_dagster.kernel.pipeline.orchestration.io_manager import stored_at
 from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun, Tables
 from graphrag_dagster.kernel.storage.published import (
@@ -68,12 +68,12 @@ def publish_index(
         fresh: the tables of the index.
         memory: the cached replies.
     """
-    said = frozenset(said_names(origin.settings.model_dump(mode="json", include={"resolution"})))
+    said = frozenset(names_in_texts(origin.settings.model_dump(mode="json", include={"resolution"})))
     erased = erase(warehouse, corpus, memory, said)
     before = _standing(warehouse, corpus)
     made, changed = publish(warehouse, corpus, origin, fresh=fresh)
     outlived = before if changed and before is not None and before.file.is_file() else None
-    if outlived and gone_documents(warehouse, corpus, made.version):
+    if outlived and deleted_documents(warehouse, corpus, made.version):
         # One that cannot be read has nothing to tell, and is about to go.
         with suppress(WarehouseError):
             for system in systems().values():

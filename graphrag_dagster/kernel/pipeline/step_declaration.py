@@ -12,7 +12,7 @@ import polars as pl
 from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.common.progress import quietly
 from graphrag_dagster.kernel.common.resource import Resource
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory, User
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, WrittenTable
@@ -24,7 +24,7 @@ from graphrag_dagster.kernel.tasks.embedded_rows import (
     text_of_unit,
 )
 from graphrag_dagster.kernel.tasks.language_resource import Language
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Resource)
@@ -56,12 +56,12 @@ class StepRun:
     warehouse: Warehouse
     corpora: CorpusStore
     language: Language
-    memory: ReplyMemory
+    memory: LLMCache
     resources: Mapping[str, Resource]
     code_of_tables: Callable[[], Mapping[str, str]]
     begun: list[Future[Any]] = field(default_factory=list)
 
-    def session(self, user: str) -> Session:
+    def session(self, user: str) -> TaskProvider:
         """Return the engines of the tasks; what they ask of models is booked to ``user``."""
         return self.language.session_of(self.settings, User(self.corpus, user, self.run_id))
 

@@ -154,7 +154,7 @@ def answer_id_of(question: str, method: str) -> str:
     return stable_id("answer", question, method)
 
 
-def still_good(known: pl.DataFrame | None, wanted: Iterable[str], snapshot: str, options: str) -> list[str]:
+def still_valid(known: pl.DataFrame | None, wanted: Iterable[str], snapshot: str, options: str) -> list[str]:
     """Return the ids of known answers that were made from the same index with the same settings.
 
     An answer that lacks something for want of usable replies is made again.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.kernel.catalogue.registry import attached_graph, embedders, methods
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory, User
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.questions.context.answer import Answer
     from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
     from graphrag_dagster.kernel.text.evidence import Passage
 
 
@@ -57,7 +57,7 @@ def embed_here(name: str, texts: Sequence[str]) -> Vectors:
     if name not in embedders_here():
         raise QuestionError(f"there is no embedder {name!r}; there are: {', '.join(embedders_here())}")
     settings = parse_settings({"embeddings": {"embedder": name}}, name)
-    session = Language(memory=ReplyMemory(), corpora=CorpusStore()).session_of(
+    session = Language(memory=LLMCache(), corpora=CorpusStore()).session_of(
         settings, User(name, "ask", str(uuid.uuid4()))
     )
     return session.embedder().embed(texts)
@@ -135,7 +135,7 @@ class Index:
         searcher: Searcher,
         settings: CorpusSettings,
         version: str,
-        memory: ReplyMemory,
+        memory: LLMCache,
         warehouse: Warehouse | None = None,
     ) -> None:
         self.name = name
@@ -152,7 +152,7 @@ class Index:
         *,
         corpora: CorpusStore | None = None,
         warehouse: Warehouse | None = None,
-        memory: ReplyMemory | None = None,
+        memory: LLMCache | None = None,
     ) -> Self:
         """Open what the last complete run of a corpus published, else what the warehouse holds.
 
@@ -176,7 +176,7 @@ class Index:
             index = replace(index, graph=graph)
         count = get_tokenizer(settings.text_units.encoding).count
         searcher = Searcher(index, settings, count, Support(shared_static()))
-        return cls(name, searcher, settings, version, memory or ReplyMemory(), warehouse)
+        return cls(name, searcher, settings, version, memory or LLMCache(), warehouse)
 
     @staticmethod
     def names() -> list[str]:
@@ -265,7 +265,7 @@ class Index:
         )
         return self.searcher.answer(question, session)
 
-    def _session(self, user: str = "ask") -> Session:
+    def _session(self, user: str = "ask") -> TaskProvider:
         return session_of(self.name, self._settings, user, self._memory)
 
     def embed(self, texts: Sequence[str], *, queries: bool = False) -> Vectors:
@@ -328,8 +328,8 @@ class Index:
 
 
 def session_of(
-    corpus: str, settings: CorpusSettings, user: str, memory: ReplyMemory | None = None
-) -> Session:
+    corpus: str, settings: CorpusSettings, user: str, memory: LLMCache | None = None
+) -> TaskProvider:
     """Return the engines of a corpus for who asks it outside of a run.
 
     Args:
@@ -338,7 +338,7 @@ def session_of(
         user: the name under which what is asked of models is booked.
         memory: where replies are remembered; default: as the environment says.
     """
-    language = Language(memory=memory or ReplyMemory(), corpora=CorpusStore())
+    language = Language(memory=memory or LLMCache(), corpora=CorpusStore())
     return language.session_of(settings, User(corpus, user, str(uuid.uuid4())))
 
 

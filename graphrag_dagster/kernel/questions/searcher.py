@@ -29,7 +29,7 @@ from graphrag_dagster.kernel.text.quotable_sentences import readability
 from graphrag_dagster.kernel.text.text_similarity import stem, stems
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.models.call_estimates import WaySize
+    from graphrag_dagster.kernel.models.call_estimates import MethodSize
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
     from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 
@@ -48,7 +48,7 @@ _FILTERS = {
 _ROWS = {"source": ("text unit",), "entity": ("entity", "entities"), "summary": ("summary", "summaries")}
 
 
-def telling_what_was_searched(search: Search, made: Answer) -> Answer:
+def with_search_summary(search: Search, made: Answer) -> Answer:
     """Return an answer; one that is refused for want of anything found says what was searched.
 
     Its ``nearest`` is the sentence that shares the most words with the question, found by words alone, so
@@ -122,7 +122,7 @@ def _shown(nearest: Source | None) -> str:
 B = TypeVar("B", bound=Basis)
 
 
-def known_way(name: str) -> SearchMethod | None:
+def known_method(name: str) -> SearchMethod | None:
     """Return the way of answering of a name, in whatever capitals; ``C<k>`` of deeper levels is one too."""
     for own, way in methods().items():
         if own.casefold() == name.casefold():
@@ -133,13 +133,13 @@ def known_way(name: str) -> SearchMethod | None:
         return None
 
 
-def way_of(name: str) -> SearchMethod:
+def method_of(name: str) -> SearchMethod:
     """Return the way of answering of a name.
 
     Raises:
         QuestionError: there is none, which lists those there are, or it names a level that cannot be.
     """
-    if (way := known_way(name)) is not None:
+    if (way := known_method(name)) is not None:
         return way
     if _of_a_level(name):
         return at_level(level_of(name.upper()))
@@ -163,13 +163,13 @@ def level_read(way: SearchMethod, chosen: int | None, options: "SearchSettings")
     return way.level
 
 
-def in_way(basis: B, name: str) -> B:
+def with_method(basis: B, name: str) -> B:
     """Return the same, to be answered in another way.
 
     Raises:
         QuestionError: there is none of that name.
     """
-    way = way_of(name)
+    way = method_of(name)
     return replace(basis, way=way, level=level_read(way, None, basis.options))
 
 
@@ -229,7 +229,7 @@ class Searcher:
         """
         begin = monotonic()
         search = self._search(question, engines)
-        made = telling_what_was_searched(search, answered(search))
+        made = with_search_summary(search, answered(search))
         told = search.scope.told if search.scope else None
         return replace(
             made,
@@ -238,21 +238,21 @@ class Searcher:
             seconds=round(monotonic() - begin, 3),
         )
 
-    def size(self, method: str) -> "WaySize":
+    def size(self, method: str) -> "MethodSize":
         """Return what one question asks of a model in one of the ways, told beforehand.
 
         Raises:
             QuestionError: there is no such way of answering.
         """
-        from graphrag_dagster.kernel.models.call_estimates import with_support_judged
+        from graphrag_dagster.kernel.models.call_estimates import with_support_judging
 
-        way = way_of(method)
+        way = method_of(method)
         level = level_read(way, None, self.settings.search)
         basis = Basis(way=way, index=self.index, count=self.count, settings=self.settings, level=level)
         with in_plugin("method", way.name, "telling its size"):
-            told: WaySize = loaded(way.size)(basis)
+            told: MethodSize = loaded(way.size)(basis)
         # What reads nothing cites nothing, so there is nothing to judge.
-        return with_support_judged(told, self.settings.search.support) if way.tables else told
+        return with_support_judging(told, self.settings.search.support) if way.tables else told
 
     def with_settings(self, settings: "CorpusSettings") -> "Searcher":
         """Return a searcher of the same snapshot with other settings."""
@@ -280,10 +280,10 @@ class Searcher:
 
     def _search(self, question: Question, engines: Engines) -> Search:
         """Return the search for an answer: by which method, of which level, over which documents."""
-        way = way_of(question.method or (GLOBAL if question.level else self.settings.search.method))
+        way = method_of(question.method or (GLOBAL if question.level else self.settings.search.method))
         level = None if question.level is None else level_of(question.level)
         if level is not None:
-            way = way_of(way.with_level) if way.with_level else way
+            way = method_of(way.with_level) if way.with_level else way
             if not way.levelled:
                 levelled = " or ".join(one.name for one in methods().values() if one.levelled)
                 raise QuestionError(

@@ -11,7 +11,7 @@ import polars as pl
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import declared_table, loaded, parts
-from graphrag_dagster.kernel.questions.context.context_units import told_in_words
+from graphrag_dagster.kernel.questions.context.context_units import told_as_text
 from graphrag_dagster.kernel.questions.context.index_background import prepare_background
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import retriever_of
@@ -59,7 +59,9 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
         index, found = _read(warehouse, corpus)
     else:
         try:
-            index = kept_index(SnapshotShelf(warehouse, corpus, found), partial(_read_just, warehouse, found))
+            index = cached_index(
+                SnapshotShelf(warehouse, corpus, found), partial(_read_just, warehouse, found)
+            )
         except _ReplacedError:
             return open_published(warehouse, corpus)
     shelf = SnapshotShelf(warehouse, corpus, found) if found else None
@@ -115,7 +117,7 @@ def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published |
             statements=reader.read_if_present(tables.IMPORTED_RELATIONS),
             declared=reader.read_if_present(tables.IMPORTED_ENTITIES),
         )
-    return told_in_words(index), found
+    return told_as_text(index), found
 
 
 def _part(if_present: Callable[[Table], pl.DataFrame | None], part: DeclaredPart) -> SnapshotPart | None:
@@ -135,13 +137,13 @@ _VECTORS = {"unit_vectors": ("text_chunks", "text_unit_id"), "entity_vectors": (
 
 
 @dataclass(frozen=True, slots=True)
-class KeptTables:
+class CachedTables:
     """The frames of a snapshot by the names of its fields; those of a part begin with its name and a dot."""
 
     frames: Mapping[str, pl.DataFrame]
 
     @classmethod
-    def of(cls, index: IndexSnapshot) -> KeptTables:
+    def of(cls, index: IndexSnapshot) -> CachedTables:
         """Return the frames that a snapshot has."""
         own = {one.name: getattr(index, one.name) for one in fields(index)}
         for name, part in index.parts.items():
@@ -167,7 +169,7 @@ class KeptTables:
             write_frame(folder, name, frame)
 
     @classmethod
-    def opened(cls, folder: Path) -> KeptTables:
+    def opened(cls, folder: Path) -> CachedTables:
         """Return what was written into a folder; large frames are mapped.
 
         Raises:
@@ -177,15 +179,15 @@ class KeptTables:
         return cls({name: mapped_frame(folder, name) for name in mapped_frame(folder, _NAMES)["name"]})
 
 
-def kept_index(shelf: Shelf, read: Callable[[], IndexSnapshot]) -> IndexSnapshot:
+def cached_index(shelf: Shelf, read: Callable[[], IndexSnapshot]) -> IndexSnapshot:
     """Return a snapshot as its tables lie on a shelf, read where they do not."""
     made = kept(
         shelf,
         "frames",
-        lambda: KeptTables.of(read()),
-        KeptTables,
+        lambda: CachedTables.of(read()),
+        CachedTables,
         lambda folder, tables: tables.write(folder),
-        KeptTables.opened,
+        CachedTables.opened,
     )
     return made.index()
 

@@ -118,7 +118,9 @@ def prior_of(search: Search) -> Scores | None:
     return favour.prior(search.index.once(_documents_of_units)) if favour.clues else None
 
 
-def telling_how(search: Search, made: Answer, note: str | None, moves: Iterable[Reranked] = ()) -> Answer:
+def with_retrieval_trace(
+    search: Search, made: Answer, note: str | None, moves: Iterable[Reranked] = ()
+) -> Answer:
     """Return an answer that tells how its text units were found: what the question favoured, what moved."""
     favour = search.favour
     why = "; ".join(filter(None, (note, favour.told)))
@@ -146,7 +148,7 @@ def _reranking(made: Answer, moves: Sequence[Reranked]) -> tuple[Section, ...]:
     return (told, *([section("Moved", ("text unit", "question", "before", "after"), moved)] if moved else []))
 
 
-def telling_route(made: Answer, routed: Routed | None, none: str) -> Answer:
+def with_route(made: Answer, routed: Routed | None, none: str) -> Answer:
     """Return an answer that tells what was asked of a model for a choice, and what that cost.
 
     Args:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,16 +207,16 @@ _QUESTION = Sought("Who dredged the harbour?")
 _TEXTS = ("Bread is baked at night.", "The harbour was dredged by Selma Dray.")
 
 
-def none(_session: Session) -> None:
+def none(_session: TaskProvider) -> None:
     """Nobody: text units stay as they are ranked."""
 
 
-def lexical(_session: Session) -> Reranker:
+def lexical(_session: TaskProvider) -> Reranker:
     """The words of sentences, and what stands around them."""
     return LexicalReranker()
 
 
-def cross_encoder(session: Session) -> Reranker:
+def cross_encoder(session: TaskProvider) -> Reranker:
     """A cross-encoder of sentence-transformers on this machine."""
     return shared_cross_encoder(session.settings.search.reranker_model or CROSS_ENCODER)
 

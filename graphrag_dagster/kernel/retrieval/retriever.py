@@ -22,7 +22,7 @@ from graphrag_dagster.kernel.retrieval.index_cache import Shelf, kept
 from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
 from graphrag_dagster.kernel.retrieval.multihop.multihop_retrieval import SHIPPED, Following, Passages
 from graphrag_dagster.kernel.retrieval.multihop.name_graph import NameGraph, PassageRank, name_graph
-from graphrag_dagster.kernel.retrieval.multihop.question_parsing import Reaching, read_question
+from graphrag_dagster.kernel.retrieval.multihop.question_parsing import NameReach, read_question
 from graphrag_dagster.kernel.retrieval.ranking import (
     Likeness,
     Mode,
@@ -343,8 +343,8 @@ class Retriever:
         return NameLinker(self._graph.index, self.rarity)
 
     @cached_property
-    def _reaching(self) -> Reaching:
-        return Reaching(self._graph, self._units["text"])
+    def _reaching(self) -> NameReach:
+        return NameReach(self._graph, self._units["text"])
 
     @cached_property
     def _passage_rank(self) -> PassageRank:

@@ -4,12 +4,12 @@ from pydantic import Field
 
 from graphrag_dagster.kernel.catalogue.registry import named, stages
 from graphrag_dagster.kernel.common.resource import Resource
-from graphrag_dagster.kernel.models.cache.llm_cache import Replies, ReplyMemory, User
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount
 from graphrag_dagster.kernel.models.model_costs import Amount, Budget
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 
 class Language(Resource):
@@ -17,7 +17,7 @@ class Language(Resource):
 
     max_tokens: int | None = Field(default=None, ge=0, description="most tokens, in and out, of a run")
     max_usd: float | None = Field(default=None, ge=0, description="most US dollars of a run")
-    memory: ReplyMemory
+    memory: LLMCache
     corpora: CorpusStore
 
     @property
@@ -25,7 +25,7 @@ class Language(Resource):
         """Whether a run has a limit of tokens or money."""
         return self.max_tokens is not None or self.max_usd is not None
 
-    def session_of(self, settings: CorpusSettings, user: User) -> Session:
+    def session_of(self, settings: CorpusSettings, user: User) -> TaskProvider:
         """Return the engines that settings choose; nothing is loaded or called before a task runs.
 
         Raises:
@@ -36,4 +36,4 @@ class Language(Resource):
         database, log = self.memory.database(), self.memory.usage_log()
         before = log.of_run(user.corpus, user.run_id)
         budget = Budget(self.max_tokens, self.max_usd, Amount(before.tokens, before.usd))
-        return Session(settings, UsageAccount(user, Replies(database), log, budget))
+        return TaskProvider(settings, UsageAccount(user, Replies(database), log, budget))

@@ -40,7 +40,7 @@ _BATCH_PRICE = 0.5
 
 
 @dataclass
-class Session:
+class TaskProvider:
     """Who does the language tasks, as the settings choose them; each is made when it is asked for.
 
     Attributes:
@@ -97,8 +97,8 @@ class Session:
     def chat(self, task: Task[object]) -> ChatModel:
         """Return the chat model of a task; what it answered before it remembers, and all is booked."""
         from graphrag_dagster.kernel.models.batch_queue import BatchSender
-        from graphrag_dagster.kernel.models.cache.cached_models import BookedChatModel, RememberingChatModel
-        from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore
+        from graphrag_dagster.kernel.models.cache.cached_models import AccountedChatModel, CachedChatModel
+        from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
         from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
         from graphrag_dagster.kernel.models.probing.endpoint_check import checkup
 
@@ -108,15 +108,15 @@ class Session:
         batched = settings.batch and not task.waited_for
         url, discount = model.connection.url, _BATCH_PRICE if batched else 1.0
         till = Till(self.account, settings, settings.name, url, discount)
-        known = AbilityStore(self.account.replies.database)
+        known = CapabilityStore(self.account.replies.database)
 
         async def gate() -> None:
-            await checkup(BookedChatModel(settings, till), known)
+            await checkup(AccountedChatModel(settings, till), known)
 
         if batched:
             sender = BatchSender(settings, self.account.user, self.account.replies.database)
-            return RememberingChatModel(sender, self.account, till, gate)
-        return RememberingChatModel(model, self.account, till, gate)
+            return CachedChatModel(sender, self.account, till, gate)
+        return CachedChatModel(model, self.account, till, gate)
 
     def reply_limit(self, task: Task[object]) -> int:
         """Most tokens of a reply to a task."""
@@ -191,12 +191,12 @@ class Session:
     def finish(self) -> dict[str, Any]:
         """Note that the asset is made; return what it used as metadata, nothing where it used no model."""
         if self._asked:
-            from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore
-            from graphrag_dagster.kernel.models.probing.endpoint_check import keep_pace
+            from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
+            from graphrag_dagster.kernel.models.probing.endpoint_check import cache_pace
 
             # How fast the models were that were asked.
             for model in self._asked.values():
-                keep_pace(model, AbilityStore(self.account.replies.database))
+                cache_pace(model, CapabilityStore(self.account.replies.database))
         return shown_use(self.account.finish())
 
 

@@ -48,14 +48,14 @@ Asked = tuple[tuple[str, ...], Query]
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class CollectedResponses:
     """Answers by address, and what a person is told of them."""
 
     answers: dict[str, Any]
     told: str
 
 
-async def gathered(corpus: str, room: int) -> Gathered:
+async def gathered(corpus: str, room: int) -> CollectedResponses:
     """Ask the server, in this process, for what its page shows of a corpus.
 
     The map and the graph of each level come first, then communities from C0 on, the most connected entities,
@@ -72,7 +72,7 @@ async def gathered(corpus: str, room: int) -> Gathered:
     async with httpx2.AsyncClient(transport=transport, base_url=_BASE) as client:
         file = _File(corpus, client, room)
         await file.gather()
-    return Gathered(file.answers, file.told())
+    return CollectedResponses(file.answers, file.told())
 
 
 def address(corpus: str, parts: Sequence[str], query: Query) -> str:

@@ -32,17 +32,17 @@ from graphrag_dagster.service.openai.chat_tasks import task_reply
 from graphrag_dagster.service.openai.embedding_routes import DOCUMENTS, QUERIES
 from graphrag_dagster.service.question_stream import (
     Heard,
-    documented_stream,
+    cancel_on_disconnect,
     event,
     stream,
+    stream_responses,
     streaming,
-    unless_gone,
 )
 
 _LISTED_METHODS = [one.name for one in methods().values() if one.suits_a_chat and one.name != AUTO]
 _NOTHING_USED = ChatUsage(prompt_tokens=0, completion_tokens=0, total_tokens=0)
 _DONE = format_sse_event(data_str="[DONE]")
-_STREAMED = documented_stream("The answer; with `stream` chunks of it as events.")
+_STREAMED = stream_responses("The answer; with `stream` chunks of it as events.")
 
 
 def usage_of(answer: Answer) -> ChatUsage:
@@ -169,13 +169,13 @@ def chat_router(backend: Backend) -> APIRouter:
             await _known(backend, corpus)
             return _at_once(body, chunks, made)
         question = question_of(body.messages, method or None, body.filters or ALL)
-        asking = await unless_gone(request, backend.ask(corpus, question))
+        asking = await cancel_on_disconnect(request, backend.ask(corpus, question))
         if not body.stream:
-            answer = await unless_gone(request, asking.answer())
+            answer = await cancel_on_disconnect(request, asking.answer())
             text = headed(answer) + listed_sources(answer)
             return JSONResponse(completion(body.model, text, usage_of(answer)).model_dump())
         settings = backend.settings
-        first = await unless_gone(request, asking.hear(settings.head_start_seconds))
+        first = await cancel_on_disconnect(request, asking.hear(settings.head_start_seconds))
         return streaming(stream(asking, first, chunks.render, settings.ping_seconds))
 
     return router

@@ -15,10 +15,10 @@ from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.error_responses import Refusal, documented
 from graphrag_dagster.service.openai.chat_messages import Lenient
-from graphrag_dagster.service.question_stream import unless_gone
+from graphrag_dagster.service.question_stream import cancel_on_disconnect
 
 #: Most inputs of a request; OpenAI's.
-MOST_INPUTS = 2048
+MAX_INPUTS = 2048
 
 
 def _number(value: object) -> object:
@@ -42,9 +42,9 @@ class EmbeddingBody(Lenient):
     )
     input: (
         _Text
-        | Annotated[list[_Text], Field(min_length=1, max_length=MOST_INPUTS)]
+        | Annotated[list[_Text], Field(min_length=1, max_length=MAX_INPUTS)]
         | _Tokens
-        | Annotated[list[_Tokens], Field(min_length=1, max_length=MOST_INPUTS)]
+        | Annotated[list[_Tokens], Field(min_length=1, max_length=MAX_INPUTS)]
     ) = Field(description="a text, texts, the tokens of a text, or those of texts")
     encoding_format: Literal["float", "base64"] | None = Field(
         None, description="numbers, or their bytes as little-endian float32 in base64; default: float"
@@ -138,7 +138,7 @@ def embeddings_router(backend: Backend) -> APIRouter:
     )
     async def embed(body: EmbeddingBody, request: Request) -> Response:
         """Turn texts into vectors that can be compared with those of a corpus."""
-        made = await unless_gone(request, work(body))
+        made = await cancel_on_disconnect(request, work(body))
         return JSONResponse(made.model_dump())
 
     return router

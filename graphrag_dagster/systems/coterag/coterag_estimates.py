@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.call_estimates import (
     Estimate,
+    MethodSize,
     Range,
-    WaySize,
     around,
     exactly,
     plan_summaries,
@@ -118,11 +118,11 @@ _PROMPT = 700
 _ROW = 150
 
 
-def looked_again(basis: Basis) -> WaySize:
+def looked_again(basis: Basis) -> MethodSize:
     """The route, an answer, its validation, and both again after each round."""
     options = basis.settings.section(CoteragSettings)
     rounds = 0 if basis.way.name.endswith("-fallback") else options.fallback.rounds
     calls = Range(2.0, 3.0, 1.0 + 2.0 * (1 + rounds))
     texts = options.chunks + options.triples / 10 + options.communities * 3
     context = float(_PROMPT + texts * _ROW)
-    return WaySize(calls, calls * context)
+    return MethodSize(calls, calls * context)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from graphrag_dagster.kernel.models.embedders import Embedder
     from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, Quote
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
     from graphrag_dagster.systems.coterag.tasks import (
         AnswerValidator,
         CommunitySummariser,
@@ -46,18 +46,18 @@ if TYPE_CHECKING:
     )
 
 
-def community_summariser(session: Session) -> CommunitySummariser:
+def community_summariser(session: TaskProvider) -> CommunitySummariser:
     """Who summarises communities."""
     own = session.settings.section(CoteragSettings)
     return ExtractiveCommunitySummariser(own.summary_words, own.exact_names)
 
 
-def evidence_router(_session: Session) -> EvidenceRouter:
+def evidence_router(_session: TaskProvider) -> EvidenceRouter:
     """Who says whether a question needs the documents."""
     return ExtractiveEvidenceRouter()
 
 
-def evidence_answerer(session: Session) -> EvidenceAnswerer:
+def evidence_answerer(session: TaskProvider) -> EvidenceAnswerer:
     """Who answers from a context, and says where it is not enough."""
     from graphrag_dagster.kernel.models.local_embedders import shared_static
 
@@ -65,7 +65,7 @@ def evidence_answerer(session: Session) -> EvidenceAnswerer:
     return ExtractiveEvidenceAnswerer(shared_static(), own.coverage_unit, own.thresholds.coverage)
 
 
-def answer_validator(session: Session) -> AnswerValidator:
+def answer_validator(session: TaskProvider) -> AnswerValidator:
     """Who checks answers against their context."""
     own = session.settings.section(CoteragSettings)
     return ExtractiveAnswerValidator(own.coverage_unit, own.thresholds.coverage)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
         GraphExtractor,
         ReportWriter,
     )
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 
-def graph_extractor(session: Session) -> GraphExtractor:
+def graph_extractor(session: TaskProvider) -> GraphExtractor:
     """Extractor of entities and relationships; it has no gleanings."""
     from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphExtractor
 
@@ -27,7 +27,7 @@ def graph_extractor(session: Session) -> GraphExtractor:
     return ExtractiveGraphExtractor(own.pipeline, own.processes, own.languages, noun_phrases=own.noun_phrases)
 
 
-def claim_extractor(session: Session) -> ClaimExtractor:
+def claim_extractor(session: TaskProvider) -> ClaimExtractor:
     """Extractor of claims."""
     from graphrag_dagster.engines.extractive.claim_extraction import ExtractiveClaimExtractor
 
@@ -35,21 +35,21 @@ def claim_extractor(session: Session) -> ClaimExtractor:
     return ExtractiveClaimExtractor(own.pipeline, own.processes, own.languages)
 
 
-def description_merger(session: Session) -> DescriptionMerger:
+def description_merger(session: TaskProvider) -> DescriptionMerger:
     """Merger of descriptions."""
     from graphrag_dagster.engines.extractive.description_merging import ExtractiveDescriptionMerger
 
     return ExtractiveDescriptionMerger(session.settings.section(GraphSettings).max_description_words)
 
 
-def report_writer(_session: Session) -> ReportWriter:
+def report_writer(_session: TaskProvider) -> ReportWriter:
     """Writer of community reports."""
     from graphrag_dagster.engines.extractive.extractive_report_writer import ExtractiveReportWriter
 
     return ExtractiveReportWriter()
 
 
-def answerer(session: Session) -> Answerer:
+def answerer(session: TaskProvider) -> Answerer:
     """Answerer of questions.
 
     Raises:
@@ -65,7 +65,7 @@ def answerer(session: Session) -> Answerer:
     return ExtractiveAnswerer(shared_static(), session.answer_form)
 
 
-def rater(_session: Session) -> ReportRater:
+def rater(_session: TaskProvider) -> ReportRater:
     """Rater of reports by relevance."""
     from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveReportRater
     from graphrag_dagster.kernel.models.local_embedders import shared_static
@@ -73,7 +73,7 @@ def rater(_session: Session) -> ReportRater:
     return ExtractiveReportRater(shared_static())
 
 
-def explorer(_session: Session) -> FollowUpExplorer:
+def explorer(_session: TaskProvider) -> FollowUpExplorer:
     """Explorer that asks follow-up questions."""
     from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveExplorer
     from graphrag_dagster.kernel.models.local_embedders import shared_static

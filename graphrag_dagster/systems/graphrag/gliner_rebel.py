@@ -18,13 +18,13 @@ if TYPE_CHECKING:
         RebelRelationModel,
         Writing,
     )
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 _TEXT = "Remdesivir treats COVID-19."
 _MEND = "fix it, or set extraction.engine to extractive, which needs no model"
 
 
-def graph_extractor(session: "Session") -> GraphExtractor:
+def graph_extractor(session: "TaskProvider") -> GraphExtractor:
     """Extractor of entities and relationships; it has no gleanings."""
     from graphrag_dagster.engines.neural.neural_extractor import NeuralGraphExtractor
 

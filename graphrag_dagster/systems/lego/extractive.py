@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.stable_values import Scores, comparable
-from graphrag_dagster.kernel.graph.graph_labels import NO_PIECE, Places, Verbalised, first_by_score
+from graphrag_dagster.kernel.graph.graph_labels import NO_PIECE, Places, VerbalizedRows, first_by_score
 from graphrag_dagster.kernel.text.text_similarity import diverse, stems
 from graphrag_dagster.systems.lego.retrieval.path_scorers import Bm25Scorer, StaticScorer, WordedScorer
 from graphrag_dagster.systems.lego.tasks import UNKNOWN, Level, PathAnswer, Selection, Sufficiency
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphrag_dagster.kernel.tasks.task_ports import Engine
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
     from graphrag_dagster.systems.lego.tasks import PathAnswerer, PathSelector
 
 
-def path_selector(_session: Session) -> PathSelector:
+def path_selector(_session: TaskProvider) -> PathSelector:
     """Who selects nodes, relations, triples and paths."""
     return ExtractivePathSelector()
 
 
-def path_answerer(_session: Session) -> PathAnswerer:
+def path_answerer(_session: TaskProvider) -> PathAnswerer:
     """Who answers from paths."""
     return ExtractivePathAnswerer()
 
@@ -54,7 +54,7 @@ class ExtractivePathSelector:
     def __init__(self) -> None:
         self._scorers = (Bm25Scorer(), WordedScorer(StaticScorer()))
 
-    def select(self, level: Level, question: str, candidates: Verbalised, most: int) -> Selection:
+    def select(self, level: Level, question: str, candidates: VerbalizedRows, most: int) -> Selection:
         """Return those that stand out, one at least; see the port."""
         if not len(candidates):
             return Selection(np.zeros(0, dtype=np.int64), 0, np.zeros(0))
@@ -66,7 +66,7 @@ class ExtractivePathSelector:
             chosen = order[: min(before_the_fall(sums[order]), most)]
         return Selection(chosen, len(candidates), sums[chosen])
 
-    def enough(self, question: str, paths: Verbalised) -> Sufficiency:
+    def enough(self, question: str, paths: VerbalizedRows) -> Sufficiency:
         """Return whether the first path holds enough of what the question asks for; see the port."""
         asked = set(stems(question))
         if not asked or not len(paths):
@@ -74,7 +74,7 @@ class ExtractivePathSelector:
         (first,) = paths.at([0]).texts
         return Sufficiency(len(asked & set(stems(first))) >= _ENOUGH * len(asked))
 
-    def _sums(self, question: str, candidates: Verbalised) -> Scores:
+    def _sums(self, question: str, candidates: VerbalizedRows) -> Scores:
         sums = np.zeros(len(candidates))
         for scorer in self._scorers:
             # What scores alike has one rank: the best of theirs.
@@ -93,7 +93,7 @@ def before_the_fall(scores: Scores) -> int:
     return int(falls.argmax()) + 1 if len(falls) and falls.max() > 0 else len(scores)
 
 
-def _without_repeats(scores: Scores, candidates: Verbalised, most: int) -> Places:
+def _without_repeats(scores: Scores, candidates: VerbalizedRows, most: int) -> Places:
     """Paths of which no two have the same end and the same relations."""
     rows = candidates.rows
     lengths = (rows != NO_PIECE).sum(axis=1)
@@ -140,7 +140,7 @@ class ExtractivePathAnswerer:
     engine: Final[Engine] = "extractive"
 
     def answer(
-        self, question: str, paths: Verbalised, scores: Scores, reports: Sequence[str] = ()
+        self, question: str, paths: VerbalizedRows, scores: Scores, reports: Sequence[str] = ()
     ) -> PathAnswer:
         """Return the nodes, weightiest first, equal ones by name; see the port."""
         del question

@@ -11,7 +11,7 @@ from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun, Tables
 from graphrag_dagster.kernel.pipeline.steps import SNAPSHOT
 from graphrag_dagster.kernel.settings.corpus_settings import deciding_models
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.lego.search.instance_definitions import Recipe, needs_embedder
 from graphrag_dagster.systems.lego.settings import PathSettings
 from graphrag_dagster.systems.lego.tables import (
@@ -111,7 +111,7 @@ def _judged(
     return frame, {"judged": True, "unusable": int(frame["correct"].is_null().sum()), **session.finish()}
 
 
-def decided(session: Session, recipe: Recipe) -> str:
+def decided(session: TaskProvider, recipe: Recipe) -> str:
     """Hash of what decides what an instance gives, but for question and snapshot."""
     settings = session.settings
     engine = settings.engine_of("paths")

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, asking
 from graphrag_dagster.kernel.common.stable_values import Scores
-from graphrag_dagster.kernel.graph.graph_labels import Places, Verbalised
+from graphrag_dagster.kernel.graph.graph_labels import Places, VerbalizedRows
 from graphrag_dagster.kernel.tasks.task_ports import Engine, OfEngine, Usage
 
 #: What is selected: whole paths after the search, paths of one step more (``subgraph``: of those that a
@@ -46,7 +46,7 @@ class Sufficiency:
 class PathSelector(OfEngine, Protocol):
     """Selects among nodes, relations, triples or paths."""
 
-    def select(self, level: Level, question: str, candidates: Verbalised, most: int) -> Selection:
+    def select(self, level: Level, question: str, candidates: VerbalizedRows, most: int) -> Selection:
         """Return those of the candidates that help to answer.
 
         Args:
@@ -56,7 +56,7 @@ class PathSelector(OfEngine, Protocol):
             most: how many are wanted at most; a model may name more, and all it names are returned.
         """
 
-    def enough(self, question: str, paths: Verbalised) -> Sufficiency:
+    def enough(self, question: str, paths: VerbalizedRows) -> Sufficiency:
         """Return whether the paths are enough to answer the question."""
 
 
@@ -89,7 +89,7 @@ class PathAnswerer(OfEngine, Protocol):
     """Answers from paths."""
 
     def answer(
-        self, question: str, paths: Verbalised, scores: Scores, reports: Sequence[str] = ()
+        self, question: str, paths: VerbalizedRows, scores: Scores, reports: Sequence[str] = ()
     ) -> PathAnswer:
         """Return an answer from the paths alone, which may be none.
 

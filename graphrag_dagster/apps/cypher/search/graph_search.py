@@ -22,11 +22,11 @@ from graphrag_dagster.apps.cypher.search.nearest_communities import has_summarie
 from graphrag_dagster.apps.cypher.tasks import CYPHER_WRITER, GRAPH_ROUTER
 from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.common.printable import counted
-from graphrag_dagster.kernel.models.call_estimates import Range, WaySize, exactly
+from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exactly
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Search
-from graphrag_dagster.kernel.retrieval.finding import favouring_none, linked, named_in, telling_route
+from graphrag_dagster.kernel.retrieval.finding import favouring_none, linked, named_in, with_route
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.systems.graphrag.search.graph_facts import entities_of, with_edges
 from graphrag_dagster.systems.graphrag.search.map_reduce import finished
@@ -66,7 +66,7 @@ class Chosen:
     routed: Routed | None = None
 
 
-def chosen_for(search: Search, names: Sequence[str], possible: Sequence[Route]) -> Chosen:
+def choose_route(search: Search, names: Sequence[str], possible: Sequence[Route]) -> Chosen:
     """Choose by a model where the options say so and the engine is one, else by rule.
 
     Without a usable reply of the model it is both: summaries and nodes.
@@ -118,7 +118,7 @@ def graph(search: Search) -> Answer:
     names = linked(search)
     entities, summarised = entities_of(names), has_summaries(search)
     possible = _possible(entities, summarised=summarised)
-    chosen = chosen_for(search, list(entities.values()), possible)
+    chosen = choose_route(search, list(entities.values()), possible)
     answer = Answer(
         *(search.question.text, search.way.name, search.level, REFUSAL),
         search.engines.task(ANSWERER).engine,
@@ -154,7 +154,7 @@ def graph(search: Search) -> Answer:
 
 def _told(search: Search, answer: Answer, chosen: Chosen) -> Answer:
     told = favouring_none(search, answer, "the graph alone says what is read")
-    return telling_route(told, chosen.routed, "no route")
+    return with_route(told, chosen.routed, "no route")
 
 
 def _retrieved(search: Search, route: Route, entities: Mapping[str, str]) -> GraphRetrieval:
@@ -222,15 +222,15 @@ _PROMPT = 700
 _TABLES = 2500
 
 
-def routed(basis: Basis) -> WaySize:
+def routed(basis: Basis) -> MethodSize:
     """A context of its own; before it the route, and queries over the graph, where a model gives these."""
     options = basis.options
     # What a query finds is small beside what a window can hold.
     window = options.context_tokens
-    size = WaySize(exactly(1), Range(window / 10, window / 2, float(window)))
+    size = MethodSize(exactly(1), Range(window / 10, window / 2, float(window)))
     if options.routing == "model":
-        size = WaySize(size.calls + Range(0.0, 1.0, 1.0), size.input_tokens + Range(0.0, _PROMPT, _PROMPT))
+        size = MethodSize(size.calls + Range(0.0, 1.0, 1.0), size.input_tokens + Range(0.0, _PROMPT, _PROMPT))
     if options.graph.queries == "model":
         written = Range(0.0, float(_TABLES), 3.0 * _TABLES)
-        size = WaySize(size.calls + Range(0.0, 1.0, 3.0), size.input_tokens + written)
+        size = MethodSize(size.calls + Range(0.0, 1.0, 3.0), size.input_tokens + written)
     return size

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Literal
 
 from graphrag_dagster.apps.evaluation.tasks import CRITERIA
-from graphrag_dagster.kernel.questions.searcher import known_way
+from graphrag_dagster.kernel.questions.searcher import known_method
 
 #: Stands where there is no number.
 NONE = "–"
@@ -166,7 +166,7 @@ def _clusters(name: str, distance: str, proxy: bool, inclusive: bool) -> Measure
 
 def features(condition: str) -> tuple[str, ...]:
     """Return what a search method makes use of; nothing is known of one that is no longer installed."""
-    way = known_way(condition)
+    way = known_method(condition)
     return () if way is None else way.features
 
 
@@ -184,11 +184,11 @@ def faithful_to_itself(conditions: Iterable[str]) -> str:
 
 def uses_graph(condition: str) -> bool:
     """Whether a search method reads the graph or its reports."""
-    way = known_way(condition)
+    way = known_method(condition)
     return way is not None and way.uses_graph
 
 
 def reads(condition: str) -> str:
     """Return in plain words what a search method reads; its name where it is no longer installed."""
-    way = known_way(condition)
+    way = known_method(condition)
     return condition if way is None else way.text

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
         ReasonReader,
         TestsetWriter,
     )
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 
-def question_writer(session: Session) -> QuestionWriter:
+def question_writer(session: TaskProvider) -> QuestionWriter:
     """Writer of questions from the description of the corpus."""
     from graphrag_dagster.apps.evaluation.llm.question_writers import LlmQuestionWriter
 
@@ -28,7 +28,7 @@ def question_writer(session: Session) -> QuestionWriter:
     return LlmQuestionWriter(session.chat(tasks.QUESTION_WRITER), prompts, max_tokens=limit)
 
 
-def testset_writer(session: Session) -> TestsetWriter:
+def testset_writer(session: TaskProvider) -> TestsetWriter:
     """Writer of questions with reference answers from documents."""
     from graphrag_dagster.apps.evaluation.llm.question_writers import LlmTestsetWriter
 
@@ -36,7 +36,7 @@ def testset_writer(session: Session) -> TestsetWriter:
     return LlmTestsetWriter(session.chat(tasks.TESTSET_WRITER), prompts, max_tokens=limit)
 
 
-def answer_judge(session: Session) -> AnswerJudge:
+def answer_judge(session: TaskProvider) -> AnswerJudge:
     """Judge that compares answers."""
     from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmAnswerJudge
 
@@ -48,7 +48,7 @@ def answer_judge(session: Session) -> AnswerJudge:
     )
 
 
-def reason_reader(session: Session) -> ReasonReader:
+def reason_reader(session: TaskProvider) -> ReasonReader:
     """Reader of a judge's reasons that finds their themes."""
     from graphrag_dagster.apps.evaluation.llm.theme_reading import LlmReasonReader
 
@@ -56,7 +56,7 @@ def reason_reader(session: Session) -> ReasonReader:
     return LlmReasonReader(session.chat(tasks.REASON_READER), prompts, max_tokens=limit)
 
 
-def claim_decomposer(session: Session) -> ClaimDecomposer:
+def claim_decomposer(session: TaskProvider) -> ClaimDecomposer:
     """Splits answers into claims."""
     from graphrag_dagster.apps.evaluation.llm.claim_decomposition import LlmClaimDecomposer
 
@@ -70,7 +70,7 @@ def claim_decomposer(session: Session) -> ClaimDecomposer:
     )
 
 
-def quality_judge(session: Session) -> QualityJudge:
+def quality_judge(session: TaskProvider) -> QualityJudge:
     """Judge of which statements of an answer are relevant and true."""
     from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmQualityJudge
 

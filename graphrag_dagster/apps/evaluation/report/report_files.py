@@ -90,7 +90,7 @@ _STEPS: tuple[tuple[str, str, str], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class MadeReport:
+class ReportFiles:
     """A report: its page, its pictures, and the figures on both."""
 
     page: Path
@@ -103,7 +103,7 @@ def report_folder(warehouse: Warehouse, corpus: str) -> Path:
     return warehouse.file(corpus).parent / "reports" / corpus
 
 
-def make_report(warehouse: Warehouse, corpora: CorpusStore, corpus: str) -> MadeReport:
+def write_report_files(warehouse: Warehouse, corpora: CorpusStore, corpus: str) -> ReportFiles:
     """Write the report of the last evaluation; each file takes its place at once.
 
     Raises:
@@ -127,7 +127,7 @@ def make_report(warehouse: Warehouse, corpora: CorpusStore, corpus: str) -> Made
     for other in folder.iterdir():
         if other.is_file() and other not in {page, *pictures}:
             other.unlink()
-    return MadeReport(page, tuple(pictures), tuple(figures))
+    return ReportFiles(page, tuple(pictures), tuple(figures))
 
 
 def _replace(file: Path, content: bytes) -> None:

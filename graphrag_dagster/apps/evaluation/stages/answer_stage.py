@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, Tables
-from graphrag_dagster.kernel.questions.answer_rows import AnswerRows, answer_id_of, still_good
+from graphrag_dagster.kernel.questions.answer_rows import AnswerRows, answer_id_of, still_valid
 from graphrag_dagster.kernel.questions.corpus_index import Index
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
 from graphrag_dagster.kernel.questions.question import Question
@@ -31,11 +31,11 @@ from graphrag_dagster.kernel.tables import (
     ANSWERS,
     Table,
 )
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 
 @dataclass(frozen=True, slots=True)
-class ListAnswered:
+class ListAnswers:
     """The answers to a list of questions.
 
     Attributes:
@@ -53,10 +53,10 @@ def answer_list(
     questions: pl.DataFrame,
     known: Mapping[Table, pl.DataFrame | None],
     index: Index,
-    session: Session,
+    session: TaskProvider,
     options: str,
     filters: Filters,
-) -> ListAnswered:
+) -> ListAnswers:
     """Answer every question in every way of ``questions.methods``, but for what is still good.
 
     Args:
@@ -77,7 +77,7 @@ def answer_list(
         for method in session.settings.section(QuestionSettings).methods
     ]
     made = AnswerRows(index.version, options)
-    kept = still_good(
+    kept = still_valid(
         known[ANSWERS],
         (answer_id_of(question, method) for _, question, method in asked),
         made.snapshot,
@@ -86,7 +86,7 @@ def answer_list(
     good = set(kept)
     missing = [one for one in asked if answer_id_of(one[1], one[2]) not in good]
     asking = [Question(question, method, filters=filters) for _, question, method in missing]
-    answered = answer_all(index.searcher, session, asking, asked_at_once(session.settings))
+    answered = answer_all(index.searcher, session, asking, concurrent_answers(session.settings))
     seconds = 0.0
     for (position, question, method), answer in zip(missing, answered, strict=True):
         made.add(position, question, method, answer, session.usd_of("answer", answer.usage))
@@ -95,10 +95,10 @@ def answer_list(
         table: _joined(table, known[table], kept, table.frame(rows))
         for table, rows in zip(known, made.rows(), strict=True)
     }
-    return ListAnswered(frames, len(kept), seconds)
+    return ListAnswers(frames, len(kept), seconds)
 
 
-def asked_at_once(settings: CorpusSettings) -> int:
+def concurrent_answers(settings: CorpusSettings) -> int:
     """Questions that are under way at the same time: as many as the endpoint takes; without a model one."""
     return settings.model.for_role("answer").concurrency if settings.asks_model("search") else 1
 
@@ -167,7 +167,7 @@ def answers(tables: Tables, run: StepRun) -> Iterator[Made]:
         yield Made(table, frame, shown)
 
 
-def options_hash(session: Session, filters: Filters = ALL) -> str:
+def options_hash(session: TaskProvider, filters: Filters = ALL) -> str:
     """Hash of the settings that decide an answer, the reranker's model, and the documents that are meant."""
     settings, reranker = session.settings, session.reranker()
     deciding = {

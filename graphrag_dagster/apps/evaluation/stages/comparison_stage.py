@@ -180,10 +180,10 @@ def statistics(tables: Tables, run: StepRun) -> Iterator[Made]:
 
 def report(_tables: Tables, run: StepRun) -> Iterator[Artifact]:
     """Question, method, verdict, figures, examples, cost and caveats on one page that needs nothing else."""
-    from graphrag_dagster.apps.evaluation.report.report_files import make_report
+    from graphrag_dagster.apps.evaluation.report.report_files import write_report_files
     from graphrag_dagster.apps.evaluation.report.table_views import image
 
-    made = make_report(run.warehouse, run.corpora, run.corpus)
+    made = write_report_files(run.warehouse, run.corpora, run.corpus)
     figures = {one.name: Markdown(f"![{one.alt}]({image(one.svg)})") for one in made.figures}
     told = {"page": FilePath(made.page), "bytes": made.page.stat().st_size, **figures}
     yield Artifact(sha256(made.page.read_bytes()).hexdigest()[:32], told)

@@ -8,7 +8,7 @@ import polars as pl
 
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import judge_answers, sample
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
-from graphrag_dagster.apps.evaluation.stages.answer_stage import asked_at_once
+from graphrag_dagster.apps.evaluation.stages.answer_stage import concurrent_answers
 from graphrag_dagster.apps.evaluation.tables import EXTRACTION_COUNTS, WINDOW_ANSWERS
 from graphrag_dagster.apps.evaluation.tasks import AnswerJudge
 from graphrag_dagster.kernel.catalogue.registry import asks_model
@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.questions.searcher import answer_all
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.study_settings import StudySettings
 from graphrag_dagster.kernel.tasks.task_ports import GraphExtractor, TextUnit, UnitExtraction
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings
 from graphrag_dagster.systems.graphrag.tasks import GRAPH_EXTRACTOR
 
@@ -108,7 +108,7 @@ def _counted(found: Sequence[UnitExtraction], last: int) -> dict[str, int]:
 
 
 def count_extraction(
-    documents: pl.DataFrame, text_chunks: pl.DataFrame, session: Session
+    documents: pl.DataFrame, text_chunks: pl.DataFrame, session: TaskProvider
 ) -> tuple[pl.DataFrame, int]:
     """Return rows of ``studies.extraction_counts``, and how many documents are in the sample.
 
@@ -138,7 +138,7 @@ def count_extraction(
 
 
 def answer_windows(
-    questions: pl.DataFrame, index: Index, session: Session, options: str
+    questions: pl.DataFrame, index: Index, session: TaskProvider, options: str
 ) -> tuple[pl.DataFrame, int]:
     """Return rows of ``studies.window_answers``, and how many questions are in the sample.
 
@@ -155,7 +155,7 @@ def answer_windows(
     rows = []
     for window in _windows(settings):
         searcher = index.searcher.with_options(context_tokens=window)
-        for answer in answer_all(searcher, session, asked, asked_at_once(settings)):
+        for answer in answer_all(searcher, session, asked, concurrent_answers(settings)):
             rows.append(
                 {
                     "question_id": stable_id("question", answer.question),

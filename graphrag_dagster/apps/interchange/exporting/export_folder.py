@@ -79,7 +79,7 @@ class ExportWriter:
 
 
 @contextmanager
-def made_whole(
+def atomic_export_folder(
     folder: Path, told: Mapping[str, Any], *, formula_safe: bool = False
 ) -> Iterator[ExportWriter]:
     """Write an export into a folder, which gets its files when all are whole; an earlier export's go.

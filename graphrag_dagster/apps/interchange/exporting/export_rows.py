@@ -74,17 +74,17 @@ def write_csv_file(place: Path, rows: RowBatches, made: ExportWriter) -> int:
     count = 0
     with stage(f"Writing {place.name}") as running, place.open("wb") as file:
         header = pl.DataFrame([rows.schema.names], orient="row")
-        told_of_formulas(header, made).write_csv(file, include_header=False)
+        guard_formulas(header, made).write_csv(file, include_header=False)
         for frame in rows.frames():
             lists = [name for name, type_ in frame.schema.items() if isinstance(type_, pl.List)]
             told = frame.with_columns(json_text(name).alias(name) for name in lists)
-            told_of_formulas(told, made).write_csv(file, include_header=False)
+            guard_formulas(told, made).write_csv(file, include_header=False)
             count += frame.height
             running.advance(frame.height)
     return count
 
 
-def told_of_formulas(frame: pl.DataFrame, made: ExportWriter) -> pl.DataFrame:
+def guard_formulas(frame: pl.DataFrame, made: ExportWriter) -> pl.DataFrame:
     """Return rows as they are written; cells that a spreadsheet would take for formulas are counted."""
     texts = [name for name, type_ in frame.schema.items() if type_ == pl.String]
     begins = {
@@ -124,7 +124,7 @@ def _as(values: pa.Array, wanted: pa.DataType) -> pa.Array:
     return pa.nulls(len(values)) if pa.types.is_null(wanted) else values.cast(wanted)
 
 
-def told_columns(schema: pa.Schema) -> dict[str, str]:
+def column_types(schema: pa.Schema) -> dict[str, str]:
     """Return name → type of columns, as a manifest tells them."""
     return {column.name: str(column.type) for column in schema}
 

@@ -7,10 +7,14 @@ from types import MappingProxyType
 
 from graphrag_dagster.apps.interchange.exporting import imported_tables
 from graphrag_dagster.apps.interchange.exporting import index_tables as own_tables
-from graphrag_dagster.apps.interchange.exporting.export_folder import ExportedFile, ExportWriter, made_whole
+from graphrag_dagster.apps.interchange.exporting.export_folder import (
+    ExportedFile,
+    ExportWriter,
+    atomic_export_folder,
+)
 from graphrag_dagster.apps.interchange.exporting.export_rows import (
     RowBatches,
-    told_columns,
+    column_types,
     write_csv_file,
     write_parquet,
 )
@@ -53,7 +57,7 @@ def write_microsoft(source: ExportSource, made: ExportWriter) -> list[str]:
             continue
         path = f"{_OUTPUT}/{name}.parquet"
         rows = write_parquet(made.place(path), microsoft_rows(source, name), schema)
-        made.note(path, rows, told_columns(schema))
+        made.note(path, rows, column_types(schema))
     lacking = list(_vectors(source, made))
     models = _models(source)
     made.text("settings.yaml", settings_text(models))
@@ -153,7 +157,7 @@ def write_tables(source: ExportSource, made: ExportWriter) -> list[str]:
         order = ", ".join(f'"{name}"' for name in table.key)
         rows = source.rows(f'select * from "{view_of(table)}" order by {order}')
         path = f"{table.schema}/{table.name}.parquet"
-        made.note(path, write_parquet(made.place(path), rows), told_columns(rows.schema))
+        made.note(path, write_parquet(made.place(path), rows), column_types(rows.schema))
     return []
 
 
@@ -234,7 +238,7 @@ def export(
             "run": source.snapshot.manifest.get("run_id"),
             "package": source.snapshot.manifest.get("package"),
         }
-        with made_whole(folder, told, formula_safe=formula_safe) as made:
+        with atomic_export_folder(folder, told, formula_safe=formula_safe) as made:
             lacking = _WRITERS[to](source, made)
     files = tuple(sorted(made.written, key=lambda one: one.path))
     return Exported(corpus, to, folder, source.snapshot.version, files, tuple(lacking), made.formulas)

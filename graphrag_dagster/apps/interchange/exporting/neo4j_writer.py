@@ -18,7 +18,7 @@ from graphrag_dagster.apps.interchange.exporting.export_rows import (
     Edges,
     ExportGraph,
     Nodes,
-    told_of_formulas,
+    guard_formulas,
 )
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.documents.column_roles import once_each
@@ -99,10 +99,10 @@ def write_csv(folder: Path, one: Nodes | Edges, made: ExportWriter) -> int:
     file, written = file_of(one), 0
     header = pl.DataFrame([list(file.header)], orient="row")
     with stage(f"Writing {file.name}") as running, (folder / file.path).open("wb") as place:
-        told_of_formulas(header, made).write_csv(place, include_header=False)
+        guard_formulas(header, made).write_csv(place, include_header=False)
         for frame in one.rows.frames():
             rows = frame.select(_cell(frame, name).alias(str(n)) for n, name in enumerate(file.columns))
-            told_of_formulas(rows, made).write_csv(place, include_header=False)
+            guard_formulas(rows, made).write_csv(place, include_header=False)
             written += frame.height
             running.advance(frame.height)
     return written

@@ -35,7 +35,7 @@ from graphrag_dagster.apps.interchange.readers.graph_formats import (
 )
 from graphrag_dagster.apps.interchange.readers.json_graphs import NO_GRAPH, first_value, graph_elements
 from graphrag_dagster.apps.interchange.readers.lightrag_stores import GRAPH_FILE, STORES
-from graphrag_dagster.apps.interchange.readers.microsoft_versions import is_left_out, missing, record_of
+from graphrag_dagster.apps.interchange.readers.microsoft_versions import is_ignored_file, missing, record_of
 from graphrag_dagster.apps.interchange.readers.neo4j_files import header_for, importer_record, is_served
 from graphrag_dagster.apps.interchange.readers.network_lines import EDGE_LIST, PAJEK, holds_data
 from graphrag_dagster.apps.interchange.readers.tabular_files import columns_of, layout_of, parquet_schema
@@ -303,7 +303,7 @@ def _microsoft_file(file: FoundFile) -> GraphFile | str | None:
         return "what Microsoft GraphRAG notes of its runs: its other files hold the graph"
     if path.suffix.lower() != ".parquet":
         return None
-    if is_left_out(path.stem):
+    if is_ignored_file(path.stem):
         return "vectors, or a step between, of Microsoft GraphRAG: its other files hold the graph"
     record = record_of(path.stem)
     return GraphFile(file, MICROSOFT, record) if record else None

@@ -44,7 +44,7 @@ def record_of(name: str) -> str | None:
     return RECORDS.get(name.removeprefix(_FINAL))
 
 
-def is_left_out(name: str) -> bool:
+def is_ignored_file(name: str) -> bool:
     """Whether a file of Microsoft GraphRAG says nothing that others do not: vectors, and steps between."""
     return name.startswith(("embeddings.", "create_base_", "create_summarized_", "join_text_units_", "raw_"))
 

@@ -259,7 +259,9 @@ class _Thing:
         return found
 
 
-def own_batches(frames: Iterable[pl.DataFrame], graph: str, account: ReadAccount) -> Iterator[ImportBatch]:
+def own_export_batches(
+    frames: Iterable[pl.DataFrame], graph: str, account: ReadAccount
+) -> Iterator[ImportBatch]:
     """Yield the entities and relations; all other statements are counted as read, and the file has a note.
 
     Args:

@@ -25,7 +25,7 @@ from graphrag_dagster.apps.interchange.readers.rdf_entities import (
     STATEMENT,
     TITLES,
     TYPE,
-    own_batches,
+    own_export_batches,
     property_of,
     statement_batches,
 )
@@ -191,7 +191,9 @@ def n_triples_batches(stream: BinaryIO, graph: str, account: ReadAccount) -> Ite
         UnreadableError: a line is too long.
     """
     if beginning_of(stream)[0].startswith(OWN):
-        yield from own_batches((_statements(block, account)[0] for block in lines_of(stream)), graph, account)
+        yield from own_export_batches(
+            (_statements(block, account)[0] for block in lines_of(stream)), graph, account
+        )
         return
     names = _names(_statements(block, ReadAccount(account.path))[0] for block in lines_of(stream))
     stream.seek(0)

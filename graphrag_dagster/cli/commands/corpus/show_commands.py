@@ -127,7 +127,7 @@ def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_
         unreadable = unreadable_units(reader.read(tables.UNIT_LEDGER))
         found = reader.read(tables.FILES)
         account = reader.read(tables.IMPORT_ACCOUNT)
-        names = names_told(reader)
+        names = name_figures(reader)
     if as_json:
         print_json(
             {
@@ -166,7 +166,7 @@ def _show_files(name: str, *, as_json: bool) -> None:
         print_files(found)
 
 
-def names_told(reader: Reader) -> dict[str, Any] | None:
+def name_figures(reader: Reader) -> dict[str, Any] | None:
     """Return how many names were joined and are open, and decisions without effect; None in older indexes."""
     aliases, decisions = reader.read_if_present(tables.ALIASES), reader.read_if_present(tables.DECISIONS)
     if aliases is None or decisions is None:

@@ -6,7 +6,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster.apps.explorer.open_snapshots import Snapshot, kept_snapshots
+from graphrag_dagster.apps.explorer.open_snapshots import Snapshot, list_snapshots
 from graphrag_dagster.cli.console import OUT, number, print_json
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.storage.published import folder_of, published, rollback
@@ -22,7 +22,7 @@ def show_snapshots(name: str, *, as_json: bool) -> None:
         WarehouseError: nothing of it has been published.
     """
     warehouse = Warehouse()
-    kept = kept_snapshots(warehouse, name)
+    kept = list_snapshots(warehouse, name)
     if not kept:
         raise WarehouseError(
             f"nothing of corpus {name!r} has been published; run 'graphrag-dagster index {name}'"

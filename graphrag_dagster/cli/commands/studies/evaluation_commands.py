@@ -211,12 +211,12 @@ def write_report(name: str, out: Path | None) -> None:
         raise WarehouseError(
             f"corpus {name!r} has not been evaluated: run 'graphrag-dagster evaluate {name}'"
         )
-    from graphrag_dagster.apps.evaluation.report.report_files import make_report
+    from graphrag_dagster.apps.evaluation.report.report_files import write_report_files
 
     # Opened to be written, a file of an older version gets the columns that the page tells of.
     with warehouse.connect(name):
         pass
-    made = make_report(warehouse, CorpusStore(), name)
+    made = write_report_files(warehouse, CorpusStore(), name)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(made.page, out)

@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.questions.corpus_index import session_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.lego.search.path_index import PathIndex, PathsFound
+from graphrag_dagster.systems.lego.search.path_index import InstanceAnswer, PathIndex
 from graphrag_dagster.systems.lego.training.gold_paths import DrawnQuestions
 from graphrag_dagster.systems.lego.training.path_model_training import PathTraining
 
@@ -85,13 +85,15 @@ def compare_paths(
     OUT.print(table)
 
 
-def _asked(name: str, question: str, instances: Sequence[str], entities: Sequence[str]) -> list[PathsFound]:
+def _asked(
+    name: str, question: str, instances: Sequence[str], entities: Sequence[str]
+) -> list[InstanceAnswer]:
     store = CorpusStore()
     session = session_of(name, store.settings(name), "path_asked")
     return PathIndex(Warehouse(), name, session).ask(question, instances, entities)
 
 
-def _print_linked(one: PathsFound) -> None:
+def _print_linked(one: InstanceAnswer) -> None:
     if one.seeds:
         labels = ", ".join(seed.label for seed in one.seeds)
         OUT.print(f"begins from: {escape(labels)} (by {one.linked_by})", soft_wrap=True)
@@ -101,7 +103,7 @@ def _print_linked(one: PathsFound) -> None:
         OUT.print(f"[yellow]not in the graph: {escape(', '.join(one.unknown))}[/]", soft_wrap=True)
 
 
-def _print_found(one: PathsFound, most: int) -> None:
+def _print_found(one: InstanceAnswer, most: int) -> None:
     OUT.print(f"[bold]{escape(one.instance)}[/] {escape(one.modules)}", soft_wrap=True)
     _print_linked(one)
     size = f"{one.nodes:,} nodes, {one.edges:,} edges, components: {one.components:,}"

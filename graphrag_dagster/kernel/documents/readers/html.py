@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.documents.file_records import (
 from graphrag_dagster.kernel.documents.readers.html_cleaning import (
     convertible,
     inside,
-    keep_what_is_shown,
+    keep_visible,
     replace_strings,
 )
 from graphrag_dagster.kernel.documents.text_decoding import decode
@@ -107,7 +107,7 @@ def to_text(soup: "BeautifulSoup") -> ShownPage:
     A page that is nested or repeats itself beyond reason gives its words alone, line by line; a remark then
     says so.
     """
-    remarks = keep_what_is_shown(soup)
+    remarks = keep_visible(soup)
     content = soup.body or soup
     _fold_blanks(content)
     text, remark = _converted(content)

@@ -196,7 +196,7 @@ _FEWEST_OF_BUTTON = 4
 _WORD = re.compile(r"\w[\w'’-]*+")
 
 
-def keep_what_is_shown(soup: "BeautifulSoup") -> list[str]:
+def keep_visible(soup: "BeautifulSoup") -> list[str]:
     """Take out of a page what a browser does not show, and what nobody quotes: navigation, short buttons,
     lines of copyright, lists of links at its edges.
 

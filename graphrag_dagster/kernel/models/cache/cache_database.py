@@ -102,7 +102,7 @@ create table unread_prompts (
 Write = Callable[[sqlite3.Connection], object]
 
 
-class MemoryFileError(GraphragError):
+class CacheFileError(GraphragError):
     """The LLM cache file cannot be used."""
 
 
@@ -113,7 +113,7 @@ class Database:
         path: the file; made with its folder where absent.
 
     Raises:
-        MemoryFileError: the file cannot be opened, is no such database, or is of a later version.
+        CacheFileError: the file cannot be opened, is no such database, or is of a later version.
     """
 
     def __init__(self, path: Path) -> None:
@@ -129,7 +129,7 @@ class Database:
             self._connection.isolation_level = None
             self._prepare()
         except (sqlite3.DatabaseError, OSError) as error:
-            raise MemoryFileError(
+            raise CacheFileError(
                 f"{path} cannot be used as the LLM cache: {error}; move it away or fix its permissions"
             ) from error
 
@@ -138,7 +138,7 @@ class Database:
         """Read what was written, also what waits to be; ``about``: only what stands under this key.
 
         Raises:
-            MemoryFileError: the file is damaged.
+            CacheFileError: the file is damaged.
         """
         with self._lock, self._told():
             if about is None or about in self._about:
@@ -150,7 +150,7 @@ class Database:
         """Write in one transaction: all of it, or nothing.
 
         Raises:
-            MemoryFileError: the file is damaged, or the disk is full, or fails.
+            CacheFileError: the file is damaged, or the disk is full, or fails.
         """
         with self._lock, self._told():
             # Taken at the beginning: a reader that turned writer could be refused.
@@ -180,7 +180,7 @@ class Database:
             about: what it writes stands under this key.
 
         Raises:
-            MemoryFileError: the file is damaged, or the disk is full, or fails; perhaps at an earlier one.
+            CacheFileError: the file is damaged, or the disk is full, or fails; perhaps at an earlier one.
         """
         calls = running_calls()
         with self._lock:
@@ -213,7 +213,7 @@ class Database:
         with self._lock:
             try:
                 self._write_waiting()
-            except (MemoryFileError, sqlite3.DatabaseError):
+            except (CacheFileError, sqlite3.DatabaseError):
                 self._failed = True
 
     def _write_waiting(self) -> None:
@@ -225,13 +225,13 @@ class Database:
         """Give back the room of what was deleted, so that no trace of it is left in the files.
 
         Raises:
-            MemoryFileError: another process reads the file for so long that traces are left.
+            CacheFileError: another process reads the file for so long that traces are left.
         """
         with self._lock, self._told():
             self._connection.execute("vacuum")
             busy = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         if busy:
-            raise MemoryFileError(
+            raise CacheFileError(
                 f"the deleted rows are gone from {self.path}, but traces remain in {self.path}-wal while "
                 "another process reads it; prune again when that process is done"
             )
@@ -251,12 +251,12 @@ class Database:
             # An error of the module itself bears no code of the database.
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in _NO_ROOM:
-                raise MemoryFileError(
+                raise CacheFileError(
                     f"{self.path} cannot be written ({error}); cached replies are kept. Free disk space, and "
                     "run again"
                 ) from error
             if code in _DAMAGE:
-                raise MemoryFileError(
+                raise CacheFileError(
                     f"{self.path} is damaged ({error}); restore a backup, or recover it with sqlite3's "
                     ".recover, or move it away and run again, which pays for replies again"
                 ) from error
@@ -285,11 +285,11 @@ class Database:
         with self.writing() as connection:
             version = connection.execute("pragma user_version").fetchone()[0]
             if version > _VERSION:
-                raise MemoryFileError(
+                raise CacheFileError(
                     f"{self.path} was written by a newer version of this program; upgrade, or move the file"
                 )
             if version == 0 and connection.execute("select 1 from sqlite_master").fetchone():
-                raise MemoryFileError(
+                raise CacheFileError(
                     f"{self.path} is a database of another program; move it away, or set another file"
                 )
             if version == _VERSION:

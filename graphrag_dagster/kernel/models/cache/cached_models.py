@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.common.progress import say
-from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore, reply_key, vector_key
-from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, lost_use, use_of
+from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, reply_key, vector_key
+from graphrag_dagster.kernel.models.cache.usage_account import Till, UsageAccount, usage_of_lost_call, use_of
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener, note_reply
 from graphrag_dagster.kernel.models.chat.reply_schemas import schema_text
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel, ServerReply
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Tries
 from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import EmbeddedBatch, OpenAIEmbedder
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities, set_abilities
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities, set_capabilities
 from graphrag_dagster.kernel.models.model_costs import Amount, ModelUse
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
@@ -109,7 +109,7 @@ async def _ready() -> None:
     pass
 
 
-class RememberingChatModel:
+class CachedChatModel:
     """A :class:`~graphrag_dagster.kernel.models.chat.chat_model.ChatModel` that pays for nothing twice.
 
     A reply is cached the moment it has proved usable. Requests that are the same and under way at the same
@@ -201,7 +201,7 @@ class RememberingChatModel:
             paid = use_of(came.reply, tries, repeated=request.again > 0)
             use = paid if came.paid else ModelUse(cached=1)
         except BaseException as error:
-            use = lost_use(tries, error)
+            use = usage_of_lost_call(tries, error)
             raise
         finally:
             self._till.settle(worst, request.task, use)
@@ -229,7 +229,7 @@ class RememberingChatModel:
         await asyncio.shield(self._opened)
 
 
-class BookedChatModel(OpenAIChatModel):
+class AccountedChatModel(OpenAIChatModel):
     """A chat model without memory whose calls are booked: for questions about the model itself.
 
     Args:
@@ -249,13 +249,13 @@ class BookedChatModel(OpenAIChatModel):
         try:
             came = await super().send(request, listen, tries)
         except BaseException as error:
-            self._till.book(request.task, lost_use(tries, error))
+            self._till.book(request.task, usage_of_lost_call(tries, error))
             raise
         self._till.book(request.task, use_of(came.reply, tries))
         return came
 
 
-class RememberingEmbedder:
+class CachedEmbedder:
     """An :class:`~graphrag_dagster.kernel.tasks.task_ports.Embedder` that embeds no text twice.
 
     Vectors are cached by text, batch by batch as they arrive.
@@ -281,7 +281,7 @@ class RememberingEmbedder:
         self._till = Till(account, settings, self._model, self._embedder.connection.url)
         self._embedder.reserve = self._reserve
         self._embedder.failed = self._failed
-        self._store = AbilityStore(account.replies.database)
+        self._store = CapabilityStore(account.replies.database)
         self._recall()
         #: Keys of vectors that arrived, so that they do not count as cached when they are requested again.
         self._asked: set[bytes] = set()
@@ -314,10 +314,10 @@ class RememberingEmbedder:
     def _recall(self) -> None:
         """Take over how much the endpoint took at once the last time, where this process knows nothing."""
         connection = self._embedder.connection
-        if self._embedder.abilities == Abilities() and (
+        if self._embedder.abilities == Capabilities() and (
             kept := self._store.get(connection.shown_url, self._model)
         ):
-            set_abilities(connection.url, self._model, kept)
+            set_capabilities(connection.url, self._model, kept)
 
     def _check(self, dimension: int, known: Iterable[NDArray[np.float32]]) -> None:
         other = next((len(vector) for vector in known if len(vector) != dimension), None)
@@ -334,7 +334,7 @@ class RememberingEmbedder:
         return await self._till.reserve(sum(len(text.encode("utf-8", "replace")) for text in batch), 0)
 
     def _failed(self, reserved: Amount, tries: Tries, error: BaseException) -> None:
-        self._till.settle(reserved, "embed", lost_use(tries, error))
+        self._till.settle(reserved, "embed", usage_of_lost_call(tries, error))
 
     def _arrived(self, batch: EmbeddedBatch) -> None:
         vectors = {self._key(text): v for text, v in zip(batch.texts, batch.vectors, strict=True)}

@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities
 from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, ModelSettings
 from graphrag_dagster.kernel.storage.home import memory_file
@@ -221,11 +221,11 @@ def _slices(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
 
 
 _KEPT_SECONDS = 86_400.0
-_READ = TypeAdapter(Abilities)
+_READ = TypeAdapter(Capabilities)
 
 
-class AbilityStore:
-    """Abilities and paces by URL and model in the LLM cache file; no URL has credentials.
+class CapabilityStore:
+    """Capabilities and paces by URL and model in the LLM cache file; no URL has credentials.
 
     Args:
         database: the file.
@@ -234,7 +234,7 @@ class AbilityStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def get(self, url: str, model: str) -> Abilities | None:
+    def get(self, url: str, model: str) -> Capabilities | None:
         """Return what was found out within the last day, else None; ``url`` is without credentials."""
         with self._database.reading() as connection:
             row = connection.execute(
@@ -247,7 +247,7 @@ class AbilityStore:
             # Of another version of this program: found out anew.
             return None
 
-    def put(self, url: str, model: str, abilities: Abilities) -> None:
+    def put(self, url: str, model: str, abilities: Capabilities) -> None:
         """Keep what was found out now; ``url`` is without credentials."""
         with self._database.writing() as connection:
             connection.execute(
@@ -270,7 +270,7 @@ class AbilityStore:
             )
 
 
-class ReplyMemory(Resource):
+class LLMCache(Resource):
     """The LLM cache, and the usage of every run."""
 
     file: str = Field(default="", description="SQLite file; default: set by the environment")

@@ -237,7 +237,7 @@ def use_of(reply: ChatReply, tries: Tries, *, repeated: bool = False) -> ModelUs
     )
 
 
-def lost_use(tries: Tries, error: BaseException) -> ModelUse:
+def usage_of_lost_call(tries: Tries, error: BaseException) -> ModelUse:
     """Return the use of a call that got no answer; one that was given up before it was sent used nothing.
 
     What was given up on its way is paid for all the same, as far as it went: by estimate.

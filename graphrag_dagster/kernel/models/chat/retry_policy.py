@@ -30,7 +30,7 @@ _SAME, _TURNS, _WRITTEN = 60, 5, 4000
 _MOST_PER_TOKEN, _ALWAYS = 32, 100_000
 
 
-class Rungs:
+class RetrySequence:
     """The requests to make, one after the other, until one is answered well.
 
     Args:

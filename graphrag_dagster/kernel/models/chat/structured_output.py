@@ -32,14 +32,14 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
     read_typed,
     visible,
 )
-from graphrag_dagster.kernel.models.chat.retry_policy import Rungs, check_complete, is_endless
+from graphrag_dagster.kernel.models.chat.retry_policy import RetrySequence, check_complete, is_endless
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Items, Usage
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
 
 
-class AllLost(Exception, Generic[E]):
+class AllFailed(Exception, Generic[E]):
     """No way came to its end; ``errors`` has why, in the order of the ways."""
 
     def __init__(self, errors: list[E]) -> None:
@@ -55,7 +55,7 @@ async def first_done(*ways: Awaitable[T], lost: type[E]) -> T:
         lost: what a way raises that does not come to its end; any other error ends all.
 
     Raises:
-        AllLost: none did.
+        AllFailed: none did.
     """
     tasks = [asyncio.ensure_future(way) for way in ways]
     errors: dict[asyncio.Future[T], E] = {}
@@ -69,7 +69,7 @@ async def first_done(*ways: Awaitable[T], lost: type[E]) -> T:
                         return task.result()
                     except lost as error:
                         errors[task] = error
-        raise AllLost([errors[task] for task in tasks])
+        raise AllFailed([errors[task] for task in tasks])
     finally:
         for task in tasks:
             task.cancel()
@@ -197,7 +197,7 @@ async def ask_typed(
 async def _first_usable(*ways: Awaitable[CachedReply[T]]) -> CachedReply[T]:
     try:
         return await first_done(*ways, lost=UnusableReply)
-    except AllLost as lost:
+    except AllFailed as lost:
         raise next((error for error in lost.errors if error.partly), lost.errors[0]) from None
 
 
@@ -219,7 +219,7 @@ class _Ladder(Generic[T]):
     ) -> None:
         self._model, self._request, self._read = model, request, read
         self._whole, self._listen = whole, listen
-        self._rungs = Rungs(request, retry)
+        self._rungs = RetrySequence(request, retry)
         self._steps = iter(self._rungs)
         self._partial: UsableReply[T] | None = None
         self._usage, self._prompt_tokens = Usage(), 0

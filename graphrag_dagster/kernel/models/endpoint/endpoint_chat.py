@@ -11,10 +11,10 @@ from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatReques
 from graphrag_dagster.kernel.models.chat.reply_parsing import holdable, is_hidden
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Connection, Tries
 from graphrag_dagster.kernel.models.endpoint.request_bodies import (
-    Abilities,
-    abilities_of,
+    Capabilities,
+    capabilities_of,
     chat_body,
-    set_abilities,
+    set_capabilities,
 )
 from graphrag_dagster.kernel.models.endpoint.response_parsing import content_of, ending, first, usage_of
 from graphrag_dagster.kernel.models.endpoint.timeouts import Size
@@ -132,7 +132,7 @@ class OpenAIChatModel:
         return (await self.send(request, listen)).reply
 
     def remember(self, request: ChatRequest, reply: ChatReply) -> None:
-        """Keep nothing; see :class:`~graphrag_dagster.kernel.models.cache.RememberingChatModel`."""
+        """Keep nothing; see :class:`~graphrag_dagster.kernel.models.cache.CachedChatModel`."""
 
     async def send(
         self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None
@@ -177,13 +177,13 @@ class OpenAIChatModel:
                 listen(reply.text)
             return ServerReply(reply, came.seconds, reasoned)
 
-    def _abilities(self) -> Abilities:
-        return abilities_of(self.connection.url, self.name)
+    def _abilities(self) -> Capabilities:
+        return capabilities_of(self.connection.url, self.name)
 
-    def _set(self, abilities: Abilities) -> None:
-        set_abilities(self.connection.url, self.name, abilities)
+    def _set(self, abilities: Capabilities) -> None:
+        set_capabilities(self.connection.url, self.name, abilities)
 
-    def _silence(self, used: Abilities) -> None:
+    def _silence(self, used: Capabilities) -> None:
         known = self._abilities()
         # Calls in flight together see the same reasoning; only the first of them changes anything.
         if known.silence == used.silence:
@@ -193,7 +193,7 @@ class OpenAIChatModel:
         self,
         request: ChatRequest,
         listen: Listener | None,
-        used: Abilities,
+        used: Capabilities,
         size: Size,
         client: "AsyncOpenAI",
         heard: Callable[[], None],

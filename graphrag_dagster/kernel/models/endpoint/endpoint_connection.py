@@ -17,10 +17,10 @@ from graphrag_dagster.kernel.common.progress import say, under_way
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
 from graphrag_dagster.kernel.models.chat.concurrent_calls import may_send, sending
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, Way
-from graphrag_dagster.kernel.models.endpoint.error_mapping import Trouble, Troubles
+from graphrag_dagster.kernel.models.endpoint.error_mapping import CallError, ErrorMapping
 from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits
 from graphrag_dagster.kernel.models.endpoint.response_parsing import usage_of
-from graphrag_dagster.kernel.models.endpoint.timeouts import Pace, Patience, Size, Waited, pace_of
+from graphrag_dagster.kernel.models.endpoint.timeouts import CallTimeouts, Pace, Size, Waited, pace_of
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class _LoopState:
 
     clients: dict[tuple[Way, str, float], "Clients"] = field(default_factory=dict)
     limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
-    patience: dict[tuple[str, str], Patience] = field(default_factory=dict)
+    patience: dict[tuple[str, str], CallTimeouts] = field(default_factory=dict)
 
 
 #: Shared by all connections of the process, so that what a stage learned of an endpoint the next one knows.
@@ -99,7 +99,7 @@ class Connection:
         self._rates = (settings.requests_per_minute, settings.tokens_per_minute)
         self.concurrency = settings.concurrency
         self._timeout = settings.timeout_seconds
-        self._troubles = Troubles(self._address)
+        self._troubles = ErrorMapping(self._address)
         self._retries = settings.retries
         self._first_wait = first_wait
         self._answered_at: float | None = None
@@ -161,7 +161,7 @@ class Connection:
                     with sending():
                         call.sent = True
                         found = await self._try(limits, send, waited, tries)
-                    if not isinstance(found, Trouble):
+                    if not isinstance(found, CallError):
                         used = _tokens(found)
                         limits.answered()
                         self._answered_at, self._failures = time.monotonic(), 0
@@ -213,13 +213,13 @@ class Connection:
         """Whether a call may take longer than the settings grant."""
         return self.time_limit(size) > self._timeout
 
-    def patience(self) -> Patience:
+    def patience(self) -> CallTimeouts:
         """The clocks of the model's calls on the running loop."""
-        return self._state().patience.setdefault((self.url, self._model), Patience())
+        return self._state().patience.setdefault((self.url, self._model), CallTimeouts())
 
     async def _try(
         self, limits: Limits, send: Send, waited: Waited, tries: Tries
-    ) -> dict[str, Any] | Trouble:
+    ) -> dict[str, Any] | CallError:
         clients, patience, begun = self.clients(), self.patience(), time.monotonic()
         tries.sent += 1
         try:
@@ -238,14 +238,14 @@ class Connection:
         text = self.without_key(content.decode(errors="replace"))
         return self._troubles.parsed(text, waited.call.whom)
 
-    def _tries_again(self, trouble: Trouble, waited: Waited, failures: int) -> bool:
+    def _tries_again(self, trouble: CallError, waited: Waited, failures: int) -> bool:
         again = trouble.again and failures < self._retries
         if trouble.silent:
             again = again and waited.longer
             self.patience().tell(waited, again=again)
         return again
 
-    async def _pause(self, limits: Limits, trouble: Trouble, attempt: int) -> None:
+    async def _pause(self, limits: Limits, trouble: CallError, attempt: int) -> None:
         if trouble.wait is not None:
             # What the endpoint asks of one call holds for all.
             limits.pause(trouble.wait)
@@ -258,7 +258,7 @@ class Connection:
         if self._out_of_credit is not None and begun <= self._out_of_credit[0]:
             raise OutOfCredit(self._out_of_credit[1])
 
-    def _still_patient(self, begun: float, trouble: Trouble) -> None:
+    def _still_patient(self, begun: float, trouble: CallError) -> None:
         """Busy is no failure, but an endpoint that answers nobody for long is unusable now."""
         since = max(begun, self._answered_at or 0.0)
         if time.monotonic() - since > _PATIENCE:
@@ -267,7 +267,7 @@ class Connection:
                 "again when it is less busy"
             )
 
-    def _still_loading(self, begun: float, trouble: Trouble) -> None:
+    def _still_loading(self, begun: float, trouble: CallError) -> None:
         """Say that the server is loading, and wait for it; no model takes for ever."""
         waited = time.monotonic() - begun
         if waited >= self.loading_seconds:
@@ -280,13 +280,13 @@ class Connection:
             self._loading_told = time.monotonic()
             say(f"{trouble.error}; waiting, {self.loading_seconds / 60:.0f} minutes at most")
 
-    def _until_loaded(self, trouble: Trouble, before: int) -> float:
+    def _until_loaded(self, trouble: CallError, before: int) -> float:
         """Seconds until the next look, soon even where the server asks to wait long."""
         step = _LOADING_STEPS[min(before, len(_LOADING_STEPS) - 1)]
         step *= min(self._first_wait / _FIRST_WAIT, 1.0)
         return step if trouble.wait is None else min(trouble.wait, _LONGEST_BACKOFF)
 
-    def _final(self, trouble: Trouble) -> EndpointError:
+    def _final(self, trouble: CallError) -> EndpointError:
         if isinstance(trouble.error, CallFailed) and not isinstance(trouble.error, Refused):
             self._failures += 1
             if self._failures >= _HOPELESS:

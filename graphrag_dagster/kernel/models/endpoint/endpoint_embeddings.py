@@ -17,7 +17,11 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.reply_parsing import holdable
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Connection, Tries
 from graphrag_dagster.kernel.models.endpoint.error_mapping import RefusedWith
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities, abilities_of, set_abilities
+from graphrag_dagster.kernel.models.endpoint.request_bodies import (
+    Capabilities,
+    capabilities_of,
+    set_capabilities,
+)
 from graphrag_dagster.kernel.models.endpoint.response_parsing import usage_of
 from graphrag_dagster.kernel.models.endpoint.timeouts import Size
 from graphrag_dagster.kernel.models.model_costs import Amount
@@ -155,12 +159,12 @@ class OpenAIEmbedder:
         return matrix
 
     @property
-    def abilities(self) -> Abilities:
+    def abilities(self) -> Capabilities:
         """Known capabilities of the endpoint."""
-        return abilities_of(self.connection.url, self.model)
+        return capabilities_of(self.connection.url, self.model)
 
     def _learn(self, **found: Any) -> None:
-        set_abilities(self.connection.url, self.model, replace(self.abilities, **found))
+        set_capabilities(self.connection.url, self.model, replace(self.abilities, **found))
 
     async def _embed(self, batch: Sequence[str]) -> NDArray[np.float32]:
         return (await self._taken(batch)).vectors
@@ -219,7 +223,7 @@ class OpenAIEmbedder:
             "embeddings.model to a model for longer texts, or text_units.size smaller"
         )
 
-    async def _sent(self, batch: Sequence[str], known: Abilities) -> NDArray[np.float32]:
+    async def _sent(self, batch: Sequence[str], known: Capabilities) -> NDArray[np.float32]:
         """The vectors of texts in one call, of their beginnings where they are longer than may be."""
         texts = [text[: known.longest] for text in batch]
         body: dict[str, Any] = {"model": self.model, "input": holdable(texts)}

@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.models.endpoint.rate_limits import (
     wait_words,
 )
 from graphrag_dagster.kernel.models.endpoint.response_parsing import (
-    BadAnswer,
+    MalformedResponse,
     ending,
     first,
     json_object,
@@ -66,7 +66,7 @@ _MAY_LOAD = frozenset({409, 425, 429, 500, 502, 503, 504, 529})
 
 
 @dataclass(frozen=True)
-class Trouble:
+class CallError:
     """An error of a call: what to raise if it stays, and whether and when to try again.
 
     ``too_many``: the endpoint is busy; that is no failure of the call, however often it happens. ``silent``:
@@ -81,7 +81,7 @@ class Trouble:
     loading: bool = False
 
 
-class Troubles:
+class ErrorMapping:
     """Tells the errors of one endpoint apart; no message holds its key.
 
     Args:
@@ -96,12 +96,12 @@ class Troubles:
     def _shown(self) -> str:
         return self._address.shown
 
-    def parsed(self, text: str, what: str) -> dict[str, Any] | Trouble:
+    def parsed(self, text: str, what: str) -> dict[str, Any] | CallError:
         """Return the JSON object of an answer, or what is wrong with it; ``what`` was asked for."""
         answer = json_object(text)
         if answer is None:
             shown = self._clean(text) or "an empty body"
-            return Trouble(CallFailed(f"{self._shown} sent no usable JSON: {shown}"), again=True)
+            return CallError(CallFailed(f"{self._shown} sent no usable JSON: {shown}"), again=True)
         if error := answer.get("error"):
             return self._within(error, what)
         choice = first(answer.get("choices"))
@@ -110,11 +110,11 @@ class Troubles:
         if error := choice.get("error"):
             return self._within(error, what)
         reason = self._clean(str(choice["finish_reason"]))
-        return Trouble(
+        return CallError(
             CallFailed(f"{self._shown} cut its reply short (finish_reason {reason!r})"), again=True
         )
 
-    def of_error(self, error: Exception, waited: Waited, *, answered_before: bool) -> Trouble:
+    def of_error(self, error: Exception, waited: Waited, *, answered_before: bool) -> CallError:
         """Return what an exception of a call means.
 
         Args:
@@ -127,7 +127,7 @@ class Troubles:
 
         if isinstance(error, TimeoutError):
             text = f"no reply from {self._shown} {waited.limits}; set model.timeout_seconds higher"
-            return Trouble(CallFailed(text), again=True, silent=True)
+            return CallError(CallFailed(text), again=True, silent=True)
         if isinstance(error, openai.APIConnectionError):
             # The package's own words say nothing of the cause.
             return self._no_connection(error.__cause__ or error, answered_before)
@@ -138,13 +138,13 @@ class Troubles:
             return self._status(error.status_code, told, error.response.headers, waited.call.whom)
         if isinstance(error, openai.APIError):
             return self._within(error.body or error.message, waited.call.whom)
-        if isinstance(error, BadAnswer):
-            return Trouble(CallFailed(f"{self._shown} {self._clean(str(error))}"), again=error.again)
+        if isinstance(error, MalformedResponse):
+            return CallError(CallFailed(f"{self._shown} {self._clean(str(error))}"), again=error.again)
         if isinstance(error, EndpointError):
-            return Trouble(error)
-        return Trouble(EndpointError(f"{self._shown}: {type(error).__name__}: {self._clean(str(error))}"))
+            return CallError(error)
+        return CallError(EndpointError(f"{self._shown}: {type(error).__name__}: {self._clean(str(error))}"))
 
-    def _no_connection(self, error: BaseException, answered_before: bool) -> Trouble:
+    def _no_connection(self, error: BaseException, answered_before: bool) -> CallError:
         import ssl
 
         import httpx2
@@ -161,24 +161,24 @@ class Troubles:
         ):
             mend = "SSL_CERT_FILE" if "CERTIFICATE_VERIFY" in detail else f"model.base_url or {BASE_URL}"
             text = f"cannot reach {self._shown}: {detail}; set {mend}"
-            return Trouble(EndpointDown(text), again=answered_before)
-        return Trouble(CallFailed(f"the connection to {self._shown} was lost: {detail}"), again=True)
+            return CallError(EndpointDown(text), again=answered_before)
+        return CallError(CallFailed(f"the connection to {self._shown} was lost: {detail}"), again=True)
 
-    def _within(self, error: object, what: str) -> Trouble:
+    def _within(self, error: object, what: str) -> CallError:
         """An error that arrives instead of an answer, or within one."""
         code = mapping(error).get("code")
         status = int(code) if isinstance(code, int | str) and re.fullmatch(r"[45]\d\d", str(code)) else 0
         said = self._clean(_message(error)) or "no reason given"
         if status in {401, 402, 403, 404, 429} or _is_broke(429, error) or _is_loading(503, error):
             return self._status(status or (429 if _is_broke(429, error) else 503), error, _NO_HEADERS, what)
-        return Trouble(CallFailed(f"{self._shown} cut its reply short: {said}"), again=True)
+        return CallError(CallFailed(f"{self._shown} cut its reply short: {said}"), again=True)
 
-    def _status(self, status: int, told: object, headers: Mapping[str, str], what: str) -> Trouble:
+    def _status(self, status: int, told: object, headers: Mapping[str, str], what: str) -> CallError:
         if 300 <= status < 400:
-            return Trouble(self._redirect(status, headers.get("location") or ""))
+            return CallError(self._redirect(status, headers.get("location") or ""))
         said = self._clean(_message(told)) or "no reason given"
         if _is_broke(status, told):
-            return Trouble(
+            return CallError(
                 OutOfCredit(
                     f"{self._shown}: the account has no credit left ({status}): {said}. Paid replies are "
                     "kept: add credit, or set another model.base_url, and run again"
@@ -186,24 +186,24 @@ class Troubles:
             )
         if _is_loading(status, told):
             error = EndpointDown(f"{self._shown} is still loading {what} ({status}): {said}")
-            return Trouble(error, again=True, wait=_loading_wait(told, headers), loading=True)
+            return CallError(error, again=True, wait=_loading_wait(told, headers), loading=True)
         if status in {401, 403}:
             text = f"{self._shown} rejects the key in ${self._address.variable} ({status}): {said}"
-            return Trouble(EndpointError(text))
+            return CallError(EndpointError(text))
         if status == 404:
             mend = "set model.name or model.base_url"
             if self._address.is_azure:
                 mend = "set model.name to the name of the deployment, model.base_url or model.api_version"
             text = f"{self._shown} has no {what}, or the URL is wrong (404): {said}"
-            return Trouble(EndpointError(f"{text}; {mend}"))
+            return CallError(EndpointError(f"{text}; {mend}"))
         if status == 429:
             return self._too_many(said, headers)
         if status in _PASSING or status >= 500:
             wait = retry_after(headers)
             failed = CallFailed(f"{self._shown} answered {status}: {said}")
-            return Trouble(failed, wait is None or wait <= LONGEST_WAIT, wait)
+            return CallError(failed, wait is None or wait <= LONGEST_WAIT, wait)
         text = f"{self._shown} rejected the request ({status}): {said}"
-        return Trouble(RefusedWith(text, status, self._clean(_message(told))))
+        return CallError(RefusedWith(text, status, self._clean(_message(told))))
 
     def _redirect(self, status: int, location: str) -> EndpointError:
         try:
@@ -217,7 +217,7 @@ class Troubles:
             f"that texts go nowhere else: set model.base_url or {BASE_URL} to the final address"
         )
 
-    def _too_many(self, said: str, headers: Mapping[str, str]) -> Trouble:
+    def _too_many(self, said: str, headers: Mapping[str, str]) -> CallError:
         wait = retry_after(headers)
         if wait is None:
             left = headers.get("x-ratelimit-remaining-requests")
@@ -228,9 +228,9 @@ class Troubles:
                 f"{self._shown} has reached its rate limit for {wait_words(wait)} (429): {said}. Finished "
                 "work is kept: run again then"
             )
-            return Trouble(EndpointError(text), too_many=True, wait=wait)
+            return CallError(EndpointError(text), too_many=True, wait=wait)
         failed = CallFailed(f"{self._shown} answered 429: {said}")
-        return Trouble(failed, again=True, wait=wait, too_many=True)
+        return CallError(failed, again=True, wait=wait, too_many=True)
 
 
 class RefusedWith(Refused):

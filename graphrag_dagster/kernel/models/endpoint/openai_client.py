@@ -14,7 +14,12 @@ from openai.lib.azure import API_KEY_SENTINEL
 
 from graphrag_dagster.kernel.models.chat.chat_model import Listener
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, Way
-from graphrag_dagster.kernel.models.endpoint.response_parsing import BadAnswer, content_of, first, mapping
+from graphrag_dagster.kernel.models.endpoint.response_parsing import (
+    MalformedResponse,
+    content_of,
+    first,
+    mapping,
+)
 
 #: Where chat requests go.
 CHATS = "/chat/completions"
@@ -68,7 +73,7 @@ async def streamed(
 
     Raises:
         openai.OpenAIError: the endpoint does not answer, or breaks off.
-        BadAnswer: it sends what is no event, or goes on and on.
+        MalformedResponse: it sends what is no event, or goes on and on.
     """
     from openai import AsyncStream
 
@@ -87,7 +92,7 @@ async def streamed(
                     heard()
         except (ValueError, RecursionError) as problem:
             shown = str(getattr(problem, "doc", ""))[:_SHOWN].strip()
-            raise BadAnswer(f"sent no usable JSON: {shown or 'an empty event'}") from None
+            raise MalformedResponse(f"sent no usable JSON: {shown or 'an empty event'}") from None
     return json.dumps(told.answer()).encode(), headers
 
 
@@ -173,7 +178,7 @@ async def post(client: AsyncOpenAI, path: str, body: Mapping[str, Any]) -> Sent:
 
     Raises:
         openai.OpenAIError: there is none.
-        BadAnswer: it has more bytes than an answer may have.
+        MalformedResponse: it has more bytes than an answer may have.
     """
     answer = await client.post(path, cast_to=httpx2.Response, body=dict(body))
     return answer.content, answer.headers
@@ -202,7 +207,7 @@ async def _bounded(response: httpx2.Response) -> None:
         async for piece in read(chunk_size):
             size += len(piece)
             if size > most:
-                raise BadAnswer(
+                raise MalformedResponse(
                     f"sent more than {most // 1_000_000} MB, which cannot be a reply", again=False
                 )
             yield piece

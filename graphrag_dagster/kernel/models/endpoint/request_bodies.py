@@ -27,7 +27,7 @@ _OPENAI: tuple[Silence, ...] = ("not needed", "none", "minimal", "impossible")
 
 
 @dataclass(frozen=True, slots=True)
-class Abilities:
+class Capabilities:
     """Capabilities that requests may use.
 
     ``counts``: a stream tells its tokens. ``silence`` is how hidden reasoning is switched off, once some was
@@ -48,7 +48,7 @@ class Abilities:
     longest: int | None = None
     encoding: bool = True
 
-    def without(self, complaint: str, url: str = "") -> "Abilities | None":
+    def without(self, complaint: str, url: str = "") -> "Capabilities | None":
         """Return what is left after a refusal, None where the complaint names none of the abilities."""
         words = complaint.lower()
         if self.logit_bias and "logit_bias" in words:
@@ -67,7 +67,7 @@ class Abilities:
             return replace(self, temperature=False)
         return None
 
-    def more_silent(self, url: str) -> "Abilities":
+    def more_silent(self, url: str) -> "Capabilities":
         """Return the next way of switching hidden reasoning off; the last is to take it off the reply."""
         ways = _OPENAI if "api.openai.com" in url else _OWN_SERVERS
         place = ways.index(self.silence) if self.silence in ways else len(ways) - 2
@@ -75,20 +75,20 @@ class Abilities:
 
 
 #: By URL and model, for as long as the process lives.
-_known: dict[tuple[str, str], Abilities] = {}
+_known: dict[tuple[str, str], Capabilities] = {}
 
 
-def abilities_of(url: str, model: str) -> Abilities:
+def capabilities_of(url: str, model: str) -> Capabilities:
     """Return what is known of a model behind an endpoint."""
-    return _known.get((url, model), Abilities())
+    return _known.get((url, model), Capabilities())
 
 
-def set_abilities(url: str, model: str, abilities: Abilities) -> None:
+def set_capabilities(url: str, model: str, abilities: Capabilities) -> None:
     """Keep what turned out."""
     _known[url, model] = abilities
 
 
-def thinking_keys(settings: ModelSettings, abilities: Abilities) -> dict[str, object]:
+def thinking_keys(settings: ModelSettings, abilities: Capabilities) -> dict[str, object]:
     """Return the keys of a request that say how much hidden reasoning is wanted."""
     if settings.reasoning in {"low", "medium", "high"}:
         return {"reasoning_effort": settings.reasoning} if abilities.effort else {}
@@ -104,7 +104,7 @@ def thinking_keys(settings: ModelSettings, abilities: Abilities) -> dict[str, ob
 _BIAS = 100
 
 
-def chat_body(settings: ModelSettings, request: ChatRequest, abilities: Abilities) -> dict[str, Any]:
+def chat_body(settings: ModelSettings, request: ChatRequest, abilities: Capabilities) -> dict[str, Any]:
     """Return the body of a request to ``/chat/completions``.
 
     Where the endpoint takes no JSON schema, the schema stands at the end of the first message.

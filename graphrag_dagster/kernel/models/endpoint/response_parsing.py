@@ -70,7 +70,7 @@ _WORD_BREAKS = re.compile(r"[\s.-]+")
 _LONGEST_REASON = 40
 
 
-class BadAnswer(Exception):
+class MalformedResponse(Exception):
     """Raised where an answer is unusable; its text follows the endpoint's name. ``again``: worth a try."""
 
     def __init__(self, text: str, *, again: bool = True) -> None:
@@ -79,7 +79,7 @@ class BadAnswer(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ToldUsage:
+class ReportedUsage:
     """Tokens of a call as the endpoint tells them; 0 where it does not."""
 
     input_tokens: int
@@ -120,11 +120,11 @@ def count(value: object) -> int:
     return int(value) if 0 <= value <= _MOST_TOKENS and math.isfinite(value) else 0
 
 
-def usage_of(answer: Mapping[str, Any]) -> ToldUsage:
+def usage_of(answer: Mapping[str, Any]) -> ReportedUsage:
     """Return the tokens that an answer tells of."""
     usage = mapping(answer.get("usage"))
     sent, received = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
-    return ToldUsage(
+    return ReportedUsage(
         sent,
         received,
         min(count(mapping(usage.get("prompt_tokens_details")).get("cached_tokens")), sent),

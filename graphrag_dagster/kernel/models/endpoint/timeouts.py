@@ -201,7 +201,7 @@ class Clock:
             self._ends.reschedule(min(now + seconds, latest))
 
 
-class Patience:
+class CallTimeouts:
     """The clocks of the calls of one model; used on one event loop."""
 
     def __init__(self) -> None:

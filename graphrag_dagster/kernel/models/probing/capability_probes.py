@@ -11,12 +11,12 @@ from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.reply_parsing import visible
 from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Silence, abilities_of
+from graphrag_dagster.kernel.models.endpoint.request_bodies import Silence, capabilities_of
 from graphrag_dagster.kernel.models.probing.endpoint_check import (
     ROOMS,
     WAYS,
     Way,
-    find_way,
+    find_request_form,
     listed_models,
     named,
     small,
@@ -99,14 +99,14 @@ async def reasoning(model: OpenAIChatModel) -> list[ProbeFinding]:
     """Probe whether the model reasons where nobody sees it, and whether that can be switched off."""
     name, wanted = "hidden reasoning", model.settings.reasoning
     url, question = model.connection.url, "What is 17 plus 25? Reply with the number alone."
-    before = abilities_of(url, model.name)
+    before = capabilities_of(url, model.name)
     answered = await small(model, question)
     if wanted != "off":
         seen = "seen" if answered.reasoned else "none seen"
         return [ProbeFinding(name, "works", seen, f"unchanged: model.reasoning is {wanted}")]
-    while answered.reasoned and abilities_of(url, model.name).silence != "impossible":
+    while answered.reasoned and capabilities_of(url, model.name).silence != "impossible":
         answered = await small(model, question)
-    silence = abilities_of(url, model.name).silence
+    silence = capabilities_of(url, model.name).silence
     if silence == before.silence == "not needed":
         return [ProbeFinding(name, "works", "none seen")]
     if not answered.reasoned:
@@ -118,9 +118,9 @@ async def reasoning(model: OpenAIChatModel) -> list[ProbeFinding]:
     return [ProbeFinding(name, "fallback", "seen, and nothing disables it", mend)]
 
 
-async def json_ways(model: OpenAIChatModel) -> list[ProbeFinding]:
+async def json_modes(model: OpenAIChatModel) -> list[ProbeFinding]:
     """Probe which is the best way to get JSON, and keep to it."""
-    attempts = await find_way(model)
+    attempts = await find_request_form(model)
     tried = {one.way: one.problem for one in attempts}
     findings = [
         _way("json_schema", tried, attempts[-1].way, "the schema is part of the prompt"),
@@ -151,7 +151,7 @@ async def forced_token(model: OpenAIChatModel) -> list[ProbeFinding]:
         return [ProbeFinding(name, "skipped", f"the tokens of {model.name} are unknown", otherwise)]
     asked = (Message("user", "Name a colour."),)
     answered = await model.send(ChatRequest("probe", asked, 1, forced_tokens=forced))
-    if not abilities_of(model.connection.url, model.name).logit_bias:
+    if not capabilities_of(model.connection.url, model.name).logit_bias:
         return [ProbeFinding(name, "fallback", "refused", otherwise)]
     word = _WORD.search(visible(answered.reply.text))
     if word and word[0].upper() in {"YES", "NO"}:
@@ -167,7 +167,7 @@ async def output_limit(model: OpenAIChatModel) -> list[ProbeFinding]:
     name = "output limit"
     asked = (Message("user", "Count from one to one hundred in words."),)
     reply = (await model.send(ChatRequest("probe", asked, _CUT_AT))).reply
-    key = abilities_of(model.connection.url, model.name).limit
+    key = capabilities_of(model.connection.url, model.name).limit
     tokens = reply.output_tokens or len(reply.text) // _CHARACTERS_PER_TOKEN
     if tokens > _CUT_AT + _TOKENS_OVER or (tokens > _CUT_AT and reply.finish_reason != "length"):
         mend = "replies may be longer than planned for, and cost more; set the limit at the server"

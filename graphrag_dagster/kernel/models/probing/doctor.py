@@ -8,22 +8,26 @@ from typing import Literal
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.catalogue import registry
-from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore
+from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities, abilities_of, set_abilities
+from graphrag_dagster.kernel.models.endpoint.request_bodies import (
+    Capabilities,
+    capabilities_of,
+    set_capabilities,
+)
 from graphrag_dagster.kernel.models.endpoint.timeouts import Size
 from graphrag_dagster.kernel.models.probing.capability_probes import (
     ProbeFinding,
     Unusable,
     first_contact,
     forced_token,
-    json_ways,
+    json_modes,
     output_limit,
     reasoning,
 )
-from graphrag_dagster.kernel.models.probing.endpoint_check import keep_pace
+from graphrag_dagster.kernel.models.probing.endpoint_check import cache_pace
 from graphrag_dagster.kernel.models.probing.load_probes import context_length, pace, throughput
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
@@ -93,13 +97,13 @@ def verdict(findings: Sequence[ProbeFinding]) -> Verdict:
     return "usable" if any(one.verdict in {"fails", "fallback"} for one in findings) else "ready"
 
 
-def remember(settings: CorpusSettings, store: AbilityStore) -> None:
+def remember(settings: CorpusSettings, store: CapabilityStore) -> None:
     """Keep what :func:`examine` found out, so that the next run need not ask."""
     for own, _ in _models(settings):
         model = OpenAIChatModel(own)
         connection = model.connection
-        store.put(connection.shown_url, own.name, abilities_of(connection.url, own.name))
-        keep_pace(model, store)
+        store.put(connection.shown_url, own.name, capabilities_of(connection.url, own.name))
+        cache_pace(model, store)
 
 
 def _models(settings: CorpusSettings) -> list[tuple[ModelSettings, list[RoleName]]]:
@@ -126,7 +130,7 @@ async def _examined(
     tasks: list[RoleName],
     data: Mapping[RoleName, int] | None,
 ) -> list[ProbeFinding]:
-    set_abilities(model.connection.url, model.name, Abilities())
+    set_capabilities(model.connection.url, model.name, Capabilities())
     longest_reply = max(settings.model.for_role(task).reply_limit for task in tasks)
 
     async def rates() -> list[ProbeFinding]:
@@ -135,7 +139,7 @@ async def _examined(
     probes: list[tuple[str, Probe]] = [
         ("reachable", partial(first_contact, model)),
         ("hidden reasoning", partial(reasoning, model)),
-        ("JSON", partial(json_ways, model)),
+        ("JSON", partial(json_modes, model)),
         ("logit_bias", partial(forced_token, model)),
         ("output limit", partial(output_limit, model)),
         ("context length", partial(context_length, model, settings, tasks, data)),
@@ -152,7 +156,7 @@ async def _examined(
             return findings + [
                 ProbeFinding(left, "skipped", "the endpoint is unusable") for left, _ in probes
             ]
-    return findings + _left_out(abilities_of(model.connection.url, model.name))
+    return findings + _left_out(capabilities_of(model.connection.url, model.name))
 
 
 async def _guarded(name: str, limit: float, probe: Probe) -> list[ProbeFinding]:
@@ -179,7 +183,7 @@ async def _guarded(name: str, limit: float, probe: Probe) -> list[ProbeFinding]:
         ]
 
 
-def _left_out(known: Abilities) -> list[ProbeFinding]:
+def _left_out(known: Capabilities) -> list[ProbeFinding]:
     left: list[ProbeFinding] = []
     if not known.temperature:
         told = "is omitted: replies vary more between runs"

@@ -10,12 +10,16 @@ from weakref import WeakKeyDictionary
 from pydantic import BaseModel, ConfigDict
 
 from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
-from graphrag_dagster.kernel.models.cache.llm_cache import AbilityStore
+from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message, Refused
 from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, visible
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel, ServerReply
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Connection
-from graphrag_dagster.kernel.models.endpoint.request_bodies import Abilities, abilities_of, set_abilities
+from graphrag_dagster.kernel.models.endpoint.request_bodies import (
+    Capabilities,
+    capabilities_of,
+    set_capabilities,
+)
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -59,7 +63,7 @@ class ProbeAttempt:
     down: bool = False
 
 
-async def checkup(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
+async def checkup(model: OpenAIChatModel, known: CapabilityStore) -> Capabilities:
     """Make sure that the endpoint is of use, before anything is spent on it; by one caller at a time.
 
     One small call where all is well, none where it was well within the last day, six at most; what the
@@ -76,47 +80,47 @@ async def checkup(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
         return await _checked(model, known)
 
 
-async def _checked(model: OpenAIChatModel, known: AbilityStore) -> Abilities:
+async def _checked(model: OpenAIChatModel, known: CapabilityStore) -> Capabilities:
     url, shown = model.connection.url, model.connection.shown_url
-    recall_pace(model, known)
-    before = abilities_of(url, model.name)
+    cached_pace(model, known)
+    before = capabilities_of(url, model.name)
     if (kept := known.get(shown, model.name)) is not None:
         # What this process has learned itself is newer.
-        if before == Abilities():
-            set_abilities(url, model.name, kept)
-        return abilities_of(url, model.name)
+        if before == Capabilities():
+            set_capabilities(url, model.name, kept)
+        return capabilities_of(url, model.name)
     try:
-        attempts = await find_way(model)
+        attempts = await find_request_form(model)
     except OutOfCredit:
         raise
     except EndpointError as error:
-        set_abilities(url, model.name, before)
+        set_capabilities(url, model.name, before)
         down = isinstance(error, EndpointDown | CallFailed) and not isinstance(error, Refused)
         kind = EndpointDown if down else EndpointError
         raise kind(f"{error}{await _other_models(model)}") from None
     if attempts[-1].problem is not None and not _enough_for_tuples(model, attempts):
-        set_abilities(url, model.name, before)
+        set_capabilities(url, model.name, before)
         kind = EndpointDown if all(one.down for one in attempts) else EndpointError
         raise kind(f"{hopeless(model, attempts)}{await _other_models(model)}")
-    found = abilities_of(url, model.name)
+    found = capabilities_of(url, model.name)
     known.put(shown, model.name, found)
-    keep_pace(model, known)
+    cache_pace(model, known)
     return found
 
 
-def recall_pace(model: OpenAIChatModel, known: AbilityStore) -> None:
+def cached_pace(model: OpenAIChatModel, known: CapabilityStore) -> None:
     """Take over how fast a model was the last time, where this process knows nothing newer."""
     if model.connection.pace.seconds_per_token is None:
         model.connection.pace.seconds_per_token = known.get_pace(model.connection.shown_url, model.name)
 
 
-def keep_pace(model: OpenAIChatModel, known: AbilityStore) -> None:
+def cache_pace(model: OpenAIChatModel, known: CapabilityStore) -> None:
     """Keep how fast a model is, where that is known."""
     if (seconds := model.connection.pace.seconds_per_token) is not None:
         known.put_pace(model.connection.shown_url, model.name, seconds)
 
 
-async def find_way(model: OpenAIChatModel) -> list[ProbeAttempt]:
+async def find_request_form(model: OpenAIChatModel) -> list[ProbeAttempt]:
     """Ask a typed question in the best way first, until data of the right shape comes; keep to that way.
 
     Returns:
@@ -189,7 +193,7 @@ async def _models(client: "AsyncOpenAI", _: Callable[[], None]) -> "Sent":
 
 async def _attempt(model: OpenAIChatModel, way: Way) -> ProbeAttempt:
     url = model.connection.url
-    set_abilities(url, model.name, replace(abilities_of(url, model.name), format=way))
+    set_capabilities(url, model.name, replace(capabilities_of(url, model.name), format=way))
     begun = time.monotonic()
     try:
         answered = await small(model, _QUESTION, _Peel)
@@ -198,8 +202,8 @@ async def _attempt(model: OpenAIChatModel, way: Way) -> ProbeAttempt:
             raise
         # Some servers fail on a schema instead of refusing it.
         down = not isinstance(failure, Refused)
-        return ProbeAttempt(abilities_of(url, model.name).format, str(failure), failed=True, down=down)
-    way = abilities_of(url, model.name).format
+        return ProbeAttempt(capabilities_of(url, model.name).format, str(failure), failed=True, down=down)
+    way = capabilities_of(url, model.name).format
     return ProbeAttempt(way, _problem(answered, _Peel), not visible(answered.reply.text))
 
 

@@ -21,7 +21,7 @@ _LOADED, _USED = 1_000_000, 50_000
 _OLDER, _ALL = 20, 50
 
 
-def begin_late() -> None:
+def defer_collection() -> None:
     """Have the collector begin when there is more than what a command loads, which lives until its end."""
     gc.set_threshold(_LOADED, _OLDER, _ALL)
     gc.callbacks.append(_begin)
@@ -33,7 +33,7 @@ def _begin(_phase: str, _told: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def collecting_what_is_new() -> Iterator[None]:
+def collecting_new_objects() -> Iterator[None]:
     """Let the collector pass over what is there when the block begins, and do its work after each step.
 
     That is a million objects of Dagster's definitions, which take a second to look through.

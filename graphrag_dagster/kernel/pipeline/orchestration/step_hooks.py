@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS, 
 from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import collect
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory
+    from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 
 
 PARTITION_TAG = "dagster/partition"
@@ -80,7 +80,7 @@ def _noted(context: HookContext) -> tuple[str, str]:
         return "?", "the run is unknown"
     tags = record.dagster_run.tags
     corpus = tags.get(PARTITION_TAG, "?")
-    memory: ReplyMemory = getattr(context.resources, _MEMORY)
+    memory: LLMCache = getattr(context.resources, _MEMORY)
     use = memory.usage_log().of_run(corpus, context.run_id)
     wanted = _tags(corpus, use)
     if any(tags.get(name) != value for name, value in wanted.items()):

@@ -12,7 +12,7 @@ import polars as pl
 from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.questions.context.context_units import ContextUnits, Provenance, sentences_naming
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
-from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, MadeWhenRead, RowsById
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, LazySequence, RowsById
 from graphrag_dagster.kernel.questions.report_citations import without_citations
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote
 from graphrag_dagster.kernel.text.markup_spans import Span
@@ -37,7 +37,7 @@ class ReportUnits:
         self._rows = reports.sort("title", "report_id").select("report_id", "title", "content").rows()
         self._ids: dict[int, str] = {number: row[0] for number, row in enumerate(self._rows, start=1)}
         self.number_of = {report_id: number for number, report_id in self._ids.items()}
-        self.all: Sequence[ContextUnit] = MadeWhenRead(len(self._rows), self._unit)
+        self.all: Sequence[ContextUnit] = LazySequence(len(self._rows), self._unit)
 
     def kind(self, _: int) -> ContextKind:
         """Return as what the row is cited."""

@@ -12,7 +12,7 @@ import polars as pl
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.questions.citations import Citation, ContextKind
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
-from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, MadeWhenRead
+from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, LazySequence
 from graphrag_dagster.kernel.tables import DOCUMENTS, TEXT_CHUNKS, Table
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote
 from graphrag_dagster.kernel.text.markup_spans import Span
@@ -85,7 +85,7 @@ class SourceUnits:
         chunks = index.text_chunks.select("human_readable_id", "text_unit_id")
         self._ids = chunks.sort("human_readable_id", "text_unit_id")["text_unit_id"].to_list()
         self.number_of = {unit_id: number for number, unit_id in enumerate(self._ids, start=1)}
-        self.all: Sequence[ContextUnit] = MadeWhenRead(len(self._ids), self._unit)
+        self.all: Sequence[ContextUnit] = LazySequence(len(self._ids), self._unit)
 
     def kind(self, _: int) -> ContextKind:
         """Return as what the row is cited: a source."""
@@ -127,7 +127,7 @@ _PAIR = ["smaller", "larger"]
 _RELATIONS, _ENTITIES = "imports.relations", "imports.entities"
 
 
-def told_in_words(index: IndexSnapshot) -> IndexSnapshot:
+def told_as_text(index: IndexSnapshot) -> IndexSnapshot:
     """Return the snapshot with a passage for each entity of a graph that came without texts.
 
     Args:

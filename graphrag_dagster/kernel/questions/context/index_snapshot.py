@@ -88,7 +88,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class MadeWhenRead(Sequence[T]):
+class LazySequence(Sequence[T]):
     """Members by place, each made once, when it is first read.
 
     Args:

@@ -12,7 +12,12 @@ from graphrag_dagster.kernel.common.stable_values import Scores, comparable
 from graphrag_dagster.kernel.retrieval.entity_linking import NameLinker
 from graphrag_dagster.kernel.retrieval.multihop.hop_weights import DIRECT_WEIGHTS, PATH_WEIGHTS
 from graphrag_dagster.kernel.retrieval.multihop.name_graph import NameGraph
-from graphrag_dagster.kernel.retrieval.multihop.question_parsing import DIRECT, PATH, ParsedQuestion, Reaching
+from graphrag_dagster.kernel.retrieval.multihop.question_parsing import (
+    DIRECT,
+    PATH,
+    NameReach,
+    ParsedQuestion,
+)
 from graphrag_dagster.kernel.retrieval.ranking import Vectors, first_places
 from graphrag_dagster.kernel.retrieval.search_words import (
     SentenceWords,
@@ -43,7 +48,7 @@ class Passages:
         texts: Sequence[str],
         graph: NameGraph,
         linker: NameLinker,
-        reaching: Reaching,
+        reaching: NameReach,
         vectors: Vectors | None,
     ) -> None:
         self._texts = texts

@@ -56,7 +56,7 @@ class Reach:
     spread: int
 
 
-class Reaching:
+class NameReach:
     """Says where names lead, and keeps it of as many as were asked for last.
 
     Args:
@@ -174,7 +174,7 @@ def read_question(
     terms: Terms,
     likeness: Likeness,
     graph: NameGraph,
-    reaching: Reaching,
+    reaching: NameReach,
     parts: Sequence[Set[str]],
 ) -> ParsedQuestion:
     """Read a question.
@@ -225,7 +225,7 @@ def best_of(scores: Sequence[Scores], size: int) -> Scores:
     return found
 
 
-def _named(links: Sequence[EntityLink], graph: NameGraph, reaching: Reaching, size: int) -> list[NamedReach]:
+def _named(links: Sequence[EntityLink], graph: NameGraph, reaching: NameReach, size: int) -> list[NamedReach]:
     of_span: dict[tuple[int, int], list[EntityLink]] = {}
     for link in sorted(links, key=lambda one: (one.start, one.place)):
         of_span.setdefault((link.start, link.end), []).append(link)
@@ -242,7 +242,7 @@ def _named(links: Sequence[EntityLink], graph: NameGraph, reaching: Reaching, si
     return found
 
 
-def _runs(links: EntityLinks, reaching: Reaching, size: int) -> list[NamedReach]:
+def _runs(links: EntityLinks, reaching: NameReach, size: int) -> list[NamedReach]:
     """What units are about that the question writes as one name, though no name is spelled so."""
     found = []
     for start, end in _capital_runs(links.words):

@@ -145,15 +145,15 @@ SEARCHED_BY = Beside("searched", f"-{SEARCHED_FORMAT}", "the question index")
 CHANGES = Beside("changes", ".json", "the changes")
 
 
-def all_beside() -> Sequence[Beside]:
+def all_derived_files() -> Sequence[Beside]:
     """Return all kinds, those of systems included."""
     of_systems = (loaded(system.derived) for system in systems().values() if system.derived)
     return (*of_systems, SEARCHED_BY, CHANGES)
 
 
-def keep_beside(folder: Path, kept: Collection[Published]) -> None:
+def cache_derived_files(folder: Path, kept: Collection[Published]) -> None:
     """Delete everything that was made of snapshots that are gone; see :meth:`Beside.keep`."""
-    for one in all_beside():
+    for one in all_derived_files():
         one.keep(folder, kept)
 
 

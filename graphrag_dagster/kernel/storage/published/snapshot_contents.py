@@ -32,7 +32,7 @@ from graphrag_dagster.kernel.tables import Table
 _MOST_FREE = 0.25
 
 
-def can_begin_as(connection: duckdb.DuckDBPyConnection, alias: str, file: Path) -> bool:
+def can_copy_base(connection: duckdb.DuckDBPyConnection, alias: str, file: Path) -> bool:
     """Whether the bytes of a file are all there is in it, and most of them in use.
 
     Args:
@@ -170,7 +170,7 @@ class Contents:
 
     def _begun(self, file: Path) -> list[TablePart]:
         """Begin a file, and return what it has of the tables."""
-        if not can_begin_as(self._connection, _WORKING, self._working):
+        if not can_copy_base(self._connection, _WORKING, self._working):
             return []
         shutil.copyfile(self._working, file)
         return [part for part in self.parts if part.source == _WORKING and self._is_whole(part)]

@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.common.atomic_files import write_durably
-from graphrag_dagster.kernel.storage.published.derived_files import all_beside, keep_beside
+from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files, cache_derived_files
 from graphrag_dagster.kernel.storage.published.provenance import Origin
 from graphrag_dagster.kernel.storage.published.snapshot_contents import SEARCHED, Contents, contents
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
@@ -206,7 +206,7 @@ def _write_json(place: Path, content: Mapping[str, Any]) -> None:
 
 def _tidy(folder: Path, corpus: str) -> None:
     """Remove what a killed publication left: all that is no part of a complete snapshot."""
-    complete = {one.folder for one in all_beside()}
+    complete = {one.folder for one in all_derived_files()}
     for file in folder.glob(f"*{DATA}"):
         with suppress(WarehouseError):
             if snapshot_at(folder, file.stem, corpus):
@@ -224,7 +224,7 @@ def _prune(warehouse: Warehouse, corpus: str, keep: int) -> None:
             _remove(old.file)
     # As above: where one cannot be deleted, the next publication does it.
     with suppress(OSError):
-        keep_beside(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
+        cache_derived_files(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
 
 
 def _remove(entry: Path) -> None:

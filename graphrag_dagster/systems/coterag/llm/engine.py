@@ -10,7 +10,7 @@ from graphrag_dagster.systems.coterag.settings import CoteragSettings
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.answering_ports import ContextWriter
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
     from graphrag_dagster.systems.coterag.tasks import (
         AnswerValidator,
         CommunitySummariser,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
 
 
-def community_summariser(session: Session) -> CommunitySummariser:
+def community_summariser(session: TaskProvider) -> CommunitySummariser:
     """Who summarises communities; what the model cannot is made of quotations, and says so."""
     from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
     from graphrag_dagster.systems.coterag.llm.community_summaries import LlmCommunitySummariser
@@ -35,7 +35,7 @@ def community_summariser(session: Session) -> CommunitySummariser:
     )
 
 
-def evidence_router(session: Session) -> EvidenceRouter:
+def evidence_router(session: TaskProvider) -> EvidenceRouter:
     """Who says whether a question needs the documents; a model of the role ``route``."""
     from graphrag_dagster.systems.coterag.llm.evidence_answering import LlmEvidenceRouter
 
@@ -43,7 +43,7 @@ def evidence_router(session: Session) -> EvidenceRouter:
     return LlmEvidenceRouter(session.chat(tasks.EVIDENCE_ROUTER), prompts, max_tokens=limit)
 
 
-def evidence_answerer(session: Session) -> EvidenceAnswerer:
+def evidence_answerer(session: TaskProvider) -> EvidenceAnswerer:
     """Who answers from a context, and says where it is not enough."""
     from graphrag_dagster.systems.coterag.llm.evidence_answering import LlmEvidenceAnswerer
 
@@ -52,7 +52,7 @@ def evidence_answerer(session: Session) -> EvidenceAnswerer:
     return LlmEvidenceAnswerer(chat, prompts, max_tokens=limit, listen=session.listen)
 
 
-def answer_validator(session: Session) -> AnswerValidator:
+def answer_validator(session: TaskProvider) -> AnswerValidator:
     """Who checks answers against their context; a model of the role ``validate``."""
     from graphrag_dagster.systems.coterag.llm.evidence_answering import LlmAnswerValidator
 
@@ -60,7 +60,7 @@ def answer_validator(session: Session) -> AnswerValidator:
     return LlmAnswerValidator(session.chat(tasks.ANSWER_VALIDATOR), prompts, max_tokens=limit)
 
 
-def context_writer(session: Session) -> ContextWriter:
+def context_writer(session: TaskProvider) -> ContextWriter:
     """Who writes down what is known of a question, without documents."""
     from graphrag_dagster.systems.graphrag.api import LlmContextWriter
 

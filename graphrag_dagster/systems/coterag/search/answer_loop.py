@@ -10,7 +10,7 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote, Usage
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.coterag.search.coterag_retrieval import (
-    AskedVector,
+    QuestionSimilarities,
     from_store,
     retrieved,
     same_text,
@@ -139,7 +139,7 @@ def _told(index: CoteragSnapshot, triple: PathTriple) -> tuple[str, str]:
     return f"{head} – {tail}", f"{head} {triple.relation} {tail}."
 
 
-def route_cues(question: str, asked: AskedVector) -> RouteCues:
+def route_cues(question: str, asked: QuestionSimilarities) -> RouteCues:
     """Return the names of entities that stand in a question, and how near the nearest entity is.
 
     Names are compared by their words, without case and accents; one of stop words alone does not count.
@@ -245,14 +245,14 @@ def answered(
     return _Loop(question, asked, engines, options, trace).run()
 
 
-def _asked(question: str, index: CoteragSnapshot, embedder: CorpusEmbedder) -> AskedVector:
+def _asked(question: str, index: CoteragSnapshot, embedder: CorpusEmbedder) -> QuestionSimilarities:
     for vectors in (index.descriptions, index.chunk_vectors, index.summary_vectors):
         if len(vectors.ids) and vectors.embedder != embedder.name:
             raise QuestionError(
                 f"questions are embedded by {embedder.name!r}, the index was by {vectors.embedder!r}: "
                 "vectors of two embedders cannot be compared; set `embeddings` back, or index again"
             )
-    return AskedVector.of(index, embedder.embed_queries([question])[0])
+    return QuestionSimilarities.of(index, embedder.embed_queries([question])[0])
 
 
 class _Loop:
@@ -261,7 +261,7 @@ class _Loop:
     def __init__(
         self,
         question: str,
-        asked: AskedVector,
+        asked: QuestionSimilarities,
         engines: CoteragEngines,
         options: CoteragSettings,
         trace: Trace,

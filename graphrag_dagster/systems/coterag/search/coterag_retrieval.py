@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AskedVector:
+class QuestionSimilarities:
     """A question's vector beside those of an index: similarities of all its rows."""
 
     index: CoteragSnapshot
@@ -40,7 +40,7 @@ class AskedVector:
     chunks: Scores
 
     @classmethod
-    def of(cls, index: CoteragSnapshot, vector: NDArray[np.floating]) -> AskedVector:
+    def of(cls, index: CoteragSnapshot, vector: NDArray[np.floating]) -> QuestionSimilarities:
         """Compare a question's vector with all vectors of an index."""
         return cls(
             index,
@@ -78,7 +78,9 @@ class AskedVector:
         return [EntityMatch(vectors.ids[place], float(self.entities[place])) for place in among[best]]
 
 
-def retrieved(asked: AskedVector, terms: QuestionTerms, options: CoteragSettings) -> RetrievedEvidence:
+def retrieved(
+    asked: QuestionSimilarities, terms: QuestionTerms, options: CoteragSettings
+) -> RetrievedEvidence:
     """Return what the main graph holds: communities, entities, paths, text units."""
     index, thresholds = asked.index, asked.index.thresholds
     ids = index.summary_vectors.ids
@@ -120,7 +122,7 @@ def retrieved(asked: AskedVector, terms: QuestionTerms, options: CoteragSettings
 
 
 def from_store(
-    asked: AskedVector,
+    asked: QuestionSimilarities,
     most_entities: int,
     most_chunks: int,
     known: Collection[str],
@@ -143,7 +145,7 @@ def from_store(
 
 
 def chunks_above(
-    asked: AskedVector,
+    asked: QuestionSimilarities,
     candidates: Sequence[str],
     threshold: float,
     most: int,
@@ -179,7 +181,10 @@ def same_text(text: str) -> str:
 
 
 def _paths(
-    asked: AskedVector, selected: Sequence[str], starts: Sequence[EntityMatch], options: CoteragSettings
+    asked: QuestionSimilarities,
+    selected: Sequence[str],
+    starts: Sequence[EntityMatch],
+    options: CoteragSettings,
 ) -> Traversal:
     index, threshold = asked.index, asked.index.thresholds.traversal
     places, ids = index.descriptions.places, index.descriptions.ids
@@ -203,7 +208,7 @@ def _paths(
     )
 
 
-def _scores(asked: AskedVector, terms: QuestionTerms, order: Order) -> Scores:
+def _scores(asked: QuestionSimilarities, terms: QuestionTerms, order: Order) -> Scores:
     """By what communities of one class are ranked."""
     if order == "similarity":
         return asked.communities

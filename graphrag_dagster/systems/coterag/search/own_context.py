@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.models.call_estimates import Range, WaySize, exactly
+from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exactly
 from graphrag_dagster.kernel.questions.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.kernel.questions.context.answer import OWN_CONTEXT, Answer, Call, ContextUse, Source
 from graphrag_dagster.kernel.questions.context.citing import uncited
@@ -103,6 +103,6 @@ def _finished(answer: Answer, final: FinalAnswer) -> Answer:
     )
 
 
-def written_first(_basis: Basis) -> WaySize:
+def written_first(_basis: Basis) -> MethodSize:
     """A context of what the model knows, and an answer from it; no statement is judged."""
-    return WaySize(exactly(2), exactly(2 * _PROMPT) + Range(50.0, 600.0, 2000.0))
+    return MethodSize(exactly(2), exactly(2 * _PROMPT) + Range(50.0, 600.0, 2000.0))

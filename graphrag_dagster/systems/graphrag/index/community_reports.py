@@ -38,9 +38,9 @@ from graphrag_dagster.kernel.tables import (
     TEXT_CHUNKS,
     WRITTEN_REPORTS,
 )
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
-from graphrag_dagster.systems.graphrag.index.graph_communities import kept_reports_of
+from graphrag_dagster.systems.graphrag.index.graph_communities import adopted_reports_of
 from graphrag_dagster.systems.graphrag.reports.report_reuse import EarlierReport, earlier_reports
 from graphrag_dagster.systems.graphrag.settings import ReportSettings
 from graphrag_dagster.systems.graphrag.tasks import REPORT_WRITER
@@ -77,7 +77,7 @@ class CorpusReports:
 
 
 def write_reports(
-    session: Session, warehouse: Warehouse, corpus: str, code: str, frames: Mapping[str, pl.DataFrame]
+    session: TaskProvider, warehouse: Warehouse, corpus: str, code: str, frames: Mapping[str, pl.DataFrame]
 ) -> CorpusReports:
     """Write the reports of a corpus, but for those whose rows of before still hold.
 
@@ -112,7 +112,7 @@ def write_reports(
         tokens=get_tokenizer(settings.text_units.encoding),
         context_tokens=settings.section(ReportSettings).context_tokens,
         context_share=settings.section(ReportSettings).context_share,
-        kept=kept_reports_of(warehouse, settings, corpus, frames["entities"], frames["relationships"]),
+        kept=adopted_reports_of(warehouse, settings, corpus, frames["entities"], frames["relationships"]),
         basis=report_basis(settings, code),
         earlier=earlier,
         at_once=None if settings.asks_model("reports") else _AT_ONCE,

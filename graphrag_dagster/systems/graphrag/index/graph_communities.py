@@ -42,11 +42,11 @@ from graphrag_dagster.kernel.tables import (
 )
 from graphrag_dagster.kernel.tasks.task_ports import RecordKind
 from graphrag_dagster.systems.graphrag.index.community_detection import Start, cluster, previous_clustering
-from graphrag_dagster.systems.graphrag.reports.report_reuse import KeptReport
+from graphrag_dagster.systems.graphrag.reports.report_reuse import AdoptedReport
 from graphrag_dagster.systems.graphrag.settings import CommunitySettings
 
 
-def kept_hierarchy(
+def adopted_hierarchy(
     communities: pl.DataFrame, declared: pl.DataFrame, entities: pl.DataFrame, relationships: pl.DataFrame
 ) -> tuple[Hierarchy, dict[tuple[str, str], str]]:
     """Return the communities of graphs as they came, and the id here of each by its graph and key.
@@ -140,14 +140,14 @@ Numbers = Mapping[RecordKind, Mapping[int, str]]
 _NUMBER = "human_readable_id"
 
 
-def kept_reports(
+def adopted_reports(
     reports: pl.DataFrame,
     communities: Mapping[tuple[str, str], str],
     *,
     entities: pl.DataFrame,
     relations: pl.DataFrame,
     claims: pl.DataFrame,
-) -> dict[str, KeptReport]:
+) -> dict[str, AdoptedReport]:
     """Return the reports of graphs as they came, by the id here of their community; of several the first.
 
     Args:
@@ -158,11 +158,11 @@ def kept_reports(
         claims: rows of ``imports.claims``.
     """
     numbers = _numbers(communities, entities, relations, claims)
-    kept: dict[str, KeptReport] = {}
+    kept: dict[str, AdoptedReport] = {}
     for row in reports.sort("path", "row").iter_rows(named=True):
         community = communities.get((row["graph"], row["community_key"]))
         if community is not None and community not in kept:
-            kept[community] = KeptReport(
+            kept[community] = AdoptedReport(
                 title=row["title"],
                 summary=row["summary"],
                 content=row["content"],
@@ -206,7 +206,7 @@ def _numbered(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
 IMPORTED = (IMPORTED_ENTITIES, IMPORTED_RELATIONS, IMPORTED_CLAIMS, IMPORTED_COMMUNITIES, IMPORTED_REPORTS)
 
 
-def kept_communities(
+def adopted_communities(
     warehouse: Warehouse,
     settings: CorpusSettings,
     corpus: str,
@@ -232,16 +232,16 @@ def kept_communities(
         if communities.is_empty():
             return None
         declared = reader.read(IMPORTED_ENTITIES)
-    return kept_hierarchy(communities, declared, entities, relationships)
+    return adopted_hierarchy(communities, declared, entities, relationships)
 
 
-def kept_reports_of(
+def adopted_reports_of(
     warehouse: Warehouse,
     settings: CorpusSettings,
     corpus: str,
     entities: pl.DataFrame,
     relationships: pl.DataFrame,
-) -> Mapping[str, KeptReport]:
+) -> Mapping[str, AdoptedReport]:
     """Return the reports that came with kept communities and are kept too, by community.
 
     Args:
@@ -253,10 +253,10 @@ def kept_reports_of(
     """
     if settings.section(ImportSettings).reports != "kept":
         return {}
-    if (kept := kept_communities(warehouse, settings, corpus, entities, relationships)) is None:
+    if (kept := adopted_communities(warehouse, settings, corpus, entities, relationships)) is None:
         return {}
     with warehouse.reading(corpus) as reader:
-        return kept_reports(
+        return adopted_reports(
             reader.read(IMPORTED_REPORTS),
             kept[1],
             entities=reader.read(IMPORTED_ENTITIES),
@@ -290,7 +290,7 @@ def communities(tables: Tables, run: StepRun) -> Iterator[Made]:
         run.settings.section(CommunitySettings),
     )
     vectors = run.begin(partial(embedded, run, ENTITY_EMBEDDINGS, entities), quiet=True)
-    kept = kept_communities(run.warehouse, run.settings, run.corpus, entities, relationships)
+    kept = adopted_communities(run.warehouse, run.settings, run.corpus, entities, relationships)
     if kept:
         hierarchy, begun = kept[0], {"begun": "imported"}
         edges, state = COLD_START_EDGES.empty(), CLUSTERING_STATE.empty()

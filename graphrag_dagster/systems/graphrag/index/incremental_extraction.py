@@ -31,7 +31,7 @@ from graphrag_dagster.kernel.tables import (
     UNIT_LEDGER,
 )
 from graphrag_dagster.kernel.tasks.task_ports import ClaimExtractor, GraphExtractor, TextUnit, UnitExtraction
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     ExtractionFrames,
     extraction_frames,
@@ -260,7 +260,7 @@ class CorpusExtraction:
 
 
 def extract_corpus(
-    session: Session, warehouse: Warehouse, corpus: str, text_chunks: pl.DataFrame, state: pl.DataFrame
+    session: TaskProvider, warehouse: Warehouse, corpus: str, text_chunks: pl.DataFrame, state: pl.DataFrame
 ) -> CorpusExtraction:
     """Extract the text units of a corpus, but for those whose rows of before still hold.
 

@@ -31,7 +31,7 @@ from graphrag_dagster.systems.graphrag.index.merged_graph import description_gro
 from graphrag_dagster.systems.graphrag.llm.judges import LlmNameJudge
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmClaimExtractor
 from graphrag_dagster.systems.graphrag.llm.summarization import LlmDescriptionMerger
-from graphrag_dagster.systems.graphrag.resolution.entity_resolution import AskedOfModel
+from graphrag_dagster.systems.graphrag.resolution.entity_resolution import ModelNameJudge
 from graphrag_dagster.systems.graphrag.resolution.resolution_tables import resolve_corpus
 from graphrag_dagster.systems.graphrag.resolution.settings import ResolutionSettings
 from graphrag_dagster.systems.graphrag.settings import ClaimSettings, ExtractionSettings, GraphSettings
@@ -195,7 +195,7 @@ def _replayed(corpus: str, settings: CorpusSettings, kept: Sequence[str], memory
     if gleaned is None or chunks is None or documents is None:
         return 0
     staying = chunks.filter(pl.col("text_unit_id").is_in(kept))
-    asked = AskedOfModel(LlmNameJudge(memory, prompts), documents)
+    asked = ModelNameJudge(LlmNameJudge(memory, prompts), documents)
     with quietly():
         resolve_corpus(gleaned, staying, documents, settings.section(ResolutionSettings).decisions(), asked)
     return asked.counts["problems"]

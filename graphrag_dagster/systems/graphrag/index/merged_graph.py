@@ -27,7 +27,7 @@ from graphrag_dagster.kernel.tables import (
     TEXT_CHUNKS,
 )
 from graphrag_dagster.kernel.tasks.task_ports import DescriptionGroup, MergedDescription
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.graphrag.resolution.name_pairs import earlier_resolution, state_of_resolution
 from graphrag_dagster.systems.graphrag.resolution.settings import ResolutionSettings
 from graphrag_dagster.systems.graphrag.settings import GraphSettings
@@ -180,7 +180,7 @@ def resolution(tables: Tables, run: StepRun) -> Iterator[Made]:
     if not run.settings.makes("resolution"):
         return
     # Not needed by the steps before, the first of which calls a model.
-    from graphrag_dagster.systems.graphrag.resolution.entity_resolution import AskedOfModel
+    from graphrag_dagster.systems.graphrag.resolution.entity_resolution import ModelNameJudge
     from graphrag_dagster.systems.graphrag.resolution.resolution_tables import resolve_corpus, unresolved
 
     session, own = run.session("resolution"), run.settings.section(ResolutionSettings)
@@ -188,7 +188,7 @@ def resolution(tables: Tables, run: StepRun) -> Iterator[Made]:
     state = state_of_resolution(code_version("resolution"), enabled=own.enabled)
     earlier, why_anew = earlier_resolution(run.warehouse, run.corpus, state)
     judge = session.task(NAME_JUDGE)
-    asked = AskedOfModel(judge, tables[DOCUMENTS]) if judge else None
+    asked = ModelNameJudge(judge, tables[DOCUMENTS]) if judge else None
     made = resolve_corpus(*names, own.decisions(), asked, earlier) if own.enabled else unresolved(*names)
     begin_replacing(run.warehouse, run.corpus, RESOLUTION_STATE)
     yield Made(CANDIDATES, made.candidates)
@@ -251,11 +251,11 @@ def graph(tables: Tables, run: StepRun) -> Iterator[Made]:
     yield Made(MERGED_CLAIMS, made, {**counts(made, "status"), **_told(made, claims)})
 
 
-def _described(session: Session, rows: pl.DataFrame) -> list[MergedDescription]:
+def _described(session: TaskProvider, rows: pl.DataFrame) -> list[MergedDescription]:
     """One description for each group of instances."""
     groups = description_groups(rows)
     return list(session.task(DESCRIPTION_MERGER).merge(groups)) if groups else []
 
 
-def _told(made: pl.DataFrame, session: Session) -> dict[str, Any]:
+def _told(made: pl.DataFrame, session: TaskProvider) -> dict[str, Any]:
     return {"description_problems": int(made["description_problem"].is_not_null().sum()), **session.finish()}

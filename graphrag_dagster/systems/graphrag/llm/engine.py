@@ -26,10 +26,10 @@ if TYPE_CHECKING:
         GraphExtractor,
         ReportWriter,
     )
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 
-def graph_extractor(session: Session) -> GraphExtractor:
+def graph_extractor(session: TaskProvider) -> GraphExtractor:
     """Extractor of entities and relationships."""
     from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 
@@ -46,7 +46,7 @@ def graph_extractor(session: Session) -> GraphExtractor:
     )
 
 
-def claim_extractor(session: Session) -> ClaimExtractor:
+def claim_extractor(session: TaskProvider) -> ClaimExtractor:
     """Extractor of claims."""
     from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmClaimExtractor
 
@@ -65,7 +65,7 @@ def claim_extractor(session: Session) -> ClaimExtractor:
     )
 
 
-def entity_typer(session: Session) -> EntityTyper:
+def entity_typer(session: TaskProvider) -> EntityTyper:
     """Typer of names, with the labels of the entity model."""
     from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper
 
@@ -77,7 +77,7 @@ def entity_typer(session: Session) -> EntityTyper:
     )
 
 
-def name_judge(session: Session) -> NameJudge:
+def name_judge(session: TaskProvider) -> NameJudge:
     """Judge of whether names are one entity."""
     from graphrag_dagster.systems.graphrag.llm.judges import LlmNameJudge
 
@@ -85,7 +85,7 @@ def name_judge(session: Session) -> NameJudge:
     return LlmNameJudge(session.chat(tasks.NAME_JUDGE), prompts, max_tokens=limit)
 
 
-def description_merger(session: Session) -> DescriptionMerger:
+def description_merger(session: TaskProvider) -> DescriptionMerger:
     """Merger of descriptions."""
     from graphrag_dagster.systems.graphrag.llm.summarization import LlmDescriptionMerger
 
@@ -99,7 +99,7 @@ def description_merger(session: Session) -> DescriptionMerger:
     )
 
 
-def report_writer(session: Session) -> ReportWriter:
+def report_writer(session: TaskProvider) -> ReportWriter:
     """Writer of community reports; a report that the model cannot write is made of quotations and marked."""
     from graphrag_dagster.engines.extractive.extractive_report_writer import ExtractiveReportWriter
     from graphrag_dagster.systems.graphrag.llm.summarization import LlmReportWriter
@@ -112,7 +112,7 @@ def report_writer(session: Session) -> ReportWriter:
     )
 
 
-def answerer(session: Session) -> Answerer:
+def answerer(session: TaskProvider) -> Answerer:
     """Answerer of questions."""
     from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
 
@@ -129,14 +129,14 @@ def answerer(session: Session) -> Answerer:
     )
 
 
-def rater(session: Session) -> ReportRater:
+def rater(session: TaskProvider) -> ReportRater:
     """Rater of reports by relevance; it uses the role ``judge``, which may be a cheap model."""
     from graphrag_dagster.systems.graphrag.llm.followup_questions import LlmReportRater
 
     return LlmReportRater(session.chat(tasks.RATER), prompts)
 
 
-def support_judge(session: Session) -> SupportJudge:
+def support_judge(session: TaskProvider) -> SupportJudge:
     """Judge of whether words support statements; without a usable reply it judges by words."""
     from graphrag_dagster.kernel.models.local_embedders import shared_static
     from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
@@ -147,7 +147,7 @@ def support_judge(session: Session) -> SupportJudge:
     return LlmSupportJudge(chat, prompts, fallback=fallback, max_tokens=limit)
 
 
-def explorer(session: Session) -> FollowUpExplorer:
+def explorer(session: TaskProvider) -> FollowUpExplorer:
     """Explorer that asks follow-up questions."""
     from graphrag_dagster.systems.graphrag.llm.followup_questions import LlmExplorer
 
@@ -155,7 +155,7 @@ def explorer(session: Session) -> FollowUpExplorer:
     return LlmExplorer(session.chat(tasks.EXPLORER), prompts, max_tokens=limit // 2)
 
 
-def query_writer(session: Session) -> QueryWriter:
+def query_writer(session: TaskProvider) -> QueryWriter:
     """Writer of queries over the tables of an index."""
     from graphrag_dagster.systems.graphrag.llm.query_writing import LlmQueryWriter
 
@@ -163,7 +163,7 @@ def query_writer(session: Session) -> QueryWriter:
     return LlmQueryWriter(session.chat(tasks.QUERY_WRITER), prompts, max_tokens=limit // 2)
 
 
-def router(session: Session) -> Router:
+def router(session: TaskProvider) -> Router:
     """Router that chooses the search method; it uses the role ``route``, which may be a cheap model."""
     from graphrag_dagster.systems.graphrag.llm.llm_router import LlmRouter
 
@@ -171,7 +171,7 @@ def router(session: Session) -> Router:
     return LlmRouter(session.chat(tasks.ROUTER), prompts, max_tokens=limit)
 
 
-def _reply_options(session: Session, task: Task[object]) -> dict[str, Any]:
+def _reply_options(session: TaskProvider, task: Task[object]) -> dict[str, Any]:
     return {
         "replies": session.settings.model.replies,
         "logit_bias": session.settings.model.logit_bias,

@@ -35,7 +35,7 @@ from graphrag_dagster.systems.graphrag.reports.report_context import (
     index_elements,
 )
 from graphrag_dagster.systems.graphrag.reports.report_evidence import EvidenceIndex
-from graphrag_dagster.systems.graphrag.reports.report_reuse import EarlierReport, Fingerprints, KeptReport
+from graphrag_dagster.systems.graphrag.reports.report_reuse import AdoptedReport, EarlierReport, Fingerprints
 from graphrag_dagster.systems.graphrag.reports.report_tables import (
     ReportFrames,
     ReportRows,
@@ -172,7 +172,7 @@ def build_reports(
     tokens: TokenCounter,
     context_tokens: int,
     context_share: float,
-    kept: Mapping[str, KeptReport] = MappingProxyType({}),
+    kept: Mapping[str, AdoptedReport] = MappingProxyType({}),
     basis: str = "",
     earlier: Mapping[str, EarlierReport] = MappingProxyType({}),
     at_once: int | None = None,
@@ -335,7 +335,7 @@ def _packed(
 def _stored(
     communities: pl.DataFrame,
     rows: ReportRows,
-    kept: Mapping[str, KeptReport],
+    kept: Mapping[str, AdoptedReport],
     found: Mapping[str, EarlierReport],
     largest: int,
 ) -> dict[str, WrittenReport]:

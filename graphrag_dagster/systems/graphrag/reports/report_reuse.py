@@ -93,7 +93,7 @@ IMPORTED = "imported"
 
 
 @dataclass(frozen=True, slots=True)
-class KeptReport:
+class AdoptedReport:
     """A report as it came.
 
     ``findings``: headline and explanation of each; ``cited``: for each kind of record, the ids here by the

@@ -26,8 +26,8 @@ from graphrag_dagster.kernel.tasks.task_ports import RecordKind, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.report_context import PackedContext
 from graphrag_dagster.systems.graphrag.reports.report_reuse import (
     IMPORTED,
+    AdoptedReport,
     EarlierReport,
-    KeptReport,
     written_as_text,
 )
 
@@ -163,7 +163,7 @@ class ReportRows:
             kept = as_text or written_as_text(written)
             self._written.add([(report_id, self._fingerprints[report_id], kept, list(written.replies))])
 
-    def keep(self, community: Mapping[str, object], kept: KeptReport) -> None:
+    def keep(self, community: Mapping[str, object], kept: AdoptedReport) -> None:
         """Store a report that was written elsewhere, as it came; what it cites is looked up."""
         report_id = str(community["community_id"])
         self._reports.append(

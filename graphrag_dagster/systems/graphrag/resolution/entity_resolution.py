@@ -289,7 +289,7 @@ def _titles(roots: Sequence[int], found: DocumentNames, pairs: Iterable[ScoredPa
 _SENTENCES, _CHARACTERS = 2, 240
 
 
-class AskedOfModel:
+class ModelNameJudge:
     """Puts open pairs to a model, and counts what it says: the ``judge`` of :func:`.resolving.resolve`.
 
     Two names that stand in one document only are asked about once, also where the rules leave them open in

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_chunks import first_that_fit
-from graphrag_dagster.kernel.questions.context.index_snapshot import MadeWhenRead
+from graphrag_dagster.kernel.questions.context.index_snapshot import LazySequence
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.retrieval.finding import (
     favouring_none,
     in_new_order,
     looked_for,
-    telling_how,
     with_history,
+    with_retrieval_trace,
 )
 from graphrag_dagster.systems.graphrag.search.global_search import sources_of
 from graphrag_dagster.systems.graphrag.search.map_reduce import map_reduce
@@ -23,7 +23,7 @@ def basic(search: Search) -> Answer:
     """Answer a question from the text units that are found as the options say; the conversation counts."""
     sought = looked_for(search, with_history(search))
     best, done = in_new_order(search, sought.text, sought.units().ids, followed=False)
-    return telling_how(search, vector_rag(search, best), sought.note, done)
+    return with_retrieval_trace(search, vector_rag(search, best), sought.note, done)
 
 
 def nearest(search: Search) -> Answer:
@@ -49,7 +49,7 @@ def vector_rag(search: Search, ranked: Sequence[str]) -> Answer:
     answerer = search.engines.task(ANSWERER)
     units = sources_of(search.index)
     places = [units.number_of[unit_id] - 1 for unit_id in ranked if unit_id in units.number_of]
-    rows = MadeWhenRead(len(places), lambda rank: units.all[places[rank]])
+    rows = LazySequence(len(places), lambda rank: units.all[places[rank]])
     chunks = first_that_fit(rows, count=search.count, limit=search.options.context_tokens)
     answer = map_reduce(search, answerer, units, chunks, method=search.way.name, direct=True)
     return replace(

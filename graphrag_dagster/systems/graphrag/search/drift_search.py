@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.questions.context.context_chunks import first_that_
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext, ReportUnits
 from graphrag_dagster.kernel.questions.context.context_units import CombinedUnits
 from graphrag_dagster.kernel.questions.question import REFUSAL, Search, checked
-from graphrag_dagster.kernel.retrieval.finding import linked, named_in, nearest_reports, telling_how
+from graphrag_dagster.kernel.retrieval.finding import linked, named_in, nearest_reports, with_retrieval_trace
 from graphrag_dagster.kernel.tasks.answering_ports import Exploration, FollowUp, FollowUpExplorer
 from graphrag_dagster.kernel.tasks.task_ports import Answerer, ContextUnit, PartialAnswer, Usage
 from graphrag_dagster.systems.graphrag.search.local_search import context_around
@@ -36,7 +36,7 @@ def drift(search: Search) -> Answer:
         return [context for context, _ in found]
 
     made = drift_search(search, local=contexts, reports=nearest_reports(search))
-    return telling_how(search, replace(made, trace=named_in(linked(search))), made.why, reranked)
+    return with_retrieval_trace(search, replace(made, trace=named_in(linked(search))), made.why, reranked)
 
 
 def drift_search(

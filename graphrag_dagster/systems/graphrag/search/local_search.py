@@ -25,8 +25,8 @@ from graphrag_dagster.kernel.retrieval.finding import (
     in_new_order,
     looked_for,
     named_in,
-    telling_how,
     with_history,
+    with_retrieval_trace,
 )
 from graphrag_dagster.kernel.retrieval.rerankers import Reranked
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
@@ -65,7 +65,7 @@ def local(search: Search) -> Answer:
     ranking = sought.local(ENTITIES)
     ranked, done = _best(search, sought.text, ranking)
     made = replace(local_search(search, ranked), trace=named_in(ranking.linked))
-    return telling_how(search, made, sought.note, done)
+    return with_retrieval_trace(search, made, sought.note, done)
 
 
 def local_search(search: Search, ranked: Ranked) -> Answer:

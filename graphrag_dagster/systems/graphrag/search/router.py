@@ -20,9 +20,9 @@ from graphrag_dagster.kernel.common.printable import counted
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
-from graphrag_dagster.kernel.questions.searcher import answered, in_way
+from graphrag_dagster.kernel.questions.searcher import answered, with_method
 from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
-from graphrag_dagster.kernel.retrieval.finding import NAMES, linked, named_in, telling_route, with_history
+from graphrag_dagster.kernel.retrieval.finding import NAMES, linked, named_in, with_history, with_route
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.text.english_words import GENERAL, GENRES, MANY, OVERVIEW
 from graphrag_dagster.kernel.text.text_similarity import stem, stems, words
@@ -71,7 +71,7 @@ class RoutedMethod:
 
     def told_in(self, made: Answer) -> Answer:
         """Return an answer that tells what was asked of a model for the choice, and what that cost."""
-        return telling_route(made, self.routed, "no way")
+        return with_route(made, self.routed, "no way")
 
 
 def answer(search: Search) -> Answer:
@@ -82,7 +82,7 @@ def answer(search: Search) -> Answer:
     """
     names = linked(search)
     choice = choose(search, names)
-    made = answered(in_way(search, choice.method))
+    made = answered(with_method(search, choice.method))
     why = choice.why
     if made.refused and choice.likely < _SURE and (other := _other_than(search, choice)):
         why = f"{why}; it found nothing, so {other.method} was tried"
@@ -193,7 +193,7 @@ def cues_of(search: Search, names: Sequence[str]) -> dict[str, float]:
 
 def _other_than(search: Search, choice: RoutedMethod) -> Answer | None:
     try:
-        return answered(in_way(search, GLOBAL if choice.method == LOCAL else LOCAL))
+        return answered(with_method(search, GLOBAL if choice.method == LOCAL else LOCAL))
     except QuestionError:
         return None
 

@@ -2,9 +2,9 @@
 
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.catalogue.search_methods import GLOBAL
-from graphrag_dagster.kernel.models.call_estimates import Range, WaySize, exactly
+from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exactly
 from graphrag_dagster.kernel.questions.question import Basis
-from graphrag_dagster.kernel.questions.searcher import in_way
+from graphrag_dagster.kernel.questions.searcher import with_method
 from graphrag_dagster.systems.graphrag.search.global_search import chunks_of
 
 #: Tokens of a prompt without its material.
@@ -13,48 +13,48 @@ PROMPT = 700
 TABLES = 2500
 
 
-def one_call(basis: Basis) -> WaySize:
+def one_call(basis: Basis) -> MethodSize:
     """One call with a context of its own."""
     window = basis.options.context_tokens
-    return WaySize(exactly(1), Range(window / 2, float(window), float(window)))
+    return MethodSize(exactly(1), Range(window / 2, float(window), float(window)))
 
 
-def whole(basis: Basis) -> WaySize:
+def whole(basis: Basis) -> MethodSize:
     """All chunks of a level or of the text units, and the joining of their answers."""
     try:
         chunks = chunks_of(basis)
     except QuestionError:
-        return WaySize(exactly(0), exactly(0))
+        return MethodSize(exactly(0), exactly(0))
     tokens = sum(sum(chunk.row_tokens) for chunk in chunks) + PROMPT * (len(chunks) + 1)
-    return WaySize(exactly(len(chunks) + 1), exactly(tokens) + Range(0.0, 1500.0, 8000.0))
+    return MethodSize(exactly(len(chunks) + 1), exactly(tokens) + Range(0.0, 1500.0, 8000.0))
 
 
-def rated(basis: Basis) -> WaySize:
+def rated(basis: Basis) -> MethodSize:
     """Ratings, and chunks of what they choose."""
     every = whole(basis)
     # Ratings read what they spare the answer, and more where little is relevant.
-    return WaySize(Range(2.0, every.calls.expected, 2 * every.calls.high), every.input_tokens * 1.5)
+    return MethodSize(Range(2.0, every.calls.expected, 2 * every.calls.high), every.input_tokens * 1.5)
 
 
-def followed_up(basis: Basis) -> WaySize:
+def followed_up(basis: Basis) -> MethodSize:
     """A first answer, follow-up questions, and the joining of all answers."""
     steps = basis.options.steps * basis.options.follow_ups
     calls = Range(3.0, steps + 2.0, 2.0 * steps + 2)
-    return WaySize(calls, one_call(basis).input_tokens * (steps + 2.0))
+    return MethodSize(calls, one_call(basis).input_tokens * (steps + 2.0))
 
 
-def chosen(basis: Basis) -> WaySize:
+def chosen(basis: Basis) -> MethodSize:
     """One call, or as many as all chunks of a level take, and one before them where a model chooses."""
     window = basis.options.context_tokens
-    every = whole(in_way(basis, GLOBAL))
+    every = whole(with_method(basis, GLOBAL))
     calls, tokens = Range(1.0, 1.0, every.calls.high), Range(window / 2, window, every.input_tokens.high)
     if basis.options.routing == "rules":
-        return WaySize(calls, tokens)
-    return WaySize(calls + Range(0.0, 1.0, 1.0), tokens + Range(0.0, PROMPT, PROMPT))
+        return MethodSize(calls, tokens)
+    return MethodSize(calls + Range(0.0, 1.0, 1.0), tokens + Range(0.0, PROMPT, PROMPT))
 
 
-def queried(basis: Basis) -> WaySize:
+def queried(basis: Basis) -> MethodSize:
     """No call, or where a model writes queries one that reads the tables' columns, and repaired ones."""
     if basis.options.sql == "templates":
-        return WaySize(exactly(0), exactly(0))
-    return WaySize(Range(0.0, 1.0, 3.0), Range(0.0, float(TABLES), 3.0 * TABLES))
+        return MethodSize(exactly(0), exactly(0))
+    return MethodSize(Range(0.0, 1.0, 3.0), Range(0.0, float(TABLES), 3.0 * TABLES))

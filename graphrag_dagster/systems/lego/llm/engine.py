@@ -9,11 +9,11 @@ from graphrag_dagster.systems.lego import tasks
 from graphrag_dagster.systems.lego.settings import PathSettings
 
 if TYPE_CHECKING:
-    from graphrag_dagster.kernel.tasks.task_provider import Session
+    from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
     from graphrag_dagster.systems.lego.tasks import PathAnswerer, PathJudge, PathSelector
 
 
-def path_selector(session: Session) -> PathSelector:
+def path_selector(session: TaskProvider) -> PathSelector:
     """Who selects nodes, relations, triples and paths; a model of the role ``select``."""
     from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
     from graphrag_dagster.systems.lego.llm.path_selection import LlmPathSelector
@@ -30,7 +30,7 @@ def path_selector(session: Session) -> PathSelector:
     )
 
 
-def path_answerer(session: Session) -> PathAnswerer:
+def path_answerer(session: TaskProvider) -> PathAnswerer:
     """Who answers from paths."""
     from graphrag_dagster.systems.lego.llm.path_selection import LlmPathAnswerer
 
@@ -43,7 +43,7 @@ def path_answerer(session: Session) -> PathAnswerer:
     )
 
 
-def path_judge(session: Session) -> PathJudge:
+def path_judge(session: TaskProvider) -> PathJudge:
     """Who says whether answers from paths are correct."""
     from graphrag_dagster.systems.lego.llm.path_judging import LlmPathJudge
 

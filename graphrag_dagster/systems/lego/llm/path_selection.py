@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from graphrag_dagster.kernel.common.stable_values import Scores
-from graphrag_dagster.kernel.graph.graph_labels import Places, Verbalised
+from graphrag_dagster.kernel.graph.graph_labels import Places, VerbalizedRows
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Listener, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose, escape
@@ -51,7 +51,7 @@ class SelectionPrompts:
         )
 
 
-def shown_lines(candidates: Verbalised) -> list[str]:
+def shown_lines(candidates: VerbalizedRows) -> list[str]:
     """Return candidates as prompts show them: each on one line, without what would end the data."""
     return [" ".join(escape(text).split()) for text in candidates.texts]
 
@@ -187,7 +187,7 @@ class LlmPathSelector(Asker):
         self._forced = forced
         self._tokenizer = get_tokenizer(encoding)
 
-    def select(self, level: Level, question: str, candidates: Verbalised, most: int) -> Selection:
+    def select(self, level: Level, question: str, candidates: VerbalizedRows, most: int) -> Selection:
         """Return what the model names; see the port.
 
         Raises:
@@ -212,7 +212,7 @@ class LlmPathSelector(Asker):
         problem = _problem(asked.value, len(named), count, most)
         return Selection(np.array(named, dtype=np.int64), count, problem=problem, usage=asked.usage)
 
-    def enough(self, question: str, paths: Verbalised) -> Sufficiency:
+    def enough(self, question: str, paths: VerbalizedRows) -> Sufficiency:
         """Return whether the model says that the paths are enough; see the port.
 
         Raises:
@@ -274,7 +274,7 @@ class LlmPathAnswerer(Asker):
         self._listen = listen
 
     def answer(
-        self, question: str, paths: Verbalised, scores: Scores, reports: Sequence[str] = ()
+        self, question: str, paths: VerbalizedRows, scores: Scores, reports: Sequence[str] = ()
     ) -> PathAnswer:
         """Return the model's answer; see the port. ``unknown`` with a problem where no usable reply came.
 

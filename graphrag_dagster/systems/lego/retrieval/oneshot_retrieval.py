@@ -6,7 +6,7 @@ import numpy as np
 
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, PathStore
-from graphrag_dagster.kernel.graph.graph_labels import Places, Verbalised, first_by_score
+from graphrag_dagster.kernel.graph.graph_labels import Places, VerbalizedRows, first_by_score
 from graphrag_dagster.systems.lego.retrieval.path_enumeration import RetrievedPaths, ShortestPaths
 from graphrag_dagster.systems.lego.retrieval.path_scorers import PathScorer
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions
@@ -30,7 +30,7 @@ class Judging:
     selector: PathSelector | None = None
     use: ModuleUse = field(default_factory=ModuleUse)
 
-    def scores(self, candidates: Verbalised) -> Scores:
+    def scores(self, candidates: VerbalizedRows) -> Scores:
         """Return the score of each candidate [n]; texts that stand there twice are scored once."""
         if self.scorer is None:
             raise ValueError("there is no scorer")
@@ -41,12 +41,12 @@ class Judging:
         self.use += ModuleUse(scored=len(rows), scored_tokens=self.scorer.tokens(rows))
         return scores if back is None else scores[back]
 
-    def best(self, candidates: Verbalised, most: int = -1) -> tuple[Places, Scores]:
+    def best(self, candidates: VerbalizedRows, most: int = -1) -> tuple[Places, Scores]:
         """Return places of candidates by score, and the scores of all."""
         scores = self.scores(candidates)
         return first_by_score(scores, candidates, most), scores
 
-    def selected(self, level: Level, candidates: Verbalised, most: int) -> Places:
+    def selected(self, level: Level, candidates: VerbalizedRows, most: int) -> Places:
         """Return the places that the selector names, in its order; none are asked for of none."""
         if self.selector is None:
             raise ValueError("there is no selector")
@@ -57,7 +57,7 @@ class Judging:
         self.use += ModuleUse(usage=found.usage, empty=int(not len(found.places)), problems=problems)
         return found.places
 
-    def enough(self, paths: Verbalised) -> bool:
+    def enough(self, paths: VerbalizedRows) -> bool:
         """Return whether the selector says that paths are enough."""
         if self.selector is None:
             raise ValueError("there is no selector")
@@ -67,7 +67,7 @@ class Judging:
         return told.enough
 
 
-def _distinct(candidates: Verbalised) -> tuple[Verbalised, Places | None]:
+def _distinct(candidates: VerbalizedRows) -> tuple[VerbalizedRows, Places | None]:
     """Different rows, and where each candidate is among them; None where they are the candidates."""
     rows = candidates.rows
     # Sorted as one number each, which takes a tenth of the time that rows take.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, PathStore, spans
-from graphrag_dagster.kernel.graph.graph_labels import Rows, Verbalised
+from graphrag_dagster.kernel.graph.graph_labels import Rows, VerbalizedRows
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, TieRule
 from graphrag_dagster.systems.lego.search.reasoning_paths import ModuleUse, PathQuery, Paths, Steps, Subgraph
 
@@ -105,17 +105,17 @@ class Ground:
         steps, vocabulary = self.steps, self.subgraph.store.vocabulary
         return vocabulary.relation_pieces(steps.relations[taken], steps.inverse[taken])
 
-    def texts(self, walks: Walks) -> Verbalised:
+    def texts(self, walks: Walks) -> VerbalizedRows:
         """Return walks as texts."""
         rows = np.empty((len(walks), 2 * walks.taken.shape[1] + 1), dtype=np.int32)
         rows[:, 0::2] = self.labels(walks.nodes)
         rows[:, 1::2] = self.relations(walks.taken)
-        return Verbalised(self.subgraph.store.vocabulary, rows)
+        return VerbalizedRows(self.subgraph.store.vocabulary, rows)
 
-    def last_triples(self, begins: Longs, taken: Longs) -> Verbalised:
+    def last_triples(self, begins: Longs, taken: Longs) -> VerbalizedRows:
         """Return steps from nodes as texts, as they are walked."""
         rows = (self.labels(begins), self.relations(taken), self.labels(self.steps.ends[taken]))
-        return Verbalised(self.subgraph.store.vocabulary, np.stack(rows, axis=1).astype(np.int32))
+        return VerbalizedRows(self.subgraph.store.vocabulary, np.stack(rows, axis=1).astype(np.int32))
 
     def paths(self, walks: Walks, scores: Scores | None = None) -> Paths:
         """Return walks of a step or more as paths of the store."""

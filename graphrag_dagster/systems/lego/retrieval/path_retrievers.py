@@ -33,7 +33,7 @@ from graphrag_dagster.systems.lego.retrieval.path_enumeration import (
 )
 from graphrag_dagster.systems.lego.retrieval.path_scorers import PathScorer
 from graphrag_dagster.systems.lego.retrieval.scorer_registry import hidden_states
-from graphrag_dagster.systems.lego.search.hop_prediction import HopPredictor, WordyHops
+from graphrag_dagster.systems.lego.search.hop_prediction import HopPredictor, LexicalHops
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions
 from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery, Paths, Subgraph
 from graphrag_dagster.systems.lego.tasks import PathSelector
@@ -77,7 +77,7 @@ def retriever_of(
         return SelectedPaths(options, store, scoring, _there(selector, _NO_SELECTOR))
     if options.judged == "llm" or options.switches.refine or options.switches.early_stop:
         selector = _there(selector, _NO_SELECTOR)
-    return GrowingPaths(options, store, _choice(options, hops or WordyHops()), scoring, selector)
+    return GrowingPaths(options, store, _choice(options, hops or LexicalHops()), scoring, selector)
 
 
 def _choice(options: PathOptions, hops: HopPredictor) -> Callable[[str], BeamChoice]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.stable_values import Scores, comparable
 from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, spans
-from graphrag_dagster.kernel.graph.graph_labels import ARROW, NO_PIECE, Verbalised, Vocabulary
+from graphrag_dagster.kernel.graph.graph_labels import ARROW, NO_PIECE, VerbalizedRows, Vocabulary
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder, shared_static
 from graphrag_dagster.kernel.text.text_similarity import words
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
@@ -25,20 +25,20 @@ class PathScorer(Protocol):
     def name(self) -> str:
         """Identifies everything that determines a score: kind, model and version."""
 
-    def scores(self, question: str, candidates: Verbalised) -> Scores:
+    def scores(self, question: str, candidates: VerbalizedRows) -> Scores:
         """Return one finite score per candidate [n], higher is better; of any scale.
 
         A score may depend on the other candidates, but not on their order.
         """
 
-    def tokens(self, candidates: Verbalised) -> int:
+    def tokens(self, candidates: VerbalizedRows) -> int:
         """Return how many tokens of the candidates a model reads; 0 where there is none."""
 
 
 _ENCODING = "cl100k_base"
 
 
-def tokens_of(candidates: Verbalised) -> int:
+def tokens_of(candidates: VerbalizedRows) -> int:
     """Return the tokens of all candidates by the encoding that is counted by elsewhere, too."""
     return sum(get_tokenizer(_ENCODING).counts(candidates.texts))
 
@@ -78,7 +78,7 @@ class PieceTokens(ABC):
         """Tokens of the piece in each slot."""
         return np.diff(self.starts)
 
-    def slots(self, candidates: Verbalised) -> NDArray[np.int32]:
+    def slots(self, candidates: VerbalizedRows) -> NDArray[np.int32]:
         """Return the slots of the pieces of candidates [n, width]; :data:`NO_SLOT` where there is none."""
         vocabulary, rows = candidates.vocabulary, candidates.rows
         if vocabulary.labels is not self._labels or vocabulary.relations is not self._relations:
@@ -131,7 +131,7 @@ class Bm25Scorer:
     def __init__(self, most: int = _MOST) -> None:
         self._pieces = _PieceWords(most)
 
-    def scores(self, question: str, candidates: Verbalised) -> Scores:
+    def scores(self, question: str, candidates: VerbalizedRows) -> Scores:
         """Return the weight of the question's words in each candidate [n]; see the port."""
         count = len(candidates)
         found = np.zeros(count)
@@ -155,7 +155,7 @@ class Bm25Scorer:
                 found[texts] += rarity[number] * times * (K1 + 1) / (times + longer[texts])
         return comparable(found)
 
-    def tokens(self, candidates: Verbalised) -> int:  # noqa: ARG002 - no model reads them.
+    def tokens(self, candidates: VerbalizedRows) -> int:  # noqa: ARG002 - no model reads them.
         """Return 0."""
         return 0
 
@@ -200,7 +200,7 @@ class StaticScorer:
         """That of the embedder."""
         return shared_static().name
 
-    def scores(self, question: str, candidates: Verbalised) -> Scores:
+    def scores(self, question: str, candidates: VerbalizedRows) -> Scores:
         """Return the cosine of each candidate [n]; see the port."""
         slots = self._pieces.slots(candidates)
         asked = shared_static().embed([question])[0].astype(np.float64)
@@ -211,7 +211,7 @@ class StaticScorer:
             found[whole] = shared_static().embed(texts).astype(np.float64) @ asked
         return comparable(found)
 
-    def tokens(self, candidates: Verbalised) -> int:
+    def tokens(self, candidates: VerbalizedRows) -> int:
         """Return the tokens of all candidates."""
         slots = self._pieces.slots(candidates)
         arrows = np.maximum((slots != 0).sum(axis=1) - 1, 0)
@@ -317,21 +317,21 @@ class WordedScorer:
         """That of the other, and that relations are words."""
         return f"{self._scorer.name}, relations as words"
 
-    def scores(self, question: str, candidates: Verbalised) -> Scores:
+    def scores(self, question: str, candidates: VerbalizedRows) -> Scores:
         """Return one score per candidate [n]; see the port."""
         return self._scorer.scores(question, self._worded(candidates))
 
-    def tokens(self, candidates: Verbalised) -> int:
+    def tokens(self, candidates: VerbalizedRows) -> int:
         """Return the tokens of all candidates."""
         return self._scorer.tokens(self._worded(candidates))
 
-    def _worded(self, candidates: Verbalised) -> Verbalised:
+    def _worded(self, candidates: VerbalizedRows) -> VerbalizedRows:
         vocabulary = candidates.vocabulary
         relations, words = self._known
         if vocabulary.relations is not relations:
             words = list(map(in_words, vocabulary.relations))
             self._known = (vocabulary.relations, words)
-        return Verbalised(Vocabulary(vocabulary.labels, words), candidates.rows)
+        return VerbalizedRows(Vocabulary(vocabulary.labels, words), candidates.rows)
 
 
 def in_words(relation: str) -> str:
@@ -358,7 +358,7 @@ class ShuffledScorer:
         """``random/<seed>``."""
         return f"random/{self._seed}"
 
-    def scores(self, question: str, candidates: Verbalised) -> Scores:
+    def scores(self, question: str, candidates: VerbalizedRows) -> Scores:
         """Return a number for each candidate [n]."""
         begun = blake2b(f"{self._seed}\n{question}\n".encode("utf-8", "surrogatepass"), digest_size=6)
         found = np.zeros(len(candidates))
@@ -368,6 +368,6 @@ class ShuffledScorer:
             found[place] = int.from_bytes(drawn.digest(), "big") / 2**48
         return found
 
-    def tokens(self, candidates: Verbalised) -> int:  # noqa: ARG002 - no model reads them.
+    def tokens(self, candidates: VerbalizedRows) -> int:  # noqa: ARG002 - no model reads them.
         """Return 0."""
         return 0

@@ -6,11 +6,11 @@ import numpy as np
 
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.stable_values import Scores, cosines
-from graphrag_dagster.kernel.graph.graph_labels import Verbalised
+from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.models.local_embedders import (
-    CachingEmbedder,
     HiddenStateEmbedder,
+    MemoizedEmbedder,
     shared_sentence_transformer,
 )
 from graphrag_dagster.kernel.retrieval.rerankers import CrossEncoderReranker, Sought
@@ -39,21 +39,21 @@ class EmbeddedScorer:
 
     def __init__(self, embedder: CorpusEmbedder, most: int = _MOST) -> None:
         self._embedder = embedder
-        self._remembering = CachingEmbedder(embedder, most)
+        self._remembering = MemoizedEmbedder(embedder, most)
 
     @property
     def name(self) -> str:
         """That of the embedder."""
         return self._embedder.name
 
-    def scores(self, question: str, candidates: Verbalised) -> Scores:
+    def scores(self, question: str, candidates: VerbalizedRows) -> Scores:
         """Return the cosine of each candidate [n], to 5 digits after the point; see the port."""
         if not len(candidates):
             return np.zeros(0)
         (asked,) = self._embedder.embed_queries([question])
         return cosines(self._remembering.embed(candidates.texts), asked).round(_DIGITS)
 
-    def tokens(self, candidates: Verbalised) -> int:
+    def tokens(self, candidates: VerbalizedRows) -> int:
         """Return the tokens of all candidates, about; see :func:`tokens_of`."""
         return tokens_of(candidates)
 
@@ -73,11 +73,11 @@ class CrossEncoderScorer:
         """That of the cross-encoder."""
         return self._encoder.name
 
-    def scores(self, question: str, candidates: Verbalised) -> Scores:
+    def scores(self, question: str, candidates: VerbalizedRows) -> Scores:
         """Return the model's number for each candidate [n]; see the port."""
         return self._encoder.scores(Sought(question), candidates.texts)
 
-    def tokens(self, candidates: Verbalised) -> int:
+    def tokens(self, candidates: VerbalizedRows) -> int:
         """Return the tokens of all candidates, about; see :func:`tokens_of`."""
         return tokens_of(candidates)
 

@@ -31,7 +31,7 @@ class HopPredictor(Protocol):
         """Return the number of steps, 1 or more."""
 
 
-class WordyHops:
+class LexicalHops:
     """Without examples: as many steps as words that hang one thing on another, at least 1 and at most 4."""
 
     def hops(self, question: str) -> int:
@@ -40,7 +40,7 @@ class WordyHops:
 
 
 @dataclass(frozen=True)
-class ToldHops:
+class KnownHops:
     """What is known of some questions; of others by their words.
 
     Attributes:
@@ -51,11 +51,11 @@ class ToldHops:
 
     def hops(self, question: str) -> int:
         """Return the number of steps."""
-        return self.known.get(question) or WordyHops().hops(question)
+        return self.known.get(question) or LexicalHops().hops(question)
 
 
 @dataclass(frozen=True)
-class LearntHops:
+class LearnedHops:
     """Logistic regression on the vectors of questions.
 
     Attributes:
@@ -71,7 +71,7 @@ class LearntHops:
     @classmethod
     def fitted(
         cls, embedder: Embedder, questions: Sequence[str], hops: Sequence[int], topics: Sequence[str]
-    ) -> "LearntHops":
+    ) -> "LearnedHops":
         """Return a predictor that has learnt from questions.
 
         Args:

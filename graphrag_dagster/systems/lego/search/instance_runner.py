@@ -15,7 +15,7 @@ from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
-from graphrag_dagster.kernel.graph.graph_labels import Verbalised
+from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.systems.lego.retrieval.path_enumeration import PathRetriever, RetrievedPaths
 from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of
@@ -185,7 +185,7 @@ _OF_EXTRACTION = (
 
 
 @dataclass
-class Workshop:
+class InstanceResources:
     """What instances are made of, over one graph; scorers are made once for all of them.
 
     Attributes:
@@ -302,12 +302,12 @@ class LockedScorer:
         """That of the scorer."""
         return self._scorer.name
 
-    def scores(self, question: str, candidates: Verbalised) -> Scores:
+    def scores(self, question: str, candidates: VerbalizedRows) -> Scores:
         """Return one score per candidate [n]; see the port."""
         with self._lock:
             return self._scorer.scores(question, candidates)
 
-    def tokens(self, candidates: Verbalised) -> int:
+    def tokens(self, candidates: VerbalizedRows) -> int:
         """Return the tokens of all candidates."""
         with self._lock:
             return self._scorer.tokens(candidates)

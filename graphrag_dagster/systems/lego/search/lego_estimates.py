@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from graphrag_dagster.kernel.catalogue.registry import tasks
 from graphrag_dagster.kernel.models.cache.usage_account import price_of
-from graphrag_dagster.kernel.models.call_estimates import Estimate, Plan, Range, WaySize, exactly
+from graphrag_dagster.kernel.models.call_estimates import Estimate, MethodSize, Plan, Range, exactly
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.plan_inputs import KnownReplies
 from graphrag_dagster.kernel.questions.question import Basis
@@ -124,7 +124,7 @@ def _prompt(known: KnownReplies, task: str) -> int:
     return max((known.tokens(prompts.load(name).text) for name in names), default=0)
 
 
-def walked(basis: Basis) -> WaySize:
+def walked(basis: Basis) -> MethodSize:
     """A context of its own; before it what a selector reads, where the instance has a model in a module."""
     size, recipe = one_call(basis), basis.settings.section(PathSettings).asked
     if not recipe.asks_selector:
@@ -133,7 +133,7 @@ def walked(basis: Basis) -> WaySize:
     steps = own.max_hop if own.retrieval == "isar" else 1
     calls = float((own.pruning == "llm") + steps * (own.judged == "llm"))
     window = float(basis.options.context_tokens)
-    return WaySize(
+    return MethodSize(
         size.calls + Range(0.0, calls, 4.0 * calls),
         size.input_tokens + Range(0.0, calls * window / 4, 4.0 * calls * window),
     )

@@ -25,8 +25,8 @@ from graphrag_dagster.kernel.retrieval.finding import (
     in_new_order,
     looked_for,
     named_in,
-    telling_how,
     with_history,
+    with_retrieval_trace,
 )
 from graphrag_dagster.kernel.retrieval.ranking import Ranking, first_places
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
@@ -179,7 +179,7 @@ def paths(search: Search) -> Answer:
         answer = replace(answer, context=uses, steps=(*answer.steps, call))
         rows = {row.id for row in context.rows}
         answer = finished(answer, final, context.units, rows, search.supporting)
-    return telling_how(search, answer, orders.note, moves)
+    return with_retrieval_trace(search, answer, orders.note, moves)
 
 
 def _trace(

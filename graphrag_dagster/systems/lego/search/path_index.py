@@ -11,7 +11,7 @@ from graphrag_dagster.kernel.questions.question import checked
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import COMMUNITY_MEMBERS, COMMUNITY_REPORTS, REPORT_EMBEDDINGS
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.lego.search.graph_arrays import (
     Of,
@@ -19,7 +19,7 @@ from graphrag_dagster.systems.lego.search.graph_arrays import (
     path_store_of,
     path_vectors_of,
 )
-from graphrag_dagster.systems.lego.search.hop_prediction import ToldHops
+from graphrag_dagster.systems.lego.search.hop_prediction import KnownHops
 from graphrag_dagster.systems.lego.search.instance_definitions import (
     INSTANCES,
     Beforehand,
@@ -27,7 +27,7 @@ from graphrag_dagster.systems.lego.search.instance_definitions import (
     by_reports,
     needs_embedder,
 )
-from graphrag_dagster.systems.lego.search.instance_runner import Workshop, run_batch
+from graphrag_dagster.systems.lego.search.instance_runner import InstanceResources, run_batch
 from graphrag_dagster.systems.lego.search.reasoning_paths import Outcome, PathQuery
 from graphrag_dagster.systems.lego.search.seed_linking import Linked, LinkedBy, SeedLinker
 from graphrag_dagster.systems.lego.settings import PathSettings
@@ -41,7 +41,7 @@ from graphrag_dagster.systems.lego.tasks import PATH_ANSWERER, PATH_SELECTOR
 
 
 def workshop_of(
-    session: Session,
+    session: TaskProvider,
     store: PathStore,
     recipes: Iterable[Recipe],
     reports: SeedReports | None = None,
@@ -50,7 +50,7 @@ def workshop_of(
     windows: Sequence[WindowRow] = (),
     beforehand: Beforehand | None = None,
     hops: Mapping[str, int] | None = None,
-) -> Workshop:
+) -> InstanceResources:
     """Return what instances are made of.
 
     Args:
@@ -72,7 +72,7 @@ def workshop_of(
         (recipe.scores and recipe.options.scorer == "embedder") or needs_embedder(recipe.options)
         for recipe in chosen
     )
-    return Workshop(
+    return InstanceResources(
         store,
         session.task(PATH_ANSWERER),
         session.task(PATH_SELECTOR) if any(recipe.asks_selector for recipe in chosen) else None,
@@ -81,12 +81,12 @@ def workshop_of(
         at_once,
         windows,
         beforehand or Beforehand(),
-        ToldHops(hops or {}),
+        KnownHops(hops or {}),
     )
 
 
 def beforehand_of(
-    session: Session, warehouse: Warehouse, corpus: str, recipes: Iterable[Recipe]
+    session: TaskProvider, warehouse: Warehouse, corpus: str, recipes: Iterable[Recipe]
 ) -> Beforehand:
     """Return what instances need that is made of the whole graph, made where it is not there yet.
 
@@ -111,7 +111,7 @@ def beforehand_of(
 
 
 def _reported(
-    session: Session, warehouse: Warehouse, corpus: str, prefilter: Prefilter
+    session: TaskProvider, warehouse: Warehouse, corpus: str, prefilter: Prefilter
 ) -> ReportedCommunities:
     store, embedder = path_store_of(warehouse, corpus, prefilter), session.embedder()
     with reading(warehouse, corpus) as (reader, _):
@@ -151,7 +151,7 @@ class Seed:
 
 
 @dataclass(frozen=True, slots=True)
-class PathsFound:
+class InstanceAnswer:
     """What an instance makes of a question.
 
     Attributes:
@@ -209,12 +209,14 @@ class PathIndex:
         WarehouseError: nothing has been published.
     """
 
-    def __init__(self, warehouse: Warehouse, corpus: str, session: Session) -> None:
+    def __init__(self, warehouse: Warehouse, corpus: str, session: TaskProvider) -> None:
         self._warehouse, self._corpus, self._session = warehouse, corpus, session
         self._own = session.settings.section(PathSettings)
         self.store = path_store_of(warehouse, corpus, self._own.prefilter.prefilter())
 
-    def ask(self, question: str, instances: Sequence[str], entities: Sequence[str] = ()) -> list[PathsFound]:
+    def ask(
+        self, question: str, instances: Sequence[str], entities: Sequence[str] = ()
+    ) -> list[InstanceAnswer]:
         """Return what instances make of a question, in their order.
 
         Args:
@@ -240,7 +242,7 @@ class PathIndex:
     def _linker(self) -> SeedLinker:
         return SeedLinker(self.store, self._session.embedder() if self._own.embedded_links else None)
 
-    def _workshop(self, recipes: Sequence[Recipe]) -> Workshop:
+    def _workshop(self, recipes: Sequence[Recipe]) -> InstanceResources:
         encoding = self._session.settings.text_units.encoding
         reports = reports_of(self._warehouse, self._corpus, self.store, recipes, encoding)
         with reading(self._warehouse, self._corpus) as (reader, _):
@@ -254,10 +256,10 @@ class PathIndex:
             beforehand=beforehand_of(self._session, self._warehouse, self._corpus, recipes),
         )
 
-    def _told(self, recipe: Recipe, outcome: Outcome, linked: Linked) -> PathsFound:
+    def _told(self, recipe: Recipe, outcome: Outcome, linked: Linked) -> InstanceAnswer:
         subgraph, answer = outcome.subgraph, outcome.answer
         uses = outcome.uses.values()
-        return PathsFound(
+        return InstanceAnswer(
             outcome.instance,
             modules_of(recipe),
             outcome.query.question,

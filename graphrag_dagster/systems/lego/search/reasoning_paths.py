@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.graph.adjacency_arrays import Followed, Ints, Longs, PathStore
-from graphrag_dagster.kernel.graph.graph_labels import NO_PIECE, Rows, Verbalised
+from graphrag_dagster.kernel.graph.graph_labels import NO_PIECE, Rows, VerbalizedRows
 from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.systems.lego.tasks import PathAnswer
 
@@ -96,7 +96,7 @@ class Subgraph:
         linked = coo_array((np.ones(len(heads), dtype=np.int8), (heads, tails)), shape=(size, size))
         return int(connected_components(linked, directed=False, return_labels=False))
 
-    def triples(self, edges: Longs | None = None) -> Verbalised:
+    def triples(self, edges: Longs | None = None) -> VerbalizedRows:
         """Return edges of the store, by default those of the subgraph, as texts in their direction."""
         store, vocabulary = self.store, self.store.vocabulary
         chosen = self.edges if edges is None else edges
@@ -104,18 +104,18 @@ class Subgraph:
             store.edge_relations[chosen], np.zeros(len(chosen), dtype=np.bool_)
         )
         rows = (store.label_of[store.heads[chosen]], relations, store.label_of[store.tails[chosen]])
-        return Verbalised(vocabulary, np.stack(rows, axis=1).astype(np.int32))
+        return VerbalizedRows(vocabulary, np.stack(rows, axis=1).astype(np.int32))
 
-    def relation_types(self) -> Verbalised:
+    def relation_types(self) -> VerbalizedRows:
         """Return the different relations of the edges as texts, in their order."""
         found = np.unique(self.store.edge_relations[self.edges])
         pieces: Rows = self.store.vocabulary.relation_pieces(found, np.zeros(len(found), dtype=np.bool_))
-        return Verbalised(self.store.vocabulary, pieces[:, None])
+        return VerbalizedRows(self.store.vocabulary, pieces[:, None])
 
-    def node_labels(self) -> Verbalised:
+    def node_labels(self) -> VerbalizedRows:
         """Return the different labels of the nodes as texts, in their order."""
         found = np.unique(self.store.label_of[self.nodes]).astype(np.int32)
-        return Verbalised(self.store.vocabulary, found[:, None])
+        return VerbalizedRows(self.store.vocabulary, found[:, None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ class Paths:
         return found
 
     @cached_property
-    def verbalised(self) -> Verbalised:
+    def verbalised(self) -> VerbalizedRows:
         """The paths as texts."""
         vocabulary = self.store.vocabulary
         longest = self.edges.shape[1]
@@ -242,7 +242,7 @@ class Paths:
         rows[:, 0::2][there] = self.store.label_of[self.nodes[there]]
         relations = self.store.edge_relations[self.edges[walked]]
         rows[:, 1::2][walked] = vocabulary.relation_pieces(relations, self.inverse[walked])
-        return Verbalised(vocabulary, rows)
+        return VerbalizedRows(vocabulary, rows)
 
 
 @dataclass(frozen=True, slots=True)

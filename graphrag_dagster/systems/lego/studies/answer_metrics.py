@@ -15,7 +15,7 @@ import numpy as np
 
 from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
-from graphrag_dagster.kernel.graph.graph_labels import NO_PIECE, Verbalised
+from graphrag_dagster.kernel.graph.graph_labels import NO_PIECE, VerbalizedRows
 from graphrag_dagster.systems.lego.search.reasoning_paths import Subgraph
 from graphrag_dagster.systems.lego.tasks import PathAnswer
 
@@ -103,7 +103,7 @@ class NormalisedLabels:
         """Return the places of the labels that are the same as an answer."""
         return self._labels.get(identity(answer), ())
 
-    def texts(self, candidates: Verbalised) -> list[str]:
+    def texts(self, candidates: VerbalizedRows) -> list[str]:
         """Return paths as normalised texts."""
         known = self._pieces
         for place in np.unique(candidates.rows).tolist():

@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.graph.graph_labels import INVERSE
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.systems.lego.search.instance_definitions import Recipe
-from graphrag_dagster.systems.lego.search.instance_runner import Runner, Workshop, run_batch
+from graphrag_dagster.systems.lego.search.instance_runner import InstanceResources, Runner, run_batch
 from graphrag_dagster.systems.lego.search.reasoning_paths import (
     MODULES,
     NONE,
@@ -189,7 +189,7 @@ class Bench:
         snapshot: the index that is read.
     """
 
-    def __init__(self, workshop: Workshop, recipes: Sequence[Recipe], snapshot: str) -> None:
+    def __init__(self, workshop: InstanceResources, recipes: Sequence[Recipe], snapshot: str) -> None:
         self._workshop, self._recipes, self._snapshot = workshop, recipes, snapshot
         self._labels = NormalisedLabels(workshop.store)
         self._runners: dict[int, Runner] = {}

@@ -11,12 +11,12 @@ import polars as pl
 from graphrag_dagster.kernel.common.progress import quietly, stage
 from graphrag_dagster.kernel.common.worker_processes import chosen_processes, in_processes
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
-from graphrag_dagster.kernel.models.cache.llm_cache import ReplyMemory, User
+from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.tasks.language_resource import Language
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.lego.search.hop_prediction import told_apart
 from graphrag_dagster.systems.lego.search.instance_definitions import Recipe, needs_beforehand
 from graphrag_dagster.systems.lego.search.instance_runner import named
@@ -52,7 +52,7 @@ class StudyResult:
 def answer_questions(
     questions: pl.DataFrame,
     here: Here,
-    session: Session,
+    session: TaskProvider,
     decided: Callable[[Recipe], str],
 ) -> StudyResult:
     """Answer all questions that are asked by all instances of the settings, but for what still holds.
@@ -182,7 +182,7 @@ def _by_processes(
 
 
 def _by_threads(
-    asked: Sequence[BenchQuestion], here: Here, session: Session, recipes: Sequence[Recipe]
+    asked: Sequence[BenchQuestion], here: Here, session: TaskProvider, recipes: Sequence[Recipe]
 ) -> Iterator[tuple[int, Frames]]:
     """Yield what comes of questions, several under way at once where a model is asked, in their order."""
     if not asked:
@@ -279,7 +279,7 @@ def is_light(recipe: Recipe) -> bool:
 def bench_of(work: Work) -> Bench:
     """Open the graph, and make the instances that need no model."""
     settings = work.settings
-    language = Language(memory=ReplyMemory(), corpora=CorpusStore())
+    language = Language(memory=LLMCache(), corpora=CorpusStore())
     session = language.session_of(settings, User(work.corpus, "path_asked", ""))
     recipes = settings.section(PathSettings).recipes()
     light = [recipe for recipe in recipes if is_light(recipe)]

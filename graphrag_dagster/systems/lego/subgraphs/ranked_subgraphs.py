@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.kernel.common.stable_values import comparable
 from graphrag_dagster.kernel.graph.adjacency_arrays import Followed, Longs, PathStore
-from graphrag_dagster.kernel.graph.graph_labels import Verbalised, first_by_score
+from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows, first_by_score
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.systems.lego.retrieval.path_scorers import PathScorer
 from graphrag_dagster.systems.lego.search.reasoning_paths import ModuleUse, PathQuery, Subgraph
@@ -338,6 +338,6 @@ def triple_vectors(
     return TextVectors.of(store.edges, texts, embedder, precision)
 
 
-def _triples(store: PathStore, edges: Longs) -> Verbalised:
+def _triples(store: PathStore, edges: Longs) -> VerbalizedRows:
     none = np.zeros(0, dtype=np.int64)
     return Subgraph(store, none, none, ()).triples(edges)

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, PathStore
-from graphrag_dagster.kernel.graph.graph_labels import Places, Verbalised, first_by_score
+from graphrag_dagster.kernel.graph.graph_labels import Places, VerbalizedRows, first_by_score
 from graphrag_dagster.systems.lego.retrieval.path_scorers import PathScorer
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions
 from graphrag_dagster.systems.lego.search.reasoning_paths import ModuleUse, PathQuery, Subgraph
@@ -63,7 +63,7 @@ class PrunedSubgraphs:
         self._base.prepare(queries)
 
     def _selected(
-        self, selector: PathSelector, question: str, shown: Verbalised, kept: Places
+        self, selector: PathSelector, question: str, shown: VerbalizedRows, kept: Places
     ) -> tuple[Places, ModuleUse]:
         selection = selector.select(self._level, question, shown, len(shown))
         problems = (selection.problem,) if selection.problem else ()
@@ -88,7 +88,7 @@ def window(options: PathOptions, level: PrunedLevel) -> int:
     return windows[level]
 
 
-def _units(level: PrunedLevel, subgraph: Subgraph) -> Verbalised:
+def _units(level: PrunedLevel, subgraph: Subgraph) -> VerbalizedRows:
     if level == "node":
         return subgraph.node_labels()
     if level == "relation":
@@ -97,7 +97,7 @@ def _units(level: PrunedLevel, subgraph: Subgraph) -> Verbalised:
     return triples.at(triples.distinct())
 
 
-def _only(level: PrunedLevel, subgraph: Subgraph, kept: Verbalised) -> Subgraph:
+def _only(level: PrunedLevel, subgraph: Subgraph, kept: VerbalizedRows) -> Subgraph:
     """Return the subgraph with those of its units alone that are kept."""
     store, edges, seeds = subgraph.store, subgraph.edges, subgraph.seeds
     if level == "triple":
@@ -112,7 +112,7 @@ def _only(level: PrunedLevel, subgraph: Subgraph, kept: Verbalised) -> Subgraph:
     return Subgraph(store, left, edges[ends[0] & ends[1]], seeds)
 
 
-def _rows_among(rows: Verbalised, kept: Verbalised) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _rows_among(rows: VerbalizedRows, kept: VerbalizedRows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return of each row whether it is among those that are kept [n]."""
     both = np.concatenate([kept.rows, rows.rows])
     _, number = np.unique(both, axis=0, return_inverse=True)

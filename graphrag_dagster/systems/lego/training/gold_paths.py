@@ -11,7 +11,7 @@ import polars as pl
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
-from graphrag_dagster.kernel.graph.graph_labels import Verbalised, Vocabulary, first_by_score
+from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows, Vocabulary, first_by_score
 from graphrag_dagster.systems.lego.llm.path_selection import SelectionPrompts, numbered, shown_lines
 from graphrag_dagster.systems.lego.retrieval.path_enumeration import ShortestPaths
 from graphrag_dagster.systems.lego.retrieval.path_scorers import ShuffledScorer, in_words
@@ -89,11 +89,11 @@ class GoldPaths:
             for topic, text in zip(_begins(distinct), self._texts(distinct.verbalised), strict=True)
         ]
 
-    def _texts(self, paths: Verbalised) -> list[str]:
-        return Verbalised(self._read, paths.rows).texts
+    def _texts(self, paths: VerbalizedRows) -> list[str]:
+        return VerbalizedRows(self._read, paths.rows).texts
 
 
-def leads_to(paths: Verbalised, answers: Collection[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def leads_to(paths: VerbalizedRows, answers: Collection[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return which paths end at an answer: labels count as the same that are normalised alike [n]."""
     wanted = set(map(identity, answers))
     lengths = (paths.rows >= 0).sum(axis=1)
@@ -142,11 +142,13 @@ class TrainingExample:
 
     level: Level
     question: str
-    candidates: Verbalised
+    candidates: VerbalizedRows
     gold: Sequence[int]
 
     @classmethod
-    def of_paths(cls, question: str, candidates: Verbalised, answers: Collection[str]) -> "TrainingExample":
+    def of_paths(
+        cls, question: str, candidates: VerbalizedRows, answers: Collection[str]
+    ) -> "TrainingExample":
         """Return the example of whole paths, of which those that end at a gold answer should be named."""
         gold = np.flatnonzero(leads_to(candidates, answers)).tolist()
         return cls("path", question, candidates, gold)

@@ -9,7 +9,7 @@ from graphrag_dagster.kernel.common.atomic_files import write_whole
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.task_provider import Session
+from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.lego.llm.path_selection import SelectionPrompts
 from graphrag_dagster.systems.lego.retrieval.oneshot_retrieval import SELECTED_FROM
 from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of
@@ -99,7 +99,7 @@ class PathTraining:
         WarehouseError: nothing has been published.
     """
 
-    def __init__(self, warehouse: Warehouse, corpus: str, folder: Path, session: Session) -> None:
+    def __init__(self, warehouse: Warehouse, corpus: str, folder: Path, session: TaskProvider) -> None:
         self._corpus, self._folder, self._session = corpus, folder, session
         self._own = session.settings.section(PathSettings)
         require_questions(self._own, corpus)
