@@ -64,7 +64,7 @@ pictures: install ## take the pictures of the README anew, with Chromium
 	$(BIN)/python docs/pictures.py
 
 golden: install ## note the tables that stages of raised versions make
-	GOLDEN=write $(BIN)/python -m pytest -q -n 0 tests/pipeline/test_golden.py
+	GOLDEN=write $(BIN)/python -m pytest -q -n 0 tests/contracts/test_golden.py
 
 lock: install ## bring requirements.lock up to date
 	$(BIN)/python -m pip install --quiet uv

@@ -17,7 +17,6 @@ import shutil
 from pathlib import Path
 
 import polars as pl
-
 from imports import imported, ran
 
 QUESTION = "What is it about, and who was there?"

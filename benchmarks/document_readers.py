@@ -67,6 +67,7 @@ def _files(folder: Path) -> list[tuple[Path, list[str]]]:
     """Files of the sample corpus, and made ones with a word in each element that a reader may miss."""
     from corpus import test_docx_elements as word
     from corpus.test_packaged_readers import TABLE
+
     from support.files import epub, pptx, shape
 
     found: list[tuple[Path, list[str]]] = [

@@ -19,13 +19,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from retrieval import SECTIONS, Measured, Question, halves, index, questions
 from scipy.optimize import minimize
 
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.retrieval.multihop import hop_weights as shipped
 from graphrag_dagster.kernel.retrieval.multihop.multihop_retrieval import Following
 from graphrag_dagster.kernel.retrieval.multihop.question_parsing import DIRECT, PATH
-from retrieval import SECTIONS, Measured, Question, halves, index, questions
 
 STEPS, PENALTY, FIRST = 6, 3e-4, 5
 Weights = NDArray[np.float64]

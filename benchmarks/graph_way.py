@@ -36,6 +36,7 @@ import polars as pl
 import yaml
 from graph_router import CHOOSING, labelled
 from measuring import session_of
+from retrieval import SECTIONS, SEED, Measured, index, line, questions, ranks_of
 from routing import WRITTEN, indexed
 
 from graphrag_dagster import Index
@@ -50,7 +51,6 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER
-from retrieval import SECTIONS, SEED, Measured, index, line, questions, ranks_of
 from support.endpoint import ScriptedEndpoint, name_pattern_script
 
 QUESTIONS = 100

@@ -20,9 +20,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import retrieval
 from measuring import session_of
 
-import retrieval
 from graphrag_dagster import Index
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot

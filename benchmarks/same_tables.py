@@ -19,9 +19,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from index import DEFAULT
-
 import endpoint
+from index import DEFAULT
 
 HERE = Path(__file__).parents[1]
 CALLED = "import sys; from graphrag_dagster.cli import main; sys.argv[0] = 'graphrag-dagster'; main()"

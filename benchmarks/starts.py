@@ -31,8 +31,8 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from first_use import DOCUMENTS, SETTINGS, write
-
 from imports import command, environment, imported, ran
+
 from support.endpoint import ScriptedEndpoint
 
 FOUR = ("minutes/2021-03-meeting.txt", "minutes/2022-10-meeting.txt", "letter.md", "about.html")

@@ -20,6 +20,8 @@ from sqlalchemy.pool import QueuePool
 sys.path.insert(0, str(Path(__file__).parent))
 
 from graphrag_dagster.cli import main
+from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.commands import Run
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
@@ -259,3 +261,17 @@ def run(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
         return code, captured.out, captured.err
 
     return command
+
+
+@pytest.fixture
+def model_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., OpenAIChatModel]:
+    """Makes the chat model of a scripted endpoint, or of that in the environment; keywords are model settings."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+    def make(endpoint: ScriptedEndpoint | str | None, **settings: Any) -> OpenAIChatModel:
+        url = endpoint.url if isinstance(endpoint, ScriptedEndpoint) else endpoint
+        chosen = {"name": "gpt-4.1-mini", "retries": 2, "timeout_seconds": 10.0, **settings}
+        return OpenAIChatModel(ModelSettings(base_url=url, **chosen), first_wait=0.01)
+
+    return make

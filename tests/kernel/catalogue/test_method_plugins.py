@@ -1,0 +1,166 @@
+"""Plug-ins that cannot be used: one warning each, and the rest works."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster.apps.evaluation.settings import QuestionSettings
+from graphrag_dagster.cli.commands.plugin_commands import list_plugins
+from graphrag_dagster.errors import CatalogueError, EngineError, PluginError, QuestionError
+from graphrag_dagster.kernel.catalogue import registry
+from graphrag_dagster.kernel.catalogue.plugins import GROUPS
+from graphrag_dagster.kernel.catalogue.registry import declared_methods
+from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.question import Question
+from graphrag_dagster.kernel.questions.searcher import Searcher
+from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
+from graphrag_dagster.kernel.settings.search_settings import SearchSettings
+from support.index_frames import index_of
+from support.plugins import plugged_in
+from support.questions import Given
+
+MADE = """
+from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
+
+def answer(search):
+    raise NotImplementedError
+
+def way(name, **more):
+    return SearchMethod(name, "nothing", answer, "graphrag_dagster.systems.graphrag.search.search_estimates:one_call", **more)
+
+"""
+#: Module and entry point, and what is said of it.
+BROKEN = {
+    "global": (f"{MADE}BAD = way('global')", "there is already a method global; choose another name"),
+    "SS": (f"{MADE}BAD = way('SS')", "there is already a method SS; choose another name"),
+    "Local": (f"{MADE}BAD = way('Local')", "there is already a method Local; choose another name"),
+    "raises": (
+        "raise RuntimeError('no licence\\nfound')",
+        "it cannot be loaded (RuntimeError: no licence found)",
+    ),
+    "ends": ("raise SystemExit(3)", "it cannot be loaded (SystemExit: 3)"),
+    "wrong": (
+        "BAD = 'wrong'",
+        "it is a str, not a graphrag_dagster.kernel.catalogue.search_methods.SearchMethod",
+    ),
+    "other": (
+        f"{MADE}BAD = way('another')",
+        "it declares the name 'another'; the entry point must have the same",
+    ),
+    "C7": (
+        f"{MADE}BAD = way('C7')",
+        "it cannot be loaded (CatalogueError: C7 is reserved for the condition of that community level)",
+    ),
+    "needy": (
+        f"{MADE}BAD = way('needy', tasks=('poet',))",
+        "needy: there is no task 'poet'; use one of graph_extractor, ",
+    ),
+    "lost": (
+        f"{MADE}BAD = way('lost', tables=('corpus.poems',))",
+        "lost: there is no table 'corpus.poems'; use one of imports.entities, ",
+    ),
+    "absent": ("", "it cannot be loaded (AttributeError: module 'absent_module' has no attribute 'BAD')"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_cannot_be_used_is_left_out_with_one_warning(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    module, problem = BROKEN[name]
+    modules = {f"{name}_module.py": module, "fine_module.py": f"{MADE}FINE = way('fine')"}
+    points = {GROUPS["method"]: {name: f"{name}_module:BAD", "fine": "fine_module:FINE"}}
+    with plugged_in(tmp_path, modules, points), caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            assert list(registry.methods()) == [*(one.name for one in declared_methods()), "fine"]
+        states = {one.name: one.problem is None for one in registry.installed()}
+    assert states == {name: False, "fine": True}
+    (told,) = caplog.messages
+    assert told.startswith(f"the method {name!r} of toy 1.0 is left out: {problem}")
+
+
+LEVELLED = f"""{MADE}
+def level(search):
+    from graphrag_dagster.kernel.questions.context.answer import Answer
+    return Answer(search.question.text, search.way.name, search.level, "a text", "extractive")
+
+LEVEL = SearchMethod("level", "a level", level, "graphrag_dagster.systems.graphrag.search.search_estimates:whole", levelled=True)
+EVERY = SearchMethod("every", "a text", level, "graphrag_dagster.systems.graphrag.search.search_estimates:one_call", condition=True)
+TEXT = SearchMethod("text", "a text", lambda search: "a text", "graphrag_dagster.systems.graphrag.search.search_estimates:one_call")
+LOST = SearchMethod("lost", "nothing", "levelled:no_such", "levelled:no_such")
+"""
+
+
+def test_what_a_way_declares_decides_how_it_is_asked(tmp_path: Path) -> None:
+    names = ("level", "every", "text", "lost")
+    points = {GROUPS["method"]: {name: f"levelled:{name.upper()}" for name in names}}
+    with plugged_in(tmp_path, {"levelled.py": LEVELLED}, points):
+        searcher = Searcher(index_of({"A": "B"}), CorpusSettings(search=SearchSettings(level=2)), len)
+
+        def ask(method: str, level: str | None = None) -> Answer:
+            return searcher.answer(Question(" Why? ", method, level), Given({}))
+
+        assert (ask("level").level, ask("Level", "C0").level, ask("every").level) == (2, 0, None)
+        assert ask("level").question == "Why?"
+        with pytest.raises(
+            QuestionError,
+            match="every reads no level of choice; leave it out, or ask by global or dynamic or graph or level",
+        ):
+            ask("every", "C1")
+        with pytest.raises(EngineError, match="the way of answering text gave a str, not an Answer"):
+            ask("text")
+        with pytest.raises(
+            PluginError, match="lost of the package toy 1.0 .*levelled:no_such cannot be loaded"
+        ):
+            ask("lost")
+        with pytest.raises(
+            PluginError, match="lost of the package toy 1.0 .*levelled:no_such cannot be loaded"
+        ):
+            searcher.size("lost")
+        assert searcher.size("level") == searcher.size("C2")
+        conditions = [one.name for one in declared_methods() if one.condition]
+        assert QuestionSettings().methods == [*conditions, "every"]
+    assert QuestionSettings().methods == conditions
+
+
+def test_the_list_tells_the_problem_and_ends_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, problem = BROKEN["raises"]
+    points = {GROUPS["method"]: {"raises": "raising:BAD"}}
+    with plugged_in(tmp_path, {"raising.py": module}, points):
+        assert list_plugins(as_json=True) == 1
+        told = json.loads(capsys.readouterr().out)["plugins"]
+        assert told == [{"kind": "method", "name": "raises", "package": "toy 1.0", "problem": problem}]
+        assert list_plugins(as_json=False) == 1
+        assert "left out: it cannot be loaded" in " ".join(capsys.readouterr().out.split())
+    assert list_plugins(as_json=False) == 0
+    assert capsys.readouterr().out.startswith("No package adds anything; looked for entry points of")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("two words", "use a letter, then letters"), ("", "use a letter"), ("a:b", "use a letter")],
+)
+def test_a_name_that_cannot_be_asked_by_is_no_name(name: str, problem: str) -> None:
+    with pytest.raises(CatalogueError, match=problem):
+        SearchMethod(name, "nothing", len, len)
+
+
+@pytest.mark.parametrize("target", [None, 7, "no function", "a:b:c"])
+def test_what_answers_is_a_function_or_names_one(target: object) -> None:
+    with pytest.raises(CatalogueError, match="mine: answer is neither a function"):
+        SearchMethod("mine", "nothing", target, len)
+    with pytest.raises(CatalogueError, match="mine: size is neither a function"):
+        SearchMethod("mine", "nothing", len, target)
+
+
+@pytest.mark.parametrize(
+    "target", ["no_such_module:answer", "graphrag_dagster.kernel.models.call_estimates:no_such"]
+)
+def test_a_function_that_is_not_there_is_named(target: str) -> None:
+    with pytest.raises(CatalogueError, match=f"{target} cannot be loaded"):
+        registry.loaded(target)

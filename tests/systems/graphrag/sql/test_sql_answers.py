@@ -1,0 +1,311 @@
+"""Questions that a query answers: every template, counted by hand, and what no template answers."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.context.index_snapshot import MOST_ROWS, IndexSnapshot
+from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits, SnapshotQueries
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.text.evidence import Row, Words
+from graphrag_dagster.systems.graphrag.search.sql.document_scope import DocumentScope
+from graphrag_dagster.systems.graphrag.search.sql.sql_search import sql, suggestions
+from graphrag_dagster.systems.graphrag.search.sql.template_matching import TEMPLATES, fits
+from support.questions import asked_of
+
+#: Of each template: a question, the line that says how it was read, and the lines below it.
+ANSWERS: dict[str, list[tuple[str, str, list[str]]]] = {
+    "documents": [
+        ("How many documents are there?", "Counted: documents: 6", [f"Paper {n}" for n in (0, 1, 3, 4, 5, 2)]),
+        ("how many documents of 2021?", "Counted: documents dated 2021-01-01 to 2021-12-31: 3", ["Paper 1", "Paper 3", "Paper 4"]),
+        ("number of documents in the folder news", "Counted: documents of the folder news: 2", ["Paper 0", "Paper 1"]),
+        ("Which incidents are there since 2021-07?", "Counted: documents of the file data/incidents.csv dated 2021-07-01 or later: 2", ["Paper 4", "Paper 5"]),
+        ("how many md documents are there", "Counted: documents of format md: 2", ["Paper 0", "Paper 2"]),
+        ("How many documents are there in Q3 2021?", "Counted: documents dated 2021-07-01 to 2021-09-30: 1", ["Paper 4"]),
+        ("How many documents are there since 20 May 2021?", "Counted: documents dated 2021-05-20 or later: 4", ["Paper 1", "Paper 3", "Paper 4", "Paper 5"]),
+        ("How many documents are there before 1800?", "Counted: documents dated 1799-12-31 or earlier: 0", []),
+    ],
+    "files": [
+        ("How many files are there?", "Counted: files with text: 4", ["council/minutes.md: 1 documents", "data/incidents.csv: 3 documents", "news/merger.txt: 1 documents", "news/strike.md: 1 documents"]),
+    ],
+    "documents_by": [
+        ("Number of documents by year", "Counted: documents, by year:", ["2020: 1", "2021: 3", "2022: 1", "–: 1"]),
+        ("How many incidents are there per ship?", "Counted: documents of the file data/incidents.csv, by ship:", ["Lyra: 1", "Vega: 1", "vega: 1"]),
+        ("documents by month in 2021", "Counted: documents dated 2021-01-01 to 2021-12-31, by month:", ["2021-05: 1", "2021-06: 1", "2021-07: 1"]),
+        ("documents by day in May 2021", "Counted: documents dated 2021-05-01 to 2021-05-31, by day:", ["2021-05-01 to 2021-05-31: 1"]),
+        ("documents by author", "Counted: documents, by author:", ["clerk: 1", "reeve: 1", "–: 5"]),
+        ("documents by type", "Counted: documents, by type:", ["csv: 3", "md: 2", "txt: 1"]),
+    ],
+    "documents_naming": [
+        ("How many documents mention Tallow Marine?", "Counted: documents that name Tallow Marine: 3", ["Paper 0", "Paper 1", "Paper 2"]),
+        ("In how many documents are both Anna Bell and Tallow Marine named?", "Counted: documents that name Anna Bell and Tallow Marine: 2", ["Paper 0", "Paper 2"]),
+        ("which documents of the folder council are about anna bell?", "Counted: documents of the folder council that name Anna Bell: 1", ["Paper 2"]),
+    ],
+    "documents_naming_by": [
+        ("How many documents mention Vega per year?", "Counted: documents that name Vega, by year:", ["2021: 1", "2022: 1"]),
+    ],
+    "documents_naming_most": [
+        ("Which 2 documents name the most organisations?", "Ranked: documents by the number of entities of type ORGANIZATION that they name: 2 of 3", ["Paper 1: 2", "Paper 0: 2"]),
+    ],
+    "dated_mentions": [
+        ("When was Tallow Marine first mentioned?", "Found: the first of the dated documents that name Tallow Marine: 1 of 2", ["2020-02-11: Paper 0"]),
+        ("What is the latest document about Carl Dunn?", "Found: the latest of the dated documents that name Carl Dunn: 1 of 2", ["2021-07-01: Paper 4"]),
+        ("When was Tallow Marine last mentioned in council?", "Found: the last of the dated documents of the folder council that name Tallow Marine: 0 of 0", []),
+    ],
+    "dated_documents": [
+        ("What is the earliest document?", "Found: the earliest of the dated documents: 1 of 5", ["2020-02-11: Paper 0"]),
+        ("the latest 2 incidents", "Found: the latest of the dated documents of the file data/incidents.csv: 2 of 3", ["2022-01-01: Paper 5", "2021-07-01: Paper 4"]),
+    ],
+    "text_units": [
+        ("How many passages are there in council?", "Counted: text units of the folder council: 1", ["Paper 2, text unit 0"]),
+    ],
+    "relationships": [
+        ("How many relationships are there?", "Counted: relationships of the graph: 6", ["Brine Ltd – Tallow Marine", "Anna Bell – Dock Union", "Carl Dunn – Tallow Marine", "Anna Bell – O'Hara \"'; drop table graph.entities; --", "Anna Bell – Tallow Marine", "Carl Dunn – Brine Ltd"]),
+    ],
+    "claims": [
+        ("How many claims are there?", "Counted: claims: 3", [f"claim {n} (FACT, {s})" for n, s in enumerate(("TRUE", "SUSPECTED", "TRUE"))]),
+        ("How many claims are true?", "Counted: claims of status TRUE: 2", ["claim 0 (FACT, TRUE)", "claim 2 (FACT, TRUE)"]),
+    ],
+    "claims_by": [("How many claims are there by status?", "Counted: claims by status:", ["TRUE: 2", "SUSPECTED: 1"])],
+    "claims_about": [
+        ("how many suspected claims about Tallow Marine", "Counted: claims of status SUSPECTED about Tallow Marine: 1", ["claim 1 (FACT, SUSPECTED)"]),
+    ],
+    "communities": [
+        ("How many communities are there at level C1?", "Counted: communities of level 1: 1", ["Tallow Marine, Brine Ltd, Carl Dunn: level 1, 3 entities"]),
+    ],
+    "column": [
+        ("What is the total cost?", "Computed: total of cost over documents:", ["12.5 (of 2 documents)"]),
+        ("maximum cost in 2022", "Computed: maximum of cost over documents dated 2022-01-01 to 2022-12-31:", ["– (of 0 documents)"]),
+    ],
+    "column_by": [
+        ("What is the average cost by ship?", "Computed: average of cost over documents, by ship:", ["Lyra: 2.5 (of 1)", "Vega: 10 (of 1)"]),
+    ],
+    "column_extremes": [
+        ("Which document has the lowest cost?", "Ranked: documents by cost, the lowest first: 2 of 2", ["Paper 4: 2.5", "Paper 3: 10"]),
+    ],
+    "column_value": [
+        ("which documents have the cost 10.0", "Counted: documents whose cost is 10.0: 1", ["Paper 3"]),
+        ("How many incidents have the ship Vega?", "Counted: documents of the file data/incidents.csv whose ship is Vega: 2", ["Paper 3", "Paper 5"]),
+    ],
+    "entities": [
+        ("How many organizations are there?", "Counted: entities of type ORGANIZATION: 3", ["Tallow Marine", "Brine Ltd", "Dock Union"]),
+        ("How many people are named in documents of the folder council?", "Counted: entities of type PERSON named in documents of the folder council: 1", ["Anna Bell"]),
+        ("how many ships and companies exist", "Counted: entities of type VESSEL or ORGANIZATION: 5", ["Tallow Marine", "Vega", "Brine Ltd", "Dock Union", "Lyra"]),
+    ],
+    "entities_by_type": [
+        ("How many entities are there of each type?", "Counted: entities by type:", ["ORGANIZATION: 3", "PERSON: 3", "VESSEL: 2"]),
+    ],
+    "entities_having": [
+        ("How many people have at least two connections?", "Counted: entities of type PERSON with at least two neighbours in the graph: 2", ["Anna Bell: 3 neighbours", "Carl Dunn: 2 neighbours"]),
+        ("Which companies are named in more than 2 documents?", "Counted: entities of type ORGANIZATION with more than 2 documents: 1", ["Tallow Marine: 3 documents"]),
+    ],
+    "mentions_of": [
+        ("How often is Vega mentioned?", "Counted: text units that name Vega:", ["Vega: 2 text units in 2 documents"]),
+    ],
+    "ranked_entities": [
+        ("Which 2 people are most connected?", "Ranked: entities of type PERSON by number of neighbours in the graph: 2 of 3", ["Anna Bell: 3 neighbours", "Carl Dunn: 2 neighbours"]),
+        ("What are the most mentioned organisations?", "Ranked: entities of type ORGANIZATION by number of text units: 3 of 3", ["Tallow Marine: 3 text units", "Brine Ltd: 1 text units", "Dock Union: 1 text units"]),
+        ("Who appears in most documents in 2021?", "Ranked: entities of type PERSON named in documents dated 2021-01-01 to 2021-12-31 by number of documents: 1 of 1", ["Carl Dunn: 2 documents"]),
+    ],
+    "relationship_between": [
+        ("Is Carl Dunn connected to Brine Ltd?", "Found: relationships between Carl Dunn and Brine Ltd: 1", ["Carl Dunn – Brine Ltd: Carl Dunn and Brine Ltd"]),
+        ("Are Vega and Lyra connected?", "Found: relationships between Vega and Lyra: 0", []),
+    ],
+    "neighbours": [
+        ("How many organizations is Anna Bell connected to?", "Counted: entities of type ORGANIZATION connected with Anna Bell: 2", ["Dock Union (ORGANIZATION)", "Tallow Marine (ORGANIZATION)"]),
+    ],
+    "common_neighbours": [
+        ("Who is connected with both Brine Ltd and Tallow Marine?", "Counted: entities of type PERSON connected with each of Brine Ltd and Tallow Marine: 1", ["Carl Dunn (PERSON)"]),
+    ],
+}  # fmt: skip
+
+
+def ask(index: IndexSnapshot, question: str, **more: Any) -> Answer:
+    return sql(asked_of(index, question, "sql", count=len, **more))
+
+
+def lines(answer: Answer) -> list[str]:
+    return [one.text for one in answer.statements]
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "reading", "rows"),
+    [(name, *one) for name, every in ANSWERS.items() for one in every],
+)
+def test_every_template_counts_what_its_words_say(
+    papers: IndexSnapshot, name: str, question: str, reading: str, rows: list[str]
+) -> None:
+    answer = ask(papers, question)
+    assert answer.query
+    assert (answer.query.template, answer.refused, answer.usage.calls) == (name, False, 0)
+    assert answer.text.splitlines()[0].partition(" [1]")[0] == reading
+    assert lines(answer)[0 if reading.endswith(":") else 1 :] == rows
+    assert reading.startswith(answer.query.reading)
+    assert answer.heading.startswith("By a query")
+    assert {number for one in answer.statements for number in one.sources} == set(
+        range(1, len(answer.sources) + 1)
+    )
+    assert all(f"[{one.number}]" in answer.text for one in answer.sources)
+    assert answer.unsupported == 0
+    json.dumps(answer.to_dict())
+
+
+def test_every_template_is_tried_and_has_examples_of_its_own() -> None:
+    assert set(ANSWERS) == {one.name for one in TEMPLATES}
+    assert len({one.name for one in TEMPLATES}) == len(TEMPLATES)
+    for template in TEMPLATES:
+        for example in template.examples:
+            assert any(found.search(example.rstrip("?")) for found in template.patterns) or " 20" in example
+
+
+def test_rows_are_cited_with_their_table_and_key_and_words_beside_them(papers: IndexSnapshot) -> None:
+    answer = ask(papers, "When was Tallow Marine first mentioned?")
+    total, row, words = answer.sources
+    assert total.evidence == Row(
+        "query",
+        "total",
+        "Found: the first of the dated documents that name Tallow Marine",
+        {"rows": 2, "shown": 1},
+    )
+    assert row.evidence == Row(
+        "corpus.documents", "d0", "Paper 0",
+        {"title": "Paper 0", "path": "news/strike.md", "row": None, "date": "2020-02-11"},
+    )  # fmt: skip
+    assert isinstance(words.evidence, Words)
+    assert words.evidence.quotation == "Tallow Marine refused."
+    assert answer.statements[1].sources == (2, 3)
+    assert answer.text.endswith("1 other document has no date.")
+    assert row.evidence.line == (
+        "corpus.documents, row d0: title Paper 0, path news/strike.md, row –, date 2020-02-11"
+    )
+
+
+def test_what_has_no_day_is_told_where_days_count(papers: IndexSnapshot) -> None:
+    assert ask(papers, "How many documents in 2021?").text.endswith("1 other document has no date.")
+    assert "1 other document has no date." in ask(papers, "How many documents in 1999?").text
+
+
+def test_the_query_is_shown_with_its_parameters_and_can_be_run_again(
+    papers: IndexSnapshot, warehouse: Warehouse
+) -> None:
+    answer = ask(papers, "How many people are named in documents of the folder council?")
+    assert answer.query
+    assert answer.query.parameters == {"types": ["PERSON"], "place": "council"}
+    assert answer.query.shown.endswith('\n-- {"types": ["PERSON"], "place": "council"}')
+    again = SnapshotQueries(warehouse, "papers", None).run(answer.query, 5)
+    assert [row["title"] for row in again.rows] == ["Anna Bell"]
+
+
+def test_names_with_quotes_and_sql_in_them_are_only_names(papers: IndexSnapshot) -> None:
+    hostile = "O'Hara \"'; drop table graph.entities; --"
+    answer = ask(papers, f"How many documents mention {hostile}?")
+    assert lines(answer) == [f"Counted: documents that name {hostile}: 1", "Paper 0"]
+    assert "drop" not in (answer.query.sql if answer.query else "drop")
+    stranger = ask(papers, "How many documents mention x'; drop table graph.entities; --?")
+    assert stranger.refused
+    assert "no entity of the graph is called" in (stranger.why or "")
+
+
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [
+        ("How many documents mention Nobody Here?", "no entity of the graph is called 'Nobody Here'"),
+        ("How many widgets are there?", "'widgets' is no type of entities here; the types are ORGANIZATION, PERSON, VESSEL"),
+        ("How many documents are there of 30 February 2021?", "there is no 30 February 2021 in the calendar"),
+        ("How many documents are there of 03/04/2021?", "03/04/2021 may be 2021-04-03 or 2021-03-04; write the year first"),
+        ("How many documents are there between 2021 and 2019?", "the period ends before it begins"),
+        ("How many documents in the folder nowhere?", "no folder or file of this corpus is called 'nowhere'; the folders are council, data, news"),
+        ("What is the average author?", "'author' is no column with numbers; the columns are cost"),
+        ("documents by colour", "documents cannot be grouped by 'colour'; the columns are author, cost, ship"),
+        ("How many relationships are there in 2021?", "this cannot be limited to documents dated"),
+        ("Which 0 people are most connected?", "'0' is no number of rows"),
+        ("How often are Anna Bell and Vega and eleven others mentioned?", "'eleven others'"),
+        ("How many organizations are Anna Bell and Carl Dunn connected to?", "names 2 entities where it can name 1"),
+        ("Who led the union?", "the form of no template"),
+        ("many", "the form of no template"),
+        ("有多少人？", "the form of no template"),
+        ("كم عدد الوثائق؟", "the form of no template"),
+        ("How many documents mention " + " and ".join(f"Thing {n}" for n in range(20)) + "?", "'Thing 0', 'Thing 1', 'Thing 2'"),
+        ("How many documents mention " + " and ".join(f"Thing {n}" for n in range(50)) + "?", "more than 300 characters"),
+        ("x" * 4000, "more than 300 characters"),
+    ],
+)  # fmt: skip
+def test_what_no_template_answers_is_refused_with_what_can_be_asked(
+    papers: IndexSnapshot, question: str, why: str
+) -> None:
+    answer = ask(papers, question)
+    assert answer.refused
+    assert why in (answer.why or "")
+    assert "How many organizations are there?" in answer.text
+    assert len(answer.text) < 500
+    assert (answer.sources, answer.statements, answer.query) == ((), (), None)
+    assert fits(question, papers).score == 0
+
+
+def test_what_can_be_asked_is_made_of_the_corpus_and_is_answered(papers: IndexSnapshot) -> None:
+    known = suggestions(papers)
+    assert 4 <= len(known) <= 6
+    assert any(title in one for one in known for title in ("Tallow Marine", "Anna Bell", "Brine Ltd"))
+    assert any("cost" in one for one in known)
+    sample = {example for template in TEMPLATES for example in template.examples}
+    assert sample.isdisjoint(one for one in known if "there" not in one)
+    assert [one for one in known if ask(papers, one).refused] == []
+    bare = replace(
+        papers,
+        entities=papers.entities.clear(),
+        relationships=papers.relationships.clear(),
+        periods=papers.periods.clear() if papers.periods is not None else None,
+        metadata=papers.metadata.clear() if papers.metadata is not None else None,
+    )
+    assert suggestions(bare) == ("How many documents are there?",)
+
+
+def test_a_part_of_one_name_is_taken_for_it_and_said(papers: IndexSnapshot) -> None:
+    answer = ask(papers, "How many documents mention tallow?")
+    assert answer.why == "tallow is taken for Tallow Marine"
+    assert lines(answer)[0] == "Counted: documents that name Tallow Marine: 3"
+    assert 0 < fits("How many documents mention tallow?", papers).score < 1
+    assert fits("How many documents mention Tallow Marine?", papers).score == 1
+
+
+@given(
+    question=st.text(max_size=80)
+    | st.sampled_from([e for t in TEMPLATES for e in t.examples]).map(lambda e: e[3:])
+)
+def test_any_text_fits_or_not_without_an_error(papers: IndexSnapshot, question: str) -> None:
+    found = fits(question, papers)
+    assert (found.score > 0) == (found.recognised is not None)
+    assert found.reason
+
+
+def test_claims_that_were_never_made_are_not_counted_as_none(papers: IndexSnapshot) -> None:
+    answer = ask(replace(papers, claims=None), "How many claims are there?")
+    assert answer.refused
+    assert "set claims.enabled" in (answer.why or "")
+
+
+def test_a_query_ends_at_its_limits(papers: IndexSnapshot, warehouse: Warehouse) -> None:
+    late = SnapshotQueries(warehouse, "papers", None, QueryLimits(seconds=0.001, raisable=False))
+    answer = ask(replace(papers, queries=late), "What is the average cost?")
+    assert answer.refused
+    assert answer.why == "the query took more than 0.001 s and was stopped; ask for less"
+    assert answer.query
+
+
+def test_an_index_without_a_file_says_so(papers: IndexSnapshot) -> None:
+    with pytest.raises(QuestionError, match="opened without its file"):
+        ask(replace(papers, queries=None), "How many documents are there?")
+
+
+def test_no_more_rows_are_shown_than_a_hundred(papers: IndexSnapshot) -> None:
+    found = fits("Which 5000 people are most connected?", papers).recognised
+    assert found
+    assert found.most == MOST_ROWS
+    assert found.query.sql.endswith(f"limit {MOST_ROWS}")
+    assert found.scope == DocumentScope()
