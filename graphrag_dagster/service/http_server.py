@@ -62,7 +62,7 @@ class RequestTimeoutProtocol(H11Protocol):
 
 def request_timeout_protocol(seconds: float) -> type[RequestTimeoutProtocol]:
     """Return the protocol with its time."""
-    return type("Impatient", (RequestTimeoutProtocol,), {"seconds": seconds})
+    return type("RequestTimeoutProtocol", (RequestTimeoutProtocol,), {"seconds": seconds})
 
 
 _SECONDS_TO_END = 5

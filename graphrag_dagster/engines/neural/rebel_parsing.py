@@ -54,7 +54,7 @@ def parse(written: str, *, ended: bool = True) -> ParsedTriples:
         ended: whether the model came to an end; else the last part is cut off, however it looks.
 
     >>> parse("<triplet> remdesivir <subj> fever <obj> treats").triples
-    (Triple(head='remdesivir', relation='treats', tail='fever'),)
+    (RebelTriple(head='remdesivir', relation='treats', tail='fever'),)
     """
     before, *rest = (" ".join(part.split()) for part in _MARKER.split(_NO_WORDS.sub(" ", written)))
     found: list[RebelTriple | IncompleteTriple] = (

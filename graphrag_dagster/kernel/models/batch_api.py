@@ -149,7 +149,7 @@ class BatchApi:
         return self._often.url
 
     async def create(self, lines: bytes, metadata: Mapping[str, str]) -> RemoteBatch:
-        """Upload requests, made by :mod:`.batch_files`, and begin a batch of them.
+        """Upload requests and begin a batch of them.
 
         Raises:
             EndpointError: there is no Batch API, or it refuses the batch.

@@ -232,7 +232,7 @@ class Index:
 
         Args:
             question: at most 4,000 characters.
-            method: a way of answering, as :func:`~graphrag_dagster.kernel.catalogue.registry.ways` lists
+            method: a search method, as :func:`~graphrag_dagster.kernel.catalogue.registry.methods` lists
                 them, or ``C<k>`` of a deeper level; default: ``search.method`` of the corpus's settings, or
                 global where a level is given.
             level: community level, such as ``C1``, of a way that reads one of choice; default:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -82,11 +82,12 @@ def opened(folder: Path, kind: type[T]) -> T:
         WarehouseError: one is damaged.
     """
     parts: dict[str, Any] = {}
+    types = get_type_hints(kind)
     for one in fields(kind):  # type: ignore[arg-type]
-        if one.type is pl.DataFrame:
+        if types[one.name] is pl.DataFrame:
             parts[one.name] = mapped_frame(folder, one.name)
-        elif is_dataclass(one.type):
-            parts[one.name] = opened(folder / one.name, cast("type[Any]", one.type))
+        elif is_dataclass(types[one.name]):
+            parts[one.name] = opened(folder / one.name, cast("type[Any]", types[one.name]))
         else:
             try:
                 array = mapped_array(folder / f"{one.name}.npy")

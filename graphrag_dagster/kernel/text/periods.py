@@ -225,7 +225,7 @@ def _year(parts: Parts) -> Period | None:
 
 _NUMBER_WORDS = rf"(?P<number>{'|'.join(_ORDINALS)})"
 
-#: What can be made of figures whose order is not said: see ``ambiguous`` of :mod:`.reading`.
+#: What can be made of figures whose order is not said.
 EITHER_ORDER = _pattern(
     "day", rf"(?P<first>\d{{1,2}})(?P<mark>[-/])(?P<second>\d{{1,2}})(?P=mark){_YEAR}", lambda _: None
 )

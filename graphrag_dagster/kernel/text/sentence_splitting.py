@@ -87,7 +87,7 @@ def sentence_spans(text: str) -> list[Span]:
     word would have had room; other line ends are not. Abbreviations, initials and decimals are not
     boundaries, nor is anything inside a link, code, an address or a tag. A stop before a small letter is one
     where the text is written without capitals, or behind a whole word. East Asian stops always are. Long runs
-    of words without any mark are cut at line ends, pauses or joining words (:mod:`.unpunctuated`).
+    of words without any mark are cut at line ends, pauses or joining words.
     """
     spans: list[Span] = []
     for start, end in _blocks(text):

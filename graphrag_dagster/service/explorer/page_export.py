@@ -282,7 +282,7 @@ class PageFile:
 def export_page(corpus: str, file: Path, most_bytes: int) -> PageFile:
     """Write the explorer of a corpus as one file, which needs no server and asks none.
 
-    Where it would grow too large, parts are left out, and the page says which: see :mod:`.gathering`.
+    Where it would grow too large, parts are left out, and the page says which: see :func:`gathered`.
 
     Args:
         corpus: its name.

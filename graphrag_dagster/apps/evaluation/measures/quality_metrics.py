@@ -1,7 +1,7 @@
 """Metrics of answers and their context: relevancy, faithfulness, recall, precision (spec_coterag §9).
 
 A judge splits texts and gives verdicts, each once however many metrics and families need it; the values
-follow by the formulas of :mod:`.quality_formulas`. What cannot be judged has no value, and never counts as 0.
+follow by the formulas of :mod:`.quality_verdicts`. What cannot be judged has no value, and never counts as 0.
 
 Lexical measures compare words alone, without a model. They do not estimate relevancy, faithfulness, recall or
 precision and never use their names.

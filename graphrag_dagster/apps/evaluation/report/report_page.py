@@ -53,7 +53,7 @@ _TEMPLATE = Path(__file__).with_name("page.html.j2")
 def render(data: ReportData) -> str:
     """Return the report as HTML; the same data give the same text.
 
-    Whatever texts the data hold, they are escaped: see :mod:`.markup`. Figures are images with an address
+    Whatever texts the data hold, they are escaped (:mod:`.table_views`). Figures are images with an address
     that holds them, so that they cannot share ids nor run anything. Verdicts that are not given follow from
     the tests.
     """

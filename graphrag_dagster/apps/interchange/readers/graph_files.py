@@ -168,7 +168,7 @@ def graph_files(found: Iterable[FoundFile], columns: Mapping[str, GraphColumns] 
     Files with a ``problem`` are neither in a graph nor left out. Together are the Parquet files of Microsoft
     GraphRAG in a folder, the CSV files of Neo4j's importer there, the stores of LightRAG or nano-graphrag
     there, and lists of entities there with the lists of relations. Of exports of ours those files count that
-    hold a graph (:mod:`.own_exports`). Any other file is a graph of its own; one
+    hold a graph (:class:`OwnExports`). Any other file is a graph of its own; one
     that cannot be read is, too, and says so when it is.
 
     Args:

@@ -104,7 +104,7 @@ class UnitEntity:
 
 
 def find_entities(tokens: Tokens, reading: ReadableText, phrases: Lemmas | None = None) -> UnitEntity:
-    """Return the named things of a parsed unit; types as in :mod:`.lexicon`.
+    """Return the named things of a parsed unit; types as in :mod:`..parsing.type_lexicon`.
 
     With ``phrases``, which knows singulars, its noun phrases come behind them.
 

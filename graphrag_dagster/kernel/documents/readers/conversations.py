@@ -159,7 +159,7 @@ def left_out(left: Counter[str]) -> tuple[str, ...]:
 def lines_of_speech(messages: Iterable[SpokenMessage], *, times: bool = False) -> str:
     """Return a paragraph for each message, ``Speaker: words``, and the date before the first of each day.
 
-    >>> lines_of_speech([Message("Ada Fell", "Is it open?"), Message("Tom", "Yes.")])
+    >>> lines_of_speech([SpokenMessage("Ada Fell", "Is it open?"), SpokenMessage("Tom", "Yes.")])
     'Ada Fell: Is it open?\\n\\nTom: Yes.'
     """
     parts, day = [], None

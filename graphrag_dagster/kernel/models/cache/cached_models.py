@@ -256,7 +256,7 @@ class AccountedChatModel(OpenAIChatModel):
 
 
 class CachedEmbedder:
-    """An :class:`~graphrag_dagster.kernel.tasks.task_ports.Embedder` that embeds no text twice.
+    """An :class:`.Embedder` that embeds no text twice.
 
     Vectors are cached by text, batch by batch as they arrive.
 

@@ -80,7 +80,7 @@ class ChatReply:
 
 
 class ChatModel(Protocol):
-    """A chat model behind some endpoint; its calls all run on the loop of :mod:`.loop`."""
+    """A chat model behind some endpoint; its calls all run on one event loop."""
 
     @property
     def name(self) -> str:

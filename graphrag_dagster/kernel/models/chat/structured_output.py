@@ -1,9 +1,9 @@
 """Asks a chat model for a reply of a given shape, with retries, for many items at once.
 
-The rungs stand in :mod:`.rungs`. What then fails is the caller's: a text may be split in two
-(:mod:`.gleaning`), which a reply that was cut off is not waited for; anything else goes to quarantine with
-prompt, reply and reason. A reply that lacks something and can be used all the same is used where none came
-that lacks nothing; it is not cached, so that the next run asks again.
+What then fails is the caller's: a text may be split in two, where a reply that was cut off is not waited
+for; anything else goes to quarantine with prompt, reply and reason. A reply that lacks something and can be
+used all the same is used where none came that lacks nothing; it is not cached, so that the next run asks
+again.
 """
 
 import asyncio

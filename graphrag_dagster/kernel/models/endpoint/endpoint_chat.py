@@ -132,7 +132,7 @@ class OpenAIChatModel:
         return (await self.send(request, listen)).reply
 
     def remember(self, request: ChatRequest, reply: ChatReply) -> None:
-        """Keep nothing; see :class:`~graphrag_dagster.kernel.models.cache.CachedChatModel`."""
+        """Keep nothing; see :class:`.CachedChatModel`."""
 
     async def send(
         self, request: ChatRequest, listen: Listener | None = None, tries: Tries | None = None

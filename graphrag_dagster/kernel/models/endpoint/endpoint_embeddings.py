@@ -92,7 +92,7 @@ def _nothing(_: Amount, __: Tries, ___: BaseException) -> None:
 
 
 class OpenAIEmbedder:
-    """Vectors from an endpoint; an :class:`~graphrag_dagster.kernel.tasks.task_ports.Embedder`.
+    """Vectors from an endpoint; an :class:`.Embedder`.
 
     Args:
         model: the embedding model; ``name`` of the embedder is ``endpoint:`` and this.

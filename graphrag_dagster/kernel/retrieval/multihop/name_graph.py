@@ -5,10 +5,9 @@ with, and units lead to their names. It begins at the names of a question and, w
 that are like it, and so reaches units that share no word with it (after HippoRAG, Gutiérrez et al. 2024).
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import fsum
@@ -18,17 +17,14 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.kernel.common.packed_arrays import NumbersByWord, Places, Texts, WeightedLists, Weights
+from graphrag_dagster.kernel.common.stable_values import Scores
+from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
 from graphrag_dagster.kernel.retrieval.name_index import NameIndex, unqualified
 from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.text.english_words import SUBJECT_ELSEWHERE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scipy.sparse import csr_array
-
-    from graphrag_dagster.kernel.common.stable_values import Scores
-    from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
 
 
 _READ = 200
@@ -85,7 +81,7 @@ class LeadIndex:
     with_word: NumbersByWord
 
     @classmethod
-    def of(cls, of_texts: Sequence[Sequence[str]]) -> LeadIndex:
+    def of(cls, of_texts: Sequence[Sequence[str]]) -> "LeadIndex":
         """Return what finds texts.
 
         Args:
@@ -356,7 +352,7 @@ class PassageRank:
         return joined / whole if whole > 0 else joined
 
 
-def _transposed_steps(graph: NameGraph, spreading: Spreading) -> csr_array:
+def _transposed_steps(graph: NameGraph, spreading: Spreading) -> "csr_array":
     """The probability of each step, by where it leads."""
     from scipy.sparse import coo_array
 

@@ -64,7 +64,7 @@ class NodeSelection:
         score: squared similarity over 1 + distance; 0 for those that are dropped.
         penalised: the score after the penalty of central nodes.
         rank: place among the candidates of the community, 1…; 0 for those without a score.
-        outcome: place in :data:`~graphrag_dagster.systems.context_leiden.tables.OUTCOMES`.
+        outcome: place in :data:`~graphrag_dagster.kernel.tables.context_node_tables.OUTCOMES`.
     """
 
     score: Doubles

@@ -114,7 +114,7 @@ class Options(TypedDict, total=False):
 
     Attributes:
         gleaning_rounds: most continuations per unit; default 1.
-        gleaning_order: see :mod:`.gleaning`; default ``check_first``.
+        gleaning_order: of checking and continuing; default ``check_first``.
         replies: JSON by schema, which is the default, or the paper's delimited tuples.
         logit_bias: the endpoint can force tokens, which is the default.
         max_output_tokens: longest reply; default 4000.

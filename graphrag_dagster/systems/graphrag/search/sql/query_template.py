@@ -16,8 +16,8 @@ class Template:
         name: of the template.
         examples: questions that it answers; the first stands for it where there is room for one.
         asks: patterns of questions without period, folder and politeness, in whatever capitals; ``<slot>``
-            stands for any words, of which :mod:`.slots` makes parameters, pieces of SQL and words.
-        sql: select over tables and the parts of :mod:`.composing`; ``{piece}`` stands for SQL of a slot.
+            stands for any words, of which slots make parameters, pieces of SQL and words.
+        sql: select over tables and the parts of queries; ``{piece}`` stands for SQL of a slot.
         order: how its rows are ordered.
         says: how the question was read; ``{where}`` is which documents are meant.
         item: a line for each row, with ``{column}``.
