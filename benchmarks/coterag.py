@@ -6,7 +6,7 @@
 ``recall``: 98 articles of COVID-QA in text units of 200 characters, 20 of them shared, without a model; 200
 of its questions are for tuning and 200 others for reporting, which nothing was fitted on. The words that
 answer a question are looked for in its article, as in ``articles.py``. Shares of their characters, and of the
-questions that have them all, in the first five text units of each way of answering and in its first 4,000
+questions that have them all, in the first five text units of each search method and in its first 4,000
 characters, for which CoTeRAG-S is given as many more text units. *Only apart*: questions answered, all of
 whose cited text units the fallback alone gave. Then the other ways over text units of the default strategy.
 
@@ -125,7 +125,7 @@ def questions(half: str) -> list[tuple[str, list[Stretch]]]:
 
 
 def held(corpus: Corpus, question: str, gold: Sequence[Stretch], way: SearchMethod) -> Held:
-    """What the text units of a way of answering hold."""
+    """What the text units of a search method hold."""
     if way in OTHERS:
         units = corpus.units(corpus.unit_ids(corpus.context(question, way)))
         return _held(gold, units, units)

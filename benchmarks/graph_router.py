@@ -92,7 +92,7 @@ def asked_in(homes: Path, questions: list[Labelled]) -> Iterator[tuple[Labelled,
         for one in questions:
             if one.corpus == corpus:
                 search = Search(
-                    way=method_of("graph"),
+                    method=method_of("graph"),
                     index=searcher.index,
                     count=searcher.count,
                     settings=searcher.with_options(routing="model").settings,
@@ -162,7 +162,7 @@ def main() -> None:
                 engines: Any = Engines(router)
                 possible = ROUTES if names else ROUTES[1:]
                 chosen = choose_route(replace(search, engines=engines), names, possible)
-                usable = chosen.routed is None or chosen.routed.way is not None
+                usable = chosen.routed is None or chosen.routed.method is not None
                 (by_model if usable else lost)[one] = chosen.route
     table("rule, half that it was written on", by_rules, [one for one in questions if one.tunes])
     table("rule, reported half", by_rules, [one for one in questions if not one.tunes])

@@ -217,7 +217,7 @@ def recall(section: str, homes: Path) -> None:
         many, led, routes = [], [], defaultdict(int)
         for question in asked:
             one = Search(
-                way=method_of("graph"),
+                method=method_of("graph"),
                 index=of,
                 count=corpus.searcher.count,
                 settings=settings,

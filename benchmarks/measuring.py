@@ -55,7 +55,7 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True)
 class SearchMethod:
-    """A way of answering as it is measured: name in tables, method, options that are not the default."""
+    """A search method as it is measured: name in tables, method, options that are not the default."""
 
     name: str
     method: str

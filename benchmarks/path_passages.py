@@ -144,7 +144,7 @@ def measure(name: str, home: Path, *, titled: bool, openie: bool = False) -> Non
     for question in asked:
         searcher = index.searcher
         one = Search(
-            way=method_of("paths"),
+            method=method_of("paths"),
             index=snapshot,
             count=searcher.count,
             settings=searcher.settings,

@@ -4,7 +4,7 @@
         [--reranker NAME]
 
 60 episodes, each a document, are indexed without a model, and the 60 questions of ``podcast_questions.yaml``
-are asked in every way of answering. Two shares are printed for each way and kind of question, with 95 %
+are asked in every search method. Two shares are printed for each way and kind of question, with 95 %
 bootstrap intervals over the questions: *said* of those where the first three statements of the answer cite at
 least half of the characters of a gold sentence, and *shown* of those where the context holds as much, be it
 as text or as a sentence that a report rests on. With --home the index is kept in the folder and used again;

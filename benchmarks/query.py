@@ -171,7 +171,7 @@ def ways(
         ranked = Ranked(found.units.ids, found.entities.ids)
         local_context(index, ranked, count=count, limit=8000, shares=LocalShares())
 
-    basis = Basis(way=at_level(0), index=index, count=count, settings=CorpusSettings(), level=0)
+    basis = Basis(method=at_level(0), index=index, count=count, settings=CorpusSettings(), level=0)
     yield "basic", questions, lambda question: retriever.units(question, embedder.embed([question])[0])
     yield "local", questions, local
     yield "global packing", questions, lambda _: chunks_of(basis)

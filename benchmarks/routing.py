@@ -1,4 +1,4 @@
-"""Does ``auto`` choose the way of answering that a person would?
+"""Does ``auto`` choose the search method that a person would?
 
     python benchmarks/routing.py [--fit] [--homes FOLDER]
 
@@ -135,7 +135,7 @@ def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
         for one in questions:
             if one.corpus == corpus:
                 search = Search(
-                    way=method_of("auto"),
+                    method=method_of("auto"),
                     index=searcher.index,
                     count=searcher.count,
                     settings=searcher.settings,

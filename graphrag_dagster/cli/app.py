@@ -25,7 +25,7 @@ Target = Annotated[
     typer.Argument(help="Name of a corpus, or path of any folder.", metavar="NAME|PATH", show_default=False),
 ]
 
-# What they say of the ways of answering, `Asking` puts in.
+# What they say of the search methods, `Asking` puts in.
 Method = Annotated[
     str | None, typer.Option(help="{methods}; default: that of corpus.yaml.", show_default=False)
 ]

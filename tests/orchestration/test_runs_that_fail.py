@@ -9,7 +9,7 @@ import pytest
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.errors import EndpointDown, EndpointError
-from graphrag_dagster.kernel.models.probing.endpoint_check import WAYS
+from graphrag_dagster.kernel.models.probing.endpoint_check import REPLY_FORMATS
 from graphrag_dagster.kernel.pipeline.orchestration import step_hooks as hooks
 from graphrag_dagster.kernel.pipeline.orchestration import step_hooks as retrying
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance as make_instance
@@ -122,7 +122,7 @@ def test_a_run_that_failed_goes_on_at_the_asset_that_failed_and_pays_nothing_twi
 def test_an_outage_is_waited_for_and_what_needs_a_person_is_not(
     home: Path, instance: dg.DagsterInstance, failures: list[StepFailure]
 ) -> None:
-    with ScriptedEndpoint(faults=Refusing("", status=503, times=len(WAYS))) as server:
+    with ScriptedEndpoint(faults=Refusing("", status=503, times=len(REPLY_FORMATS))) as server:
         prepare(home, server)
         made = index_job().execute_in_process(partition_key="coast", instance=instance)
         assert made.success

@@ -1,4 +1,4 @@
-"""Questions as tests put them to a way of answering."""
+"""Questions as tests put them to a search method."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 
 @dataclass(frozen=True)
 class Given:
-    """Engines that are there; a way of answering that needs another fails."""
+    """Engines that are there; a search method that needs another fails."""
 
     engines: dict[str, object]
 
@@ -45,12 +45,12 @@ def asked_of(
     options: dict[str, Any] | None = None,
     **engines: object,
 ) -> Search:
-    """A question as it is put to a way of answering; ``options`` are those that differ from the defaults."""
+    """A question as it is put to a search method; ``options`` are those that differ from the defaults."""
     # As small as no corpus's settings may be.
     search = SearchSettings().model_copy(update=options)
     settings = CorpusSettings().model_copy(update={"search": search})
     return Search(
-        way=method_of(way),
+        method=method_of(way),
         index=index,
         count=count,
         settings=settings,

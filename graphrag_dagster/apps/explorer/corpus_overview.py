@@ -46,7 +46,7 @@ class LevelCount:
 
 @dataclass(frozen=True, slots=True)
 class WayOfAsking:
-    """A way of answering.
+    """A search method.
 
     Attributes:
         name: by which it is asked for.
@@ -73,7 +73,7 @@ class Overview:
         published: when that was published, UTC in ISO 8601.
         counts: how much there is of everything.
         levels: the levels C0, C1, … with their communities.
-        ways: ways of answering, those for people first; none where the settings cannot be used.
+        ways: search methods, those for people first; none where the settings cannot be used.
         default_way: the one that is taken where none is named.
         default_level: k of Ck where none is named, at most the deepest there is.
         engine: what answers: extractive, or llm.

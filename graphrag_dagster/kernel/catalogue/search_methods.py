@@ -73,13 +73,13 @@ class SearchMethod:
         options: keys of the section ``search`` of ``corpus.yaml``, or other sections, that decide answers.
         levelled: a community level may be chosen for it.
         level: the community level that it always reads.
-        with_level: the way that is taken in its place where a level is chosen.
+        with_level: the method that is taken in its place where a level is chosen.
         condition: one of those that an evaluation compares unless the settings say otherwise.
         uses_graph: it reads the graph or its reports.
         features: what it makes use of, of :data:`FEATURES`.
         needs_model: it cannot do without the model of any of its tasks.
         needs: stage that makes what it reads, where that may be switched off.
-        without: the way that this is without one of its parts, to be compared with.
+        without: the method that this is without one of its parts, to be compared with.
 
     Raises:
         CatalogueError: the declaration cannot be used; says why.
@@ -136,16 +136,16 @@ class SearchMethod:
         return None
 
 
-def listed(ways: Iterable[SearchMethod]) -> str:
+def listed(declared: Iterable[SearchMethod]) -> str:
     """Return search methods in a line: each with what it reads, and the paper's conditions by name."""
-    chosen = tuple(ways)
+    chosen = tuple(declared)
     methods = ", ".join(f"{one.name} ({one.brief or one.text})" for one in chosen if one.suits_a_chat)
     conditions = ", ".join(one.name for one in chosen if one.condition)
     ablated = ", ".join(one.name for one in chosen if one.without)
     return f"{methods}, or a condition of the paper: {conditions}; for comparisons {ablated}"
 
 
-def deciding(option: str, ways: Iterable[SearchMethod]) -> str:
+def deciding(option: str, methods: Iterable[SearchMethod]) -> str:
     """Return in words which of these answer by an option of ``search``, but for what chooses among them."""
-    names = [one.name for one in ways if option in one.options and one.name != AUTO]
+    names = [one.name for one in methods if option in one.options and one.name != AUTO]
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)

@@ -109,7 +109,7 @@ _WORDS = {
     "global_map": "reading the context",
     "global_reduce": "the answer",
     "local_search": "the answer",
-    "route": "choosing the way of answering",
+    "route": "choosing the search method",
     "judge_answers": "judging answers",
     "probe": "a small question whether it is of use",
     "embed": "vectors",

@@ -186,7 +186,7 @@ class Index:
 
     @staticmethod
     def methods(name: str) -> list[str]:
-        """Names of the ways of answering that the settings of a corpus make an index for.
+        """Names of the search methods that the settings of a corpus make an index for.
 
         Raises:
             CorpusError: there is no such corpus.

@@ -94,14 +94,14 @@ class Basis:
     """What any question is answered from by one search method.
 
     Attributes:
-        way: the search method.
+        method: the search method.
         index: the tables of the corpus.
         count: tokens of a text.
         settings: of the corpus.
         level: community level that is read, k of Ck; None where the search method reads none.
     """
 
-    way: SearchMethod
+    method: SearchMethod
     index: IndexSnapshot
     count: Count
     settings: CorpusSettings

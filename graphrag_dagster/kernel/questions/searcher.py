@@ -60,7 +60,7 @@ def with_search_summary(search: Search, made: Answer) -> Answer:
     """
     if not made.refused or made.text != REFUSAL:
         return made
-    if not made.method or not search.way.tables:
+    if not made.method or not search.method.tables:
         return replace(made, text=f"{REFUSAL} No document was searched.")
     nearest = _nearest(search)
     text = f"{REFUSAL} {_searched(search, made)}"
@@ -123,10 +123,10 @@ B = TypeVar("B", bound=Basis)
 
 
 def known_method(name: str) -> SearchMethod | None:
-    """Return the way of answering of a name, in whatever capitals; ``C<k>`` of deeper levels is one too."""
-    for own, way in methods().items():
+    """Return the search method of a name, in whatever capitals; ``C<k>`` of deeper levels is one too."""
+    for own, method in methods().items():
         if own.casefold() == name.casefold():
-            return way
+            return method
     try:
         return at_level(level_of(name.upper())) if _of_a_level(name) else None
     except QuestionError:
@@ -134,33 +134,33 @@ def known_method(name: str) -> SearchMethod | None:
 
 
 def method_of(name: str) -> SearchMethod:
-    """Return the way of answering of a name.
+    """Return the search method of a name.
 
     Raises:
         QuestionError: there is none, which lists those there are, or it names a level that cannot be.
     """
-    if (way := known_method(name)) is not None:
-        return way
+    if (method := known_method(name)) is not None:
+        return method
     if _of_a_level(name):
         return at_level(level_of(name.upper()))
-    raise QuestionError(f"there is no way of answering {name!r}; there are {', '.join(methods())}")
+    raise QuestionError(f"there is no search method {name!r}; there are {', '.join(methods())}")
 
 
 def _of_a_level(name: str) -> bool:
     return name[:1] in {"C", "c"} and name[1:].isdigit()
 
 
-def level_read(way: SearchMethod, chosen: int | None, options: "SearchSettings") -> int | None:
-    """Return the community level that a way of answering reads.
+def level_read(method: SearchMethod, chosen: int | None, options: "SearchSettings") -> int | None:
+    """Return the community level that a search method reads.
 
     Args:
-        way: the way of answering.
+        method: the search method.
         chosen: level that was asked for.
         options: with the level that is read otherwise.
     """
-    if way.levelled:
+    if method.levelled:
         return options.level if chosen is None else chosen
-    return way.level
+    return method.level
 
 
 def with_method(basis: B, name: str) -> B:
@@ -169,23 +169,23 @@ def with_method(basis: B, name: str) -> B:
     Raises:
         QuestionError: there is none of that name.
     """
-    way = method_of(name)
-    return replace(basis, way=way, level=level_read(way, None, basis.options))
+    method = method_of(name)
+    return replace(basis, method=method, level=level_read(method, None, basis.options))
 
 
 def answered(search: Search) -> Answer:
-    """Return what a question's way of answering gives.
+    """Return what a question's search method gives.
 
     Raises:
         CatalogueError: its declaration names what cannot be loaded.
         EngineError: it gives something else than an answer.
         PluginError: it is another package's, and failed.
     """
-    with in_plugin("method", search.way.name, "answering a question"):
-        made = loaded(search.way.answer)(search)
+    with in_plugin("method", search.method.name, "answering a question"):
+        made = loaded(search.method.answer)(search)
     if not isinstance(made, Answer):
         raise EngineError(
-            f"the way of answering {search.way.name} gave a {type(made).__name__}, not an Answer"
+            f"the search method {search.method.name} gave a {type(made).__name__}, not an Answer"
         )
     return made
 
@@ -239,20 +239,20 @@ class Searcher:
         )
 
     def size(self, method: str) -> "MethodSize":
-        """Return what one question asks of a model in one of the ways, told beforehand.
+        """Return what one question asks of a model by one of the search methods, told beforehand.
 
         Raises:
-            QuestionError: there is no such way of answering.
+            QuestionError: there is no such search method.
         """
         from graphrag_dagster.kernel.models.call_estimates import with_support_judging
 
-        way = method_of(method)
-        level = level_read(way, None, self.settings.search)
-        basis = Basis(way=way, index=self.index, count=self.count, settings=self.settings, level=level)
-        with in_plugin("method", way.name, "telling its size"):
-            told: MethodSize = loaded(way.size)(basis)
+        asked = method_of(method)
+        level = level_read(asked, None, self.settings.search)
+        basis = Basis(method=asked, index=self.index, count=self.count, settings=self.settings, level=level)
+        with in_plugin("method", asked.name, "telling its size"):
+            told: MethodSize = loaded(asked.size)(basis)
         # What reads nothing cites nothing, so there is nothing to judge.
-        return with_support_judging(told, self.settings.search.support) if way.tables else told
+        return with_support_judging(told, self.settings.search.support) if asked.tables else told
 
     def with_settings(self, settings: "CorpusSettings") -> "Searcher":
         """Return a searcher of the same snapshot with other settings."""
@@ -280,14 +280,14 @@ class Searcher:
 
     def _search(self, question: Question, engines: Engines) -> Search:
         """Return the search for an answer: by which method, of which level, over which documents."""
-        way = method_of(question.method or (GLOBAL if question.level else self.settings.search.method))
+        method = method_of(question.method or (GLOBAL if question.level else self.settings.search.method))
         level = None if question.level is None else level_of(question.level)
         if level is not None:
-            way = method_of(way.with_level) if way.with_level else way
-            if not way.levelled:
+            method = method_of(method.with_level) if method.with_level else method
+            if not method.levelled:
                 levelled = " or ".join(one.name for one in methods().values() if one.levelled)
                 raise QuestionError(
-                    f"{way.name} reads no level of choice; leave it out, or ask by {levelled}"
+                    f"{method.name} reads no level of choice; leave it out, or ask by {levelled}"
                 )
         index, scope, filters = self.index, None, question.filters
         question = question.checked()
@@ -296,11 +296,11 @@ class Searcher:
             index = self._restricted(chosen.document_ids)
             scope = scope_of(filters, chosen, self.index, index)
         return Search(
-            way=way,
+            method=method,
             index=index,
             count=self.count,
             settings=self.settings,
-            level=level_read(way, level, self.settings.search),
+            level=level_read(method, level, self.settings.search),
             question=question,
             engines=engines,
             support=self._support,
@@ -316,7 +316,7 @@ def answer_all(
 ) -> Iterator[Answer]:
     """Yield the answers in the order of the questions.
 
-    Most ways of answering make one call after the other: asked one by one, they would leave an endpoint idle.
+    Most search methods make one call after the other: asked one by one, they would leave an endpoint idle.
 
     Args:
         searcher: answers; several threads may ask it.

@@ -159,7 +159,7 @@ def with_route(made: Answer, routed: Routed | None, none: str) -> Answer:
     if routed is None:
         return made
     problem = f"route: {routed.problem}" if routed.problem else None
-    call = Call("route", routed.way or none, used=routed.way is not None, problem=problem)
+    call = Call("route", routed.method or none, used=routed.method is not None, problem=problem)
     return replace(
         made,
         steps=(call, *made.steps),

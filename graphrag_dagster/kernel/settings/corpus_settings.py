@@ -236,10 +236,10 @@ class CorpusSettings(Section):
                 )
         return None
 
-    def answers_by(self, way: SearchMethod) -> bool:
+    def answers_by(self, method: SearchMethod) -> bool:
         """Whether the tables that a search method reads are made, and its tasks have a capable engine."""
-        is_made = not way.needs or self.makes(way.needs)
-        return is_made and not (way.needs_model and self.nobody_does(way.tasks))
+        is_made = not method.needs or self.makes(method.needs)
+        return is_made and not (method.needs_model and self.nobody_does(method.tasks))
 
     def nobody_does(self, names: Iterable[str]) -> str | None:
         """Return the section of the first task that its engine cannot do; None if there is none."""

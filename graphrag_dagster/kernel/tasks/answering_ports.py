@@ -144,23 +144,23 @@ class QueryWriter(OfEngine, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """The name of a way of answering, and why; None where there is no usable reply, ``problem`` says why."""
+    """The name of a search method, and why; None where there is no usable reply, ``problem`` says why."""
 
-    way: str | None
+    method: str | None
     reason: str
     problem: str | None = None
     usage: Usage = field(default_factory=Usage)
 
 
 class Router(OfEngine, Protocol):
-    """Chooses ways of answering."""
+    """Chooses search methods."""
 
-    def route(self, question: str, ways: Mapping[str, str], names: Sequence[str]) -> Routed:
-        """Return which of the ways suits a question.
+    def route(self, question: str, methods: Mapping[str, str], names: Sequence[str]) -> Routed:
+        """Return which of the search methods suits a question.
 
         Args:
             question: as asked.
-            ways: what each is for, by name.
+            methods: what each is for, by name.
             names: the names in the question that the index knows.
         """
 

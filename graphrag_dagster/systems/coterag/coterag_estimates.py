@@ -121,7 +121,7 @@ _ROW = 150
 def looked_again(basis: Basis) -> MethodSize:
     """The route, an answer, its validation, and both again after each round."""
     options = basis.settings.section(CoteragSettings)
-    rounds = 0 if basis.way.name.endswith("-fallback") else options.fallback.rounds
+    rounds = 0 if basis.method.name.endswith("-fallback") else options.fallback.rounds
     calls = Range(2.0, 3.0, 1.0 + 2.0 * (1 + rounds))
     texts = options.chunks + options.triples / 10 + options.communities * 3
     context = float(_PROMPT + texts * _ROW)

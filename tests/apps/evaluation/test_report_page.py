@@ -66,7 +66,7 @@ def _svg(colour: str) -> str:
 def _answers(
     questions: int, text: Callable[[str, int, int], str], engine: str, generator: np.random.Generator
 ) -> tuple[pl.DataFrame, dict[str, np.ndarray]]:
-    """Answers, and how many claims each way of answering has by question."""
+    """Answers, and how many claims each search method has by question."""
     base = generator.normal(24, 4, questions)
     claims = {
         one: np.clip(np.round(base + _STRENGTH[one] + generator.normal(0, 3, questions)), 1, None)

@@ -85,7 +85,7 @@ def test_what_cannot_be_used_is_left_out_with_one_warning(
 LEVELLED = f"""{MADE}
 def level(search):
     from graphrag_dagster.kernel.questions.context.answer import Answer
-    return Answer(search.question.text, search.way.name, search.level, "a text", "extractive")
+    return Answer(search.question.text, search.method.name, search.level, "a text", "extractive")
 
 LEVEL = SearchMethod("level", "a level", level, "graphrag_dagster.systems.graphrag.search.search_estimates:whole", levelled=True)
 EVERY = SearchMethod("every", "a text", level, "graphrag_dagster.systems.graphrag.search.search_estimates:one_call", condition=True)
@@ -110,7 +110,7 @@ def test_what_a_way_declares_decides_how_it_is_asked(tmp_path: Path) -> None:
             match="every reads no level of choice; leave it out, or ask by global or dynamic or graph or level",
         ):
             ask("every", "C1")
-        with pytest.raises(EngineError, match="the way of answering text gave a str, not an Answer"):
+        with pytest.raises(EngineError, match="the search method text gave a str, not an Answer"):
             ask("text")
         with pytest.raises(
             PluginError, match="lost of the package toy 1.0 .*levelled:no_such cannot be loaded"

@@ -148,7 +148,7 @@ def test_what_cannot_be_asked_is_told_calmly(page: "Page", served: str) -> None:
     open_question(page, served, QUESTION, way="own-context")
     page.get_by_text("own-context needs a model").wait_for()
     open_question(page, served, QUESTION, way="guess")
-    page.get_by_text("there is no way of answering 'guess'").wait_for()
+    page.get_by_text("there is no search method 'guess'").wait_for()
     open_question(page, served, "How do I cook rice?", way="global")
     page.get_by_text("No answer was found.").wait_for()
     page.get_by_text("no sentence in the context is close enough").wait_for()

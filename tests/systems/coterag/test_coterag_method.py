@@ -1,4 +1,4 @@
-"""CoTeRAG-S as a way of answering: of what is asked, shown, cited, kept, and refused."""
+"""CoTeRAG-S as a search method: of what is asked, shown, cited, kept, and refused."""
 
 import json
 from collections.abc import Callable, Iterator

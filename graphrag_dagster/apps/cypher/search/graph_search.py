@@ -81,7 +81,7 @@ def choose_route(search: Search, names: Sequence[str], possible: Sequence[Route]
         return by_rule(search.question.text, names)
     routed = router.route(search.question.text, {one: _FOR[one] for one in possible}, names)
     for route in possible:
-        if route == routed.way:
+        if route == routed.method:
             return Chosen(route, routed.reason, "model", routed)
     return Chosen("hybrid", "no usable reply of the model, so both summaries and nodes", routed=routed)
 
@@ -120,7 +120,7 @@ def graph(search: Search) -> Answer:
     possible = _possible(entities, summarised=summarised)
     chosen = choose_route(search, list(entities.values()), possible)
     answer = Answer(
-        *(search.question.text, search.way.name, search.level, REFUSAL),
+        *(search.question.text, search.method.name, search.level, REFUSAL),
         search.engines.task(ANSWERER).engine,
         refused=True,
         trace=named_in(names),

@@ -26,7 +26,7 @@ _SHORTEST_SECRET, _SHORTEST_IN_REPLIES = 6, 16
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ClientOptions:
     """Parameters of a call: the base URL without credentials and query, and what is sent along with it.
 
     ``api_version``: the endpoint is Azure's, where the model is part of the URL. ``authorised``: a header
@@ -76,7 +76,7 @@ class Address:
         host = self._parts().hostname or ""
         return self._settings.api_version is not None or host.endswith(_AZURE)
 
-    def way(self) -> Way:
+    def client_options(self) -> ClientOptions:
         """Return how to call it; a user and a password in ``$OPENAI_BASE_URL`` are sent as a header.
 
         Raises:
@@ -105,7 +105,7 @@ class Address:
                     "such as 2024-10-21"
                 )
             path = _AZURE_CALL.sub("", path) or "/openai"
-        return Way(
+        return ClientOptions(
             parts._replace(netloc=_host(parts), path=path, query="", fragment="").geturl(),
             tuple(query.items()),
             tuple(headers.items()),

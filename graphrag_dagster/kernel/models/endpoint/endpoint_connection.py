@@ -16,7 +16,7 @@ from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
 from graphrag_dagster.kernel.common.progress import say, under_way
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
 from graphrag_dagster.kernel.models.chat.concurrent_calls import may_send, sending
-from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, Way
+from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, ClientOptions
 from graphrag_dagster.kernel.models.endpoint.error_mapping import CallError, ErrorMapping
 from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits
 from graphrag_dagster.kernel.models.endpoint.response_parsing import usage_of
@@ -41,7 +41,7 @@ _jitter = random.SystemRandom()
 class _LoopState:
     """State of one event loop: connections, and limits by URL and model."""
 
-    clients: dict[tuple[Way, str, float], "Clients"] = field(default_factory=dict)
+    clients: dict[tuple[ClientOptions, str, float], "Clients"] = field(default_factory=dict)
     limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
     patience: dict[tuple[str, str], CallTimeouts] = field(default_factory=dict)
 
@@ -307,13 +307,13 @@ class Connection:
         """
         from graphrag_dagster.kernel.models.endpoint.openai_client import Clients
 
-        way = self._address.way()
-        if not way.authorised:
+        options = self._address.client_options()
+        if not options.authorised:
             self._address.key()
-        known, where = self._state().clients, (way, self._address.variable, self._timeout)
+        known, where = self._state().clients, (options, self._address.variable, self._timeout)
         if where not in known:
             try:
-                known[where] = Clients(way, self._address, self._timeout)
+                known[where] = Clients(options, self._address, self._timeout)
             # Of proxies and certificates that cannot be used the transport raises errors of many kinds.
             except Exception as error:
                 told = self._address.clean(str(error))

@@ -13,7 +13,7 @@ from openai import AsyncAzureOpenAI, AsyncOpenAI, Omit
 from openai.lib.azure import API_KEY_SENTINEL
 
 from graphrag_dagster.kernel.models.chat.chat_model import Listener
-from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, Way
+from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, ClientOptions
 from graphrag_dagster.kernel.models.endpoint.response_parsing import (
     MalformedResponse,
     content_of,
@@ -119,13 +119,13 @@ class Clients:
     that has more than 32 MB.
 
     Args:
-        way: how to call the endpoint.
+        options: how to call the endpoint.
         address: gives the key at each request.
         connecting: seconds in which a connection is to be made; then no request has a limit here.
     """
 
-    def __init__(self, way: Way, address: Address, connecting: float) -> None:
-        self._way = way
+    def __init__(self, options: ClientOptions, address: Address, connecting: float) -> None:
+        self._options = options
         self._address = address
         self._timeout = httpx2.Timeout(None, connect=connecting)
         self._certificates = httpx2.create_ssl_context()
@@ -145,7 +145,7 @@ class Clients:
             self._idle.append((client, time.monotonic()))
 
     def _new(self) -> AsyncOpenAI:
-        way = self._way
+        options = self._options
         http = httpx2.AsyncClient(
             verify=self._certificates,
             timeout=self._timeout,
@@ -154,20 +154,20 @@ class Clients:
             event_hooks={"response": [_bounded]},
         )
         given: dict[str, Any] = {
-            "base_url": way.base_url,
-            "organization": way.organization,
-            "project": way.project,
-            "default_headers": {**_PLAIN, "User-Agent": "graphrag-dagster", **dict(way.headers)},
-            "default_query": dict(way.query),
+            "base_url": options.base_url,
+            "organization": options.organization,
+            "project": options.project,
+            "default_headers": {**_PLAIN, "User-Agent": "graphrag-dagster", **dict(options.headers)},
+            "default_query": dict(options.query),
             "timeout": self._timeout,
             "max_retries": 0,
             "http_client": http,
         }
-        if way.api_version is None:
+        if options.api_version is None:
             return AsyncOpenAI(api_key=self._key, **given)
         # A token in a header of one's own stands for the key.
-        key = API_KEY_SENTINEL if way.authorised else self._key
-        return AsyncAzureOpenAI(api_key=key, api_version=way.api_version, **given)
+        key = API_KEY_SENTINEL if options.authorised else self._key
+        return AsyncAzureOpenAI(api_key=key, api_version=options.api_version, **given)
 
     async def _key(self) -> str:
         return self._address.key()

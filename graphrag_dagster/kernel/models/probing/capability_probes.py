@@ -13,9 +13,9 @@ from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.endpoint.request_bodies import Silence, capabilities_of
 from graphrag_dagster.kernel.models.probing.endpoint_check import (
+    REPLY_FORMATS,
     ROOMS,
-    WAYS,
-    Way,
+    ReplyFormat,
     find_request_form,
     listed_models,
     named,
@@ -121,10 +121,10 @@ async def reasoning(model: OpenAIChatModel) -> list[ProbeFinding]:
 async def json_modes(model: OpenAIChatModel) -> list[ProbeFinding]:
     """Probe which is the best way to get JSON, and keep to it."""
     attempts = await find_request_form(model)
-    tried = {one.way: one.problem for one in attempts}
+    tried = {one.format: one.problem for one in attempts}
     findings = [
-        _way("json_schema", tried, attempts[-1].way, "the schema is part of the prompt"),
-        _way("json_object", tried, attempts[-1].way, "JSON is extracted from text"),
+        _format_finding("json_schema", tried, attempts[-1].format, "the schema is part of the prompt"),
+        _format_finding("json_object", tried, attempts[-1].format, "JSON is extracted from text"),
     ]
     if "text" not in tried:
         return findings
@@ -198,16 +198,18 @@ def _model_finding(model: OpenAIChatModel, models: list[str] | None) -> ProbeFin
     return ProbeFinding("model", "fallback", f"answers, but is not listed; listed: {named(models)}", told)
 
 
-def _way(way: Way, tried: dict[Way, str | None], last: Way, otherwise: str) -> ProbeFinding:
-    if way not in tried:
-        if WAYS.index(last) < WAYS.index(way):
-            return ProbeFinding(way, "skipped", "not needed", "")
-        return ProbeFinding(way, "fallback", "refused", otherwise)
-    problem = tried[way]
+def _format_finding(
+    kind: ReplyFormat, tried: dict[ReplyFormat, str | None], last: ReplyFormat, otherwise: str
+) -> ProbeFinding:
+    if kind not in tried:
+        if REPLY_FORMATS.index(last) < REPLY_FORMATS.index(kind):
+            return ProbeFinding(kind, "skipped", "not needed", "")
+        return ProbeFinding(kind, "fallback", "refused", otherwise)
+    problem = tried[kind]
     if problem is None:
-        told = "it decodes replies by schema" if way == "json_schema" else "the shape is checked on arrival"
-        return ProbeFinding(way, "works", "data of the expected shape", told)
-    return ProbeFinding(way, "fallback", f"not obeyed: {problem}", otherwise)
+        told = "it decodes replies by schema" if kind == "json_schema" else "the shape is checked on arrival"
+        return ProbeFinding(kind, "works", "data of the expected shape", told)
+    return ProbeFinding(kind, "fallback", f"not obeyed: {problem}", otherwise)
 
 
 def _no_contact(model: OpenAIChatModel, models: list[str] | None, error: str) -> list[ProbeFinding]:

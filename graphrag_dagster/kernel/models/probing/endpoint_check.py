@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from graphrag_dagster.kernel.models.endpoint.openai_client import Sent
 
-Way = Literal["json_schema", "json_object", "text"]
-WAYS: tuple[Way, ...] = get_args(Way)
+ReplyFormat = Literal["json_schema", "json_object", "text"]
+REPLY_FORMATS: tuple[ReplyFormat, ...] = get_args(ReplyFormat)
 #: Tokens of a small reply, and of one before which the model may reason.
 ROOMS = (64, 1000)
 _LISTING_SECONDS = 10.0
@@ -50,13 +50,13 @@ class _Peel(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ProbeAttempt:
-    """A typed question: the way in which JSON was asked for, and what is wrong with what came.
+    """A typed question: the format in which JSON was asked for, and what is wrong with what came.
 
     ``problem`` is None for usable data; ``empty``: a reply came that holds nothing; ``failed``: none came;
     ``down``: that may pass.
     """
 
-    way: Way
+    format: ReplyFormat
     problem: str | None
     empty: bool = False
     failed: bool = False
@@ -130,10 +130,10 @@ async def find_request_form(model: OpenAIChatModel) -> list[ProbeAttempt]:
         EndpointError: the endpoint cannot be used at all, or keeps silent.
     """
     attempts: list[ProbeAttempt] = []
-    for way in WAYS:
-        if attempts and WAYS.index(attempts[-1].way) >= WAYS.index(way):
+    for wanted in REPLY_FORMATS:
+        if attempts and REPLY_FORMATS.index(attempts[-1].format) >= REPLY_FORMATS.index(wanted):
             continue
-        attempts.append(await _attempt(model, way))
+        attempts.append(await _attempt(model, wanted))
         if attempts[-1].problem is None:
             break
     return attempts
@@ -176,7 +176,7 @@ def named(models: list[str]) -> str:
 
 def hopeless(model: OpenAIChatModel, attempts: list[ProbeAttempt]) -> str:
     """Return the failed attempts, and the fix."""
-    told = "; ".join(f"with {one.way}: {one.problem}" for one in attempts)
+    told = "; ".join(f"with {one.format}: {one.problem}" for one in attempts)
     cause = "only empty replies" if all(one.empty for one in attempts) else "no usable JSON"
     return (
         f"{model.connection.shown_url}: model {model.name} gave {cause} to a small question ({told}). No "
@@ -191,9 +191,9 @@ async def _models(client: "AsyncOpenAI", _: Callable[[], None]) -> "Sent":
     return sent(await client.models.with_raw_response.list())
 
 
-async def _attempt(model: OpenAIChatModel, way: Way) -> ProbeAttempt:
+async def _attempt(model: OpenAIChatModel, wanted: ReplyFormat) -> ProbeAttempt:
     url = model.connection.url
-    set_capabilities(url, model.name, replace(capabilities_of(url, model.name), format=way))
+    set_capabilities(url, model.name, replace(capabilities_of(url, model.name), format=wanted))
     begun = time.monotonic()
     try:
         answered = await small(model, _QUESTION, _Peel)
@@ -203,8 +203,8 @@ async def _attempt(model: OpenAIChatModel, way: Way) -> ProbeAttempt:
         # Some servers fail on a schema instead of refusing it.
         down = not isinstance(failure, Refused)
         return ProbeAttempt(capabilities_of(url, model.name).format, str(failure), failed=True, down=down)
-    way = capabilities_of(url, model.name).format
-    return ProbeAttempt(way, _problem(answered, _Peel), not visible(answered.reply.text))
+    used = capabilities_of(url, model.name).format
+    return ProbeAttempt(used, _problem(answered, _Peel), not visible(answered.reply.text))
 
 
 def _problem(answered: ServerReply, schema: type[BaseModel] | None) -> str | None:

@@ -114,7 +114,7 @@ def _answered(search: Search, **changed: Any) -> Answer:
     tokens = [search.count(f"{unit.title} {unit.text}") for unit in units.all]
     answer = Answer(
         search.question.text,
-        search.way.name,
+        search.method.name,
         None,
         REFUSAL,
         made.answer.engine,

@@ -41,19 +41,19 @@ def own_context(search: Search) -> Answer:
     """
     if search.index.restricted:
         raise QuestionError(
-            f"{search.way.name} reads no documents and knows no filter; leave the filter out, or ask in "
+            f"{search.method.name} reads no documents and knows no filter; leave the filter out, or ask in "
             "another way"
         )
     writer = search.engines.task(CONTEXT_WRITER)
     if writer is None:
         raise QuestionError(
-            f"{search.way.name} needs a model, which writes the context; set search.engine: llm, or ask in "
-            "another way"
+            f"{search.method.name} needs a model, which writes the context; set search.engine: llm, or ask "
+            "in another way"
         )
     answerer = search.engines.task(ANSWERER)
     written = writer.write(search.question.text, search.question.history)
     answer = _with_context(
-        search, written, Answer(search.question.text, search.way.name, None, REFUSAL, writer.engine)
+        search, written, Answer(search.question.text, search.method.name, None, REFUSAL, writer.engine)
     )
     if not written.text:
         return answer

@@ -74,13 +74,13 @@ class LlmRouter(Asker):
         self._system = prompts.load(f"{chooses}_system")
         self._user = prompts.load("route_user")
 
-    def route(self, question: str, ways: Mapping[str, str], names: Sequence[str]) -> Routed:
-        """Return which of the ways suits a question; see the port.
+    def route(self, question: str, methods: Mapping[str, str], names: Sequence[str]) -> Routed:
+        """Return which of the search methods suits a question; see the port.
 
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        told = "\n".join(f'- "{name}": {text}' for name, text in ways.items())
+        told = "\n".join(f'- "{name}": {text}' for name, text in methods.items())
         system = self._system.render(ways=told)
         known = enclose("entity_names", "\n".join(names) or "none")
         user = self._user.render(names=known, question=enclose("question", question))
@@ -89,10 +89,10 @@ class LlmRouter(Asker):
         def read(text: str) -> tuple[_Route, bool]:
             found, repaired = read_typed(text, _Route)
             reason = " ".join(found.reason.split())
-            way = next((one for one in ways if one.casefold() == found.way.strip().casefold()), None)
+            way = next((one for one in methods if one.casefold() == found.way.strip().casefold()), None)
             if way is None:
                 key = "way" if self._chooses == "route" else "route"
-                raise NotUsable(f'its "{key}" is {found.way[:40]!r}; there are {", ".join(ways)}')
+                raise NotUsable(f'its "{key}" is {found.way[:40]!r}; there are {", ".join(methods)}')
             if not reason:
                 raise NotUsable('it has no "reason"')
             example.refuse_copies((reason,), user)

@@ -51,7 +51,7 @@ def vector_rag(search: Search, ranked: Sequence[str]) -> Answer:
     places = [units.number_of[unit_id] - 1 for unit_id in ranked if unit_id in units.number_of]
     rows = LazySequence(len(places), lambda rank: units.all[places[rank]])
     chunks = first_that_fit(rows, count=search.count, limit=search.options.context_tokens)
-    answer = map_reduce(search, answerer, units, chunks, method=search.way.name, direct=True)
+    answer = map_reduce(search, answerer, units, chunks, method=search.method.name, direct=True)
     return replace(
         answer, steps=tuple(replace(call, about="the nearest text units") for call in answer.steps)
     )

@@ -94,7 +94,7 @@ class _Drift:
         self._explorer = explorer
         self._count = search.count
         self._most = search.options.follow_ups
-        self._method = search.way.name
+        self._method = search.method.name
         self._open = OpenQuestions(search.question.text, search.options.seed)
         self._asked = [search.question.text]
         self._itself = False

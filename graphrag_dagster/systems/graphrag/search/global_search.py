@@ -36,7 +36,7 @@ def global_search(search: Search) -> Answer:
         EngineError: the answerer did not give one partial answer per chunk.
     """
     answerer, level = search.engines.task(ANSWERER), search.level
-    method = search.way.name if level is None else f"C{level}"
+    method = search.method.name if level is None else f"C{level}"
     units = context_of(search.index, level)
     made = map_reduce(search, answerer, units, chunks_of(search), method=method)
     read = "text units" if level is None else f"reports of {method}"
@@ -148,7 +148,7 @@ def dynamic_search(search: Search, *, keep_parent: bool = False) -> Answer:
     """
     rater, answerer = search.engines.task(RATER), search.engines.task(ANSWERER)
     index, options = search.index, search.options
-    method = search.way.name
+    method = search.method.name
     level = options.level if search.level is None else search.level
     search = replace(search, level=level)
     reports_of(index, level)

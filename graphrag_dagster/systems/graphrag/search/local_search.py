@@ -77,7 +77,7 @@ def local_search(search: Search, ranked: Ranked) -> Answer:
         search: the question.
         ranked: what it is about.
     """
-    answerer, method = search.engines.task(ANSWERER), search.way.name
+    answerer, method = search.engines.task(ANSWERER), search.method.name
     context = _context(search, ranked)
     answer = Answer(search.question.text, method, None, REFUSAL, answerer.engine, refused=True)
     if not context.rows:

@@ -32,7 +32,7 @@ from graphrag_dagster.systems.graphrag.tasks import ROUTER
 _NEAREST = 10
 #: Contexts that the text units of a restriction may fill to be read all.
 _MOST_CONTEXTS = 8
-#: Probability of the chosen way below which the other is tried, too, where it gives nothing.
+#: Probability of the chosen method below which the other is tried, too, where it gives nothing.
 _SURE = 0.9
 #: What each cue says, for something in particular and for the whole.
 _SAID: Mapping[str, tuple[str, str]] = {
@@ -47,7 +47,7 @@ _SAID: Mapping[str, tuple[str, str]] = {
     "specific": ("it says what to look for", ""),
     "held": ("one passage holds what it asks", ""),
 }
-#: What each way is for, as a model is told that chooses.
+#: What each search method is for, as a model is told that chooses.
 _FOR: Mapping[str, str] = {
     LOCAL: "for questions about something in particular, such as a person, place, event, date or "
     "passage; reads what the texts say about it",
@@ -71,14 +71,14 @@ class RoutedMethod:
 
     def told_in(self, made: Answer) -> Answer:
         """Return an answer that tells what was asked of a model for the choice, and what that cost."""
-        return with_route(made, self.routed, "no way")
+        return with_route(made, self.routed, "no method")
 
 
 def answer(search: Search) -> Answer:
-    """Answer a question in the way that suits it; in the other where that gives nothing and is near.
+    """Answer a question by the method that suits it; by the other where that gives nothing and is near.
 
     Raises:
-        QuestionError: the question lacks what that way needs.
+        QuestionError: the question lacks what that method needs.
     """
     names = linked(search)
     choice = choose(search, names)
@@ -102,27 +102,27 @@ def choose(search: Search, linked_names: Sequence[LinkedName]) -> RoutedMethod:
     if (counted_by := _by_query(search)) is not None:
         return counted_by
     named = sorted((one for one in linked_names if one.named and one.entity_id), key=lambda one: -one.sure)
-    open_ways = _open_ways(search)
-    if len(open_ways) < 2:
+    open_methods = _open_methods(search)
+    if len(open_methods) < 2:
         return _by_rules(search, named)
     router = search.engines.task(ROUTER)
     if router is None:
         chosen = _by_rules(search, named)
         return replace(chosen, why=f"the engine asks no model, so that rules chose; {chosen.why}")
     titles = list(dict.fromkeys(one.title or one.text for one in named))
-    routed = router.route(search.question.text, {one: _FOR[one] for one in open_ways}, titles)
-    if routed.way is None:
+    routed = router.route(search.question.text, {one: _FOR[one] for one in open_methods}, titles)
+    if routed.method is None:
         chosen = _by_rules(search, named)
         return replace(
             chosen, why=f"no usable reply of the model, so that rules chose; {chosen.why}", routed=routed
         )
-    chosen = RoutedMethod(routed.way, 0.5, f"{routed.way}: {routed.reason} (a model chose)")
-    if routed.way == GLOBAL and search.index.restricted:
+    chosen = RoutedMethod(routed.method, 0.5, f"{routed.method}: {routed.reason} (a model chose)")
+    if routed.method == GLOBAL and search.index.restricted:
         chosen = _without_reports(search) or chosen
     return replace(chosen, routed=routed)
 
 
-def _open_ways(search: Search) -> list[str]:
+def _open_methods(search: Search) -> list[str]:
     """The ways that the corpus can answer by, for a model to choose from; none where rules are to choose."""
     if search.options.routing == "rules" or search.question.history or search.favour.names_documents:
         return []

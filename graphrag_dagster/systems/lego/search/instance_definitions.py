@@ -217,7 +217,7 @@ class Recipe:
 
 
 _SHIPPED = instance("12")
-#: By which the way of answering ``paths`` finds paths unless the settings say otherwise: no model is asked.
+#: By which the search method ``paths`` finds paths unless the settings say otherwise: no model is asked.
 DEFAULT = Recipe(_SHIPPED.name, _SHIPPED.options(PathOptions()))
 
 

@@ -160,7 +160,7 @@ def paths(search: Search) -> Answer:
     answerer = search.engines.task(ANSWERER)
     shown = sum(row.kind == "relationship" for row in context.rows)
     answer = Answer(
-        *(search.question.text, search.way.name, None, REFUSAL, answerer.engine),
+        *(search.question.text, search.method.name, None, REFUSAL, answerer.engine),
         refused=True,
         trace=(*named_in(linked), *_trace(search, found, entities, len(stated), shown)),
         problems=found.use.problems,

@@ -90,7 +90,7 @@ def test_a_level_without_a_method_means_the_reports_of_that_level(index: Index) 
     assert index.ask(QUESTION, method="Basic").method == "basic"
     with pytest.raises(QuestionError, match="local reads no level"):
         index.ask(QUESTION, method="local", level="C1")
-    with pytest.raises(QuestionError, match="no way of answering 'magic'"):
+    with pytest.raises(QuestionError, match="no search method 'magic'"):
         index.ask(QUESTION, method="magic")
 
 

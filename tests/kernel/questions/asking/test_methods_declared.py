@@ -1,4 +1,4 @@
-"""What a way of answering declares is what it reads and needs."""
+"""What a search method declares is what it reads and needs."""
 
 from dataclasses import fields, replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which way of answering a question asks for."""
+"""Which search method a question asks for."""
 
 import pytest
 from hypothesis import given

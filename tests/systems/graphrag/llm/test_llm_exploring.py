@@ -253,7 +253,7 @@ def local_of(index: Any, *questions: str) -> list[LocalContext]:
 
 
 def scripted(body: dict[str, Any]) -> str:
-    """Plays all the parts of both ways of answering."""
+    """Plays all the parts of both search methods."""
     system, user = (message["content"] for message in body["messages"][:2])
     if '"ratings"' in system:
         rows = re.findall(r"^(\d+)\|([^|]*)\|", section(user, "reports") or "", re.MULTILINE)

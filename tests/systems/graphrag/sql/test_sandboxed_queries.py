@@ -1,4 +1,4 @@
-"""What a query of a way of answering may read, and what it gives."""
+"""What a query of a search method may read, and what it gives."""
 
 import pytest
 

@@ -724,7 +724,7 @@ export interface Node {
  *     published: when that was published, UTC in ISO 8601.
  *     counts: how much there is of everything.
  *     levels: the levels C0, C1, … with their communities.
- *     ways: ways of answering, those for people first; none where the settings cannot be used.
+ *     ways: search methods, those for people first; none where the settings cannot be used.
  *     default_way: the one that is taken where none is named.
  *     default_level: k of Ck where none is named, at most the deepest there is.
  *     engine: what answers: extractive, or llm.
@@ -1083,7 +1083,7 @@ export interface Usage {
 }
 
 /**
- * A way of answering.
+ * A search method.
  *
  * Attributes:
  *     name: by which it is asked for.

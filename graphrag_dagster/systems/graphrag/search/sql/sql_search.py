@@ -168,7 +168,7 @@ def sql(search: Search) -> Answer:
     """
     if search.index.restricted:
         raise QuestionError(
-            f"{search.way.name} queries the tables of the whole corpus and supports no filter; name the "
+            f"{search.method.name} queries the tables of the whole corpus and supports no filter; name the "
             "folder, file or period in the question, or use another search method"
         )
     queries = search.index.queries
@@ -246,7 +246,7 @@ def _told(row: Mapping[str, Scalar]) -> str:
 def _answer(search: Search, query: Query, text: ResultText) -> Answer:
     return Answer(
         search.question.text,
-        search.way.name,
+        search.method.name,
         None,
         text.text,
         _BY_RULE,
@@ -272,7 +272,7 @@ def refusal(search: Search, reason: str, query: Query | None = None) -> Answer:
     if known := suggestions(search.index):
         text += f" Questions such as these can be asked: {' · '.join(known)}"
     return Answer(
-        search.question.text, search.way.name, None, text, _BY_RULE, refused=True, why=reason, query=query
+        search.question.text, search.method.name, None, text, _BY_RULE, refused=True, why=reason, query=query
     )
 
 
