@@ -3,19 +3,17 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from graphrag_dagster.systems.coterag.coterag_options import PAPER, Thresholds
 from graphrag_dagster.systems.coterag.index.triple_communities import TripleGraph, triple_graph
 from graphrag_dagster.systems.coterag.search.coterag_snapshot import CoteragSnapshot
 from graphrag_dagster.systems.coterag.search.vector_matching import Vectors
 from graphrag_dagster.systems.coterag.tasks import EvidenceAnswer, RoutedQuestion, Validation
+from support.axis_vectors import EMBEDDER, at_cosine
 
-EMBEDDER = "chosen"
 _TRIPLE = {"head": pl.String, "relation": pl.String, "tail": pl.String, "text_unit_ids": pl.List(pl.String)}
 _ENTITY = {
     "entity_id": pl.String,
@@ -44,33 +42,10 @@ def chain(*names: str, relation: str = "to") -> list[tuple[str, str, str]]:
     return [(one, relation, other) for one, other in itertools.pairwise(names)]
 
 
-def at_cosine(cosine: float, spin: int = 1) -> list[float]:
-    """A unit vector with a cosine to the question, which is the first axis."""
-    vector = [0.0] * 8
-    vector[0] = cosine
-    vector[spin] = sqrt(max(1 - cosine * cosine, 0.0))
-    return vector
-
-
 def vectors_of(cosines: Mapping[str, float], embedder: str = EMBEDDER) -> Vectors:
     """Unit rows; a cosine of exactly 0 stands for a blank text, a vector of zeros."""
     rows = [at_cosine(value) if value else [0.0] * 8 for value in cosines.values()]
     return Vectors(list(cosines), np.array(rows, dtype=np.float32).reshape(-1, 8), embedder)
-
-
-class FirstAxis:
-    """Embeds every text as the first axis, a blank one as zeros."""
-
-    at_once = 100
-
-    def __init__(self, name: str = EMBEDDER) -> None:
-        self.name = name
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array(
-            [at_cosine(1.0 if one.strip() else 0.0) if one.strip() else [0.0] * 8 for one in texts],
-            np.float32,
-        )
 
 
 @dataclass

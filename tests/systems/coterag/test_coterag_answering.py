@@ -30,7 +30,8 @@ from graphrag_dagster.systems.coterag.search.answer_loop import (
 )
 from graphrag_dagster.systems.coterag.settings import CoteragFallback, CoteragSettings
 from graphrag_dagster.systems.coterag.tasks import EvidenceAnswer
-from support.coterag_graphs import Finds, FirstAxis, Parts, Says, Specific, chain
+from support.axis_vectors import FirstAxis
+from support.coterag_graphs import Finds, Parts, Says, Specific, chain
 
 MORE = EvidenceAnswer("", "scripted", search_more=True)
 QUESTION = "Which drug treats fever?"

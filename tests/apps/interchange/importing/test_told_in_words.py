@@ -25,7 +25,7 @@ from graphrag_dagster.kernel.tables import (
 from graphrag_dagster.kernel.tasks.task_ports import Quote
 from graphrag_dagster.kernel.text.evidence import Row
 from graphrag_dagster.kernel.text.markup_spans import Span
-from support.coterag_graphs import FirstAxis
+from support.axis_vectors import FirstAxis
 
 NAMES = st.sampled_from(["Ada Kvist", "Mr. & Mrs. Vask", "Bo\nTarn", "Port Ellery.", "Ä. 潮"])
 TRIPLES = st.lists(
