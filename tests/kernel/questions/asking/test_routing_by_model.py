@@ -148,7 +148,7 @@ def test_where_all_replies_are_nonsense_the_rules_choose_and_the_answer_says_so(
     assert answer.method == "local"
     assert answer.why
     assert answer.why.startswith("no usable reply of the model, so that rules chose; local: ")
-    assert routed(answer) == ("no way", False)
+    assert routed(answer) == ("no method", False)
     assert answer.problems[0].startswith("route: ")
     assert answer.usage.calls > 1
 
