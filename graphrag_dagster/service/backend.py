@@ -46,7 +46,7 @@ class Backend:
         self._cache: IndexCache | None = None
         self._lookers: CapacityLimiter | None = None
         self._kept = SnapshotCache(settings.max_open)
-        self.desk = QuestionRunner(settings)
+        self.runner = QuestionRunner(settings)
 
     async def names(self) -> list[str]:
         """Return the names of the corpora that can be asked."""
@@ -83,7 +83,7 @@ class Backend:
             GraphragError: the corpus cannot be opened, or the question is too long.
             Refusal: too many questions are being answered.
         """
-        return await self.desk.begin(await self.index(corpus), question)
+        return await self.runner.begin(await self.index(corpus), question)
 
     async def cypher(self, corpus: str, body: GraphQueryBody) -> GraphRowsBody:
         """Run a query over the graph of a corpus, or one that a question is made into.
@@ -104,7 +104,7 @@ class Backend:
             answer = index.ask_graph(body.question)
             return GraphRowsBody.of(answer.ran, answer.reading)
 
-        return await self.desk.do(run)
+        return await self.runner.do(run)
 
     async def embedders(self) -> list[str]:
         """Return the names of the embedders that need no corpus."""
@@ -119,12 +119,12 @@ class Backend:
             Refusal: (429) too much is being done; (504) it takes too long.
         """
         index = await self.index(corpus)
-        return await self.desk.do(lambda: index.embed(texts, queries=queries))
+        return await self.runner.do(lambda: index.embed(texts, queries=queries))
 
     async def embed_here(self, name: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return vectors of texts by an embedder that needs no corpus; see :meth:`embed`."""
         library, _ = await self._library()
-        return await self.desk.do(lambda: library.embed_here(name, texts))
+        return await self.runner.do(lambda: library.embed_here(name, texts))
 
     async def entities(self, corpus: str, query: str, limit: int) -> EntityList:
         """Return the entities that fit a query best."""

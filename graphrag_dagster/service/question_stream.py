@@ -130,8 +130,8 @@ class RunningQuestion:
             places.free()
             raise
 
-    async def hear(self, patience: float = math.inf) -> str | Answer | None:
-        """Return the next piece of the text, or the answer; None where nothing comes in ``patience`` seconds.
+    async def hear(self, seconds: float = math.inf) -> str | Answer | None:
+        """Return the next piece of the text, or the answer; None where nothing comes in ``seconds`` seconds.
 
         Raises:
             Refusal: (504) the answer takes too long.
@@ -139,7 +139,7 @@ class RunningQuestion:
         """
         now = self._loop.time()
         try:
-            async with asyncio.timeout_at(min(self._deadline, now + patience)):
+            async with asyncio.timeout_at(min(self._deadline, now + seconds)):
                 heard = await self._heard.get()
         except TimeoutError:
             if self._loop.time() < self._deadline:

@@ -1,7 +1,4 @@
-"""Changes of a corpus's files and settings since the published state, and the guard against lost files.
-
-deletion.
-"""
+"""Changes of a corpus's files and settings since the published state, and the guard against lost files."""
 
 import hashlib
 import os

@@ -1,6 +1,4 @@
-"""Citations in the text of a report: ``[Data: Entities (1, 2); Relationships (7, +more)]``.
-
-What a report cites, checked against the context it was written from (spec_graphrag §6).
+"""Citations in a report's text, ``[Data: Entities (1, 2); Relationships (7, +more)]`` (spec_graphrag §6).
 
 A writer cites rows by their numbers in the context. What is stored cites them by the small numbers of their
 tables; ids that the context does not have are taken out of the text and kept as invalid references.

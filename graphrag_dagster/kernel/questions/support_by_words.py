@@ -1,11 +1,10 @@
 """Support judged by words alone: their shares, numbers, names and negations, weighted as people judge.
 
-How much each measure counts, and from which score on a statement is supported.
-
-Fitted once and shipped, so that the same answer has the same verdict everywhere. They are what
-``benchmarks/support.py fit`` prints: a logistic regression with ridge and no weight below 0, since more of a
-measure never takes away, on passages that people judged to support a claim wholly or not at all. Both kinds
-count alike, so that a score is the probability of support where half of all statements are supported.
+The weights and the score from which on a statement is supported were fitted once and are shipped, so that the
+same answer has the same verdict everywhere. They are what ``benchmarks/support.py fit`` prints: a logistic
+regression with ridge and no weight below 0, since more of a measure never takes away, on passages that people
+judged to support a claim wholly or not at all. Both kinds count alike, so that a score is the probability of
+support where half of all statements are supported.
 """
 
 import math

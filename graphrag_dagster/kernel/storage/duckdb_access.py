@@ -1,8 +1,7 @@
 """DuckDB files: fast opening and closing, results as frames, and errors parsed from their texts.
 
-The texts are those of :data:`RELEASES`; another release may word them otherwise.
-
-An instance of its own for each opening takes ten times as long, and a run opens its file a hundred times.
+The texts are those of :data:`RELEASES`; another release may word them otherwise. Files share one
+instance: one for each opening takes ten times as long, and a run opens its file a hundred times.
 """
 
 import os

@@ -1,6 +1,4 @@
-"""What an answer or a row rests on: words of a document, a triple, or a table's row.
-
-what a model wrote itself.
+"""Evidence of an answer or a row: words of a document, a triple, a table's row, or a model's own text.
 
 A further kind is a class here with its own ``kind`` and ``told``, and a member of :data:`Evidence`.
 """

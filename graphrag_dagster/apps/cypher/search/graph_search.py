@@ -1,6 +1,6 @@
 """The search method ``graph``: a router, then nodes and edges, community summaries, or both.
 
-Whether a question asks for nodes, for summaries of communities, or for both (spec_context_leiden §6).
+See spec_context_leiden §6.
 """
 
 import re

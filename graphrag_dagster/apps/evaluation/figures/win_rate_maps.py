@@ -1,7 +1,4 @@
-"""Heat maps of win rates (paper Figure 2).
-
-Win rates of context windows against each other (paper Appendix C).
-"""
+"""Heat maps of win rates: of conditions (paper Figure 2) and of context windows (paper Appendix C)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

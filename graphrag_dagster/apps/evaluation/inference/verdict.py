@@ -1,7 +1,4 @@
-"""The verdict on whether the graph beats plain retrieval, with the tests that it rests on.
-
-Who wins most by a criterion, whatever is significant (paper Figure 2).
-"""
+"""The verdict on whether the graph beats plain retrieval, with the tests it rests on (paper Figure 2)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
 """The claims of answers as rows, and their clusters by ROUGE-L distance (spec_graphrag §10).
 
-Repeated claims of an answer are those with the same words (spec_graphrag §10).
-
-Clusters of the claims of one answer: the measure of its diversity (spec_graphrag §10).
+Repeated claims of an answer are those with the same words. Clusters of the claims of one answer measure its
+diversity.
 """
 
 import re

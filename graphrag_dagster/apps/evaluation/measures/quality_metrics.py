@@ -3,8 +3,7 @@
 A judge splits texts and gives verdicts, each once however many metrics and families need it; the values
 follow by the formulas of :mod:`.quality_verdicts`. What cannot be judged has no value, and never counts as 0.
 
-Lexical measures compare words alone, without a model. They do not estimate relevancy, faithfulness, recall or
-precision and never use their names.
+Lexical measures compare words alone, without a model, and never bear the name of one of these metrics.
 """
 
 from collections.abc import Mapping, Sequence

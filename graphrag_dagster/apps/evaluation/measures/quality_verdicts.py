@@ -1,9 +1,7 @@
-"""Statements and verdicts of a judge, requested once each, and the scores computed from them.
+"""Statements and verdicts of a judge, requested once each, and the scores made of them (spec_coterag §9).
 
-The formulas of four metrics of answers and their context, in two families (spec_coterag §9).
-
-``deepeval`` is the family as printed in the paper, ``ragas`` the other one that it names. A value that is not
-defined is None with a reason, never NaN.
+There are two families of formulas: ``deepeval`` as printed in the paper, and ``ragas``, which it names. A
+value that is not defined is None with a reason, never NaN.
 """
 
 import math

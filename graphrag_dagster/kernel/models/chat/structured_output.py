@@ -219,8 +219,8 @@ class _Ladder(Generic[T]):
     ) -> None:
         self._model, self._request, self._read = model, request, read
         self._whole, self._listen = whole, listen
-        self._rungs = RetrySequence(request, retry)
-        self._steps = iter(self._rungs)
+        self._retries = RetrySequence(request, retry)
+        self._steps = iter(self._retries)
         self._partial: UsableReply[T] | None = None
         self._usage, self._prompt_tokens = Usage(), 0
         self.raced = False
@@ -233,7 +233,7 @@ class _Ladder(Generic[T]):
             try:
                 reply = await self._model.complete(current, shown)
             except CallFailed as failure:
-                if isinstance(failure, Refused) and self._rungs.fall_back(current):
+                if isinstance(failure, Refused) and self._retries.fall_back(current):
                     continue
                 if self._partial:
                     break
@@ -242,13 +242,13 @@ class _Ladder(Generic[T]):
                 if shown:
                     shown.end(found.asked.text)
                 return found
-            if beside is not None and self._rungs.runs_on:
+            if beside is not None and self._retries.runs_on:
                 self.raced = True
-                return await _first_usable(self.climb(), beside(self._rungs.reason))
+                return await _first_usable(self.climb(), beside(self._retries.reason))
         if self._partial:
             return CachedReply(self._partial, None)
-        rungs = self._rungs
-        raise UnusableReply(rungs.reason, self._prompt, rungs.reply, self._usage, too_long=bool(self.cut))
+        retries = self._retries
+        raise UnusableReply(retries.reason, self._prompt, retries.reply, self._usage, too_long=bool(self.cut))
 
     def _shown(self) -> ShownReply | None:
         if self._listen is None:
@@ -267,14 +267,14 @@ class _Ladder(Generic[T]):
             check_complete(reply, text, current.max_tokens, self._whole)
             value, repaired = self._read(text)
         except Incomplete as problem:
-            self._rungs.failed(reply, text, str(problem))
+            self._retries.failed(reply, text, str(problem))
             self._partial = self._partial or UsableReply(
                 problem.value, text, kept.usage, note=kept.note, lacking=str(problem)
             )
         except NotUsable as problem:
             if isinstance(problem, CutOff):
                 self.cut = str(problem)
-            self._rungs.failed(reply, text, str(problem))
+            self._retries.failed(reply, text, str(problem))
         else:
             used = replace(kept.usage, repaired=int(repaired))
             return CachedReply(UsableReply(value, text, used, repaired, kept.note), kept)
@@ -286,11 +286,11 @@ class _Ladder(Generic[T]):
 
     def _failed(self, failure: CallFailed) -> UnusableReply:
         """A refused repetition leaves the first failure as the reason: that is what is to be repaired."""
-        reason = self._rungs.reason
+        reason = self._retries.reason
         told = f"{reason}; asked again: {failure}" if reason else str(failure)
         refused, usage = isinstance(failure, Refused), self._usage + Usage(calls=1)
         return UnusableReply(
-            told, self._prompt, self._rungs.reply, usage, smaller_may_help=refused, too_long=refused
+            told, self._prompt, self._retries.reply, usage, smaller_may_help=refused, too_long=refused
         )
 
 

@@ -43,7 +43,7 @@ class _LoopState:
 
     clients: dict[tuple[ClientOptions, str, float], "Clients"] = field(default_factory=dict)
     limits: dict[tuple[str, str], Limits] = field(default_factory=dict)
-    patience: dict[tuple[str, str], CallTimeouts] = field(default_factory=dict)
+    timeouts: dict[tuple[str, str], CallTimeouts] = field(default_factory=dict)
 
 
 #: Shared by all connections of the process, so that what a stage learned of an endpoint the next one knows.
@@ -99,7 +99,7 @@ class Connection:
         self._rates = (settings.requests_per_minute, settings.tokens_per_minute)
         self.concurrency = settings.concurrency
         self._timeout = settings.timeout_seconds
-        self._troubles = ErrorMapping(self._address)
+        self._error_mapping = ErrorMapping(self._address)
         self._retries = settings.retries
         self._first_wait = first_wait
         self._answered_at: float | None = None
@@ -213,36 +213,36 @@ class Connection:
         """Whether a call may take longer than the settings grant."""
         return self.time_limit(size) > self._timeout
 
-    def patience(self) -> CallTimeouts:
+    def timeouts(self) -> CallTimeouts:
         """The clocks of the model's calls on the running loop."""
-        return self._state().patience.setdefault((self.url, self._model), CallTimeouts())
+        return self._state().timeouts.setdefault((self.url, self._model), CallTimeouts())
 
     async def _try(
         self, limits: Limits, send: Send, waited: Waited, tries: Tries
     ) -> dict[str, Any] | CallError:
-        clients, patience, begun = self.clients(), self.patience(), time.monotonic()
+        clients, timeouts, begun = self.clients(), self.timeouts(), time.monotonic()
         tries.sent += 1
         try:
-            async with patience.clock(waited, limits.in_flight) as clock:
+            async with timeouts.clock(waited, limits.in_flight) as clock:
                 async with clients.one() as client:
-                    content, headers = await send(client, lambda: patience.heard(clock))
-                patience.heard(clock)
+                    content, headers = await send(client, lambda: timeouts.heard(clock))
+                timeouts.heard(clock)
         except Exception as error:
             # Made here and raised elsewhere, so that no traceback leads back to the request and its headers.
-            found = self._troubles.of_error(error, waited, answered_before=self._answered_at is not None)
+            found = self._error_mapping.of_error(error, waited, answered_before=self._answered_at is not None)
             tries.timeouts += found.silent
             return found
         finally:
             tries.seconds += time.monotonic() - begun
         limits.learn(headers)
         text = self.without_key(content.decode(errors="replace"))
-        return self._troubles.parsed(text, waited.call.whom)
+        return self._error_mapping.parsed(text, waited.call.whom)
 
     def _tries_again(self, trouble: CallError, waited: Waited, failures: int) -> bool:
         again = trouble.again and failures < self._retries
         if trouble.silent:
             again = again and waited.longer
-            self.patience().tell(waited, again=again)
+            self.timeouts().tell(waited, again=again)
         return again
 
     async def _pause(self, limits: Limits, trouble: CallError, attempt: int) -> None:

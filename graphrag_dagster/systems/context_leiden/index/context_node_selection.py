@@ -1,7 +1,4 @@
-"""Context nodes of every level: candidates, scores, budgets, selection (spec_context_leiden §1, §4, §5).
-
-The score of candidates, the budget of communities and who is taken (spec_context_leiden §4, §5).
-"""
+"""Context nodes of every level: candidates, scores, budgets, selection (spec_context_leiden §3 to §5)."""
 
 from __future__ import annotations
 

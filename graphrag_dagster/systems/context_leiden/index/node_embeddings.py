@@ -3,8 +3,6 @@
 Up to 20,000 nodes the matrix that skip-gram with random walks factorises implicitly is made and factorised
 (NetMF, Qiu et al. 2018, §3): the logarithm of how much likelier two nodes are met within a window than by
 chance. Beyond, random projections of the neighbourhoods (FastRP, Chen et al. 2019).
-
-Vectors of text and structure together (spec_context_leiden §2).
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -4,8 +4,6 @@ Both of the paper's measures rise by construction: context nodes are chosen beca
 outside their community, and memberships only grow. So each is given beside two controls with as many nodes
 for each community: any nodes, which shows what growing alone does, and any of those misaligned with it,
 against which the order of the choice shows.
-
-Cross-cluster similarity (spec_context_leiden §7).
 """
 
 from collections.abc import Iterator

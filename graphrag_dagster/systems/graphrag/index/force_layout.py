@@ -5,17 +5,13 @@ the centres of the groups and the middle of the picture attract in proportion to
 forces a group becomes a disc of even density, the same for large groups and small ones: the stronger the
 pull of its centre is beside that of the middle, the smaller the disc is beside the gaps.
 
-The pull of edges, in proportion to their length.
+**Edges.** A long edge would take a point out of its group, the farther the larger the graph. So of an edge
+that leaves groups, what is pulled beyond a length is shared by all points of the outermost groups that it
+leaves: those move as a whole.
 
-A long edge would take a point out of its group, the farther the larger the graph. So of an edge that leaves
-groups, what is pulled beyond a length is shared by all points of the outermost groups that it leaves: those
-move as a whole.
-
-Repulsion between all points, by mass over distance, summed on a grid.
-
-The masses are spread over the four nearest cells, the potential is their convolution with a logarithm, and
-its slope is read off again between the cells: the time grows with the points and the cells, not with the
-pairs. Below the width of a cell points hardly repel each other.
+**Repulsion** is summed on a grid. The masses are spread over the four nearest cells, the potential is their
+convolution with a logarithm, and its slope is read off again between the cells: the time grows with the
+points and the cells, not with the pairs. Below the width of a cell points hardly repel each other.
 """
 
 import numpy as np

@@ -1,6 +1,4 @@
-"""Report contexts: sections of CSV rows, and the elements of each community in a stable order.
-
-How a report context looks: sections of CSV rows (paper §3.1.5, spec_graphrag §6).
+"""Report contexts: sections of CSV rows, and the elements of each community (paper §3.1.5, spec_graphrag §6).
 
 Every row starts with its number and every section with a fixed line of dashes, and each ends with one line
 break. No text can forge either: cells with line breaks are quoted, and dashes that begin a line inside a cell

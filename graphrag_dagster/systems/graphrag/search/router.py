@@ -1,9 +1,8 @@
 """The router of ``auto``: rules choose the search method, or a model among those that rules leave open.
 
-What of a question tells which search method suits it, and how much.
-
-A logistic model over few cues, each between 0 and 1: its weights were fitted by ``benchmarks/routing.py`` on
-labelled questions and are frozen here, so that the same question is always answered in the same way.
+The rules are a logistic model over few cues, each between 0 and 1. Its weights were fitted by
+``benchmarks/routing.py`` on labelled questions and are frozen here, so that the same question is always
+answered in the same way.
 """
 
 import re

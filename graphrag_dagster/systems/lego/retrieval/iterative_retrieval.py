@@ -1,7 +1,4 @@
-"""ISAR: a beam of paths that grow from each seed (spec_lego §4, Algorithm 1).
-
-Which steps a growing path may make (spec_lego §4).
-"""
+"""ISAR: a beam of paths that grow from each seed, and the steps they may take (spec_lego §4, Algorithm 1)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

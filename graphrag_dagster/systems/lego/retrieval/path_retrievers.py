@@ -1,9 +1,4 @@
-"""Path retrievers by their options, and which options exclude each other (spec_lego §7).
-
-Which options of path retrieval go together (spec_lego §7).
-
-SBR-EPR: all paths from each seed that come to no node twice (spec_lego §4).
-"""
+"""Path retrievers by their options, and which options exclude each other (spec_lego §4, §7)."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,7 +1,4 @@
-"""Runs an instance: a subgraph, paths in it, an answer from them (spec_lego §5).
-
-Subgraphs as small as the wanted recall of a question allows (second paper B.5).
-"""
+"""Runs an instance: a subgraph of the wanted size or recall, paths in it, an answer (spec_lego §5, §6)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

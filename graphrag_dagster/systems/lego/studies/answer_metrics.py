@@ -1,7 +1,4 @@
-"""Measures of answers and subgraphs by gold answers, after RoG's normaliser (spec_lego §9).
-
-Whether a text holds an answer, by the normaliser of RoG (spec_lego §9).
-"""
+"""Measures of answers and subgraphs by gold answers, after RoG's normaliser (spec_lego §9)."""
 
 import re
 import string

@@ -1,9 +1,4 @@
-"""Scores of one question: paths and answers, by gold answers and by a model (spec_lego §9).
-
-What a model says of answers, beside what is counted (spec_lego §9).
-
-How good the first paths that were found are (spec_lego §9).
-"""
+"""Scores of one question: paths and answers, by gold answers and by a model (spec_lego §9)."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,4 @@
-"""Subgraph sizes for each class of questions, learned from a corpus or from a log (second paper B.5).
-
-Thresholds learned from a log of answered questions (second paper B.5).
-"""
+"""Subgraph sizes for each class of questions, learned from a corpus or from a log (second paper B.5)."""
 
 import io
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""Recall as a constraint: subgraphs no larger than it takes to hold enough of the answers (spec_lego §6).
-
-How much of the answers the subgraph of a question is to hold (second paper B.5, spec_lego §6).
-"""
+"""Recall as a constraint: subgraphs no larger than the wanted share of answers takes (spec_lego §6)."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

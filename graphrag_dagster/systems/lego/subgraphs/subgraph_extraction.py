@@ -1,9 +1,4 @@
-"""Subgraph extraction as the options say: by hops, walks, PageRank, communities or vectors (spec_lego §3).
-
-Subgraphs of all that is near the seeds (spec_lego §3).
-
-Subgraphs of what random walks come by (spec_lego §3).
-"""
+"""Subgraph extraction as the options say: by hops, walks, PageRank, communities or vectors (spec_lego §3)."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
