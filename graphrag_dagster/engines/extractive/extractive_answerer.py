@@ -58,7 +58,7 @@ _LEAST = 0.6
 class ExtractiveAnswerer:
     """Quotes the sentences of the context that answer the question; invents nothing.
 
-    What a question wants is read from its words (:mod:`.answering.wanted`). A question about something is
+    What a question wants is read from its words (:mod:`.answer_types`). A question about something is
     answered by the sentences nearest to it (:mod:`.sentence_relevance`), those first that
     name what it asks for; one for a list by the entities of the type, counted over documents; one for an
     overview by the phrases that tell the documents apart. A question that the context has too little to do
