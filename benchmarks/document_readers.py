@@ -65,9 +65,8 @@ def main() -> None:
 
 def _files(folder: Path) -> list[tuple[Path, list[str]]]:
     """Files of the sample corpus, and made ones with a word in each element that a reader may miss."""
-    from corpus import test_docx_elements as word
-    from corpus.test_packaged_readers import TABLE
-
+    from kernel.documents import test_docx_elements as word
+    from kernel.documents.test_packaged_readers import TABLE
     from support.files import epub, pptx, shape
 
     found: list[tuple[Path, list[str]]] = [

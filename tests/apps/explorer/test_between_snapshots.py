@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from made import publish_rows
 
 from graphrag_dagster import Index
 from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.errors import CorpusError, MissingError, WarehouseError
 from graphrag_dagster.kernel import tables
 from support.homes import enter_home
+from support.made import publish_rows
 
 
 @pytest.fixture(autouse=True)

@@ -6,13 +6,13 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from made import Rows, publish_rows
 
 from graphrag_dagster.apps.explorer.document_text import folded, place_of
 from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.kernel import tables
 from support.homes import enter_home
+from support.made import Rows, publish_rows
 
 WAVE = "🤦🏼‍♂️"
 LONG = "Ab" * 2_000

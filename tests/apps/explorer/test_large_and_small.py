@@ -5,7 +5,6 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from made import publish_made, publish_rows
 
 from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.apps.explorer.graph_drawing import Drawn
@@ -13,6 +12,7 @@ from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel import tables
 from support.homes import enter_home
+from support.made import publish_made, publish_rows
 from support.published_graphs import MadeGraph, community_id, entity_id
 
 LARGE = MadeGraph(50_000, relationships_each=1, mentions_each=1, sizes=(50_000, 5_000, 50))

@@ -2,10 +2,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from served import FaultyLibrary
 
 from support.corpora import write_corpus
 from support.homes import copy_home, enter_home
+from support.served import FaultyLibrary
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from typing import Any
 import openai
 import pytest
 from openai import OpenAI
-from served import FaultyLibrary, serving
 
 from graphrag_dagster.service.error_responses import Refusal
 from graphrag_dagster.service.openai.chat_messages import ChatMessage
 from graphrag_dagster.service.openai.chat_tasks import task_reply
 from graphrag_dagster.service.settings import ServiceSettings
+from support.served import FaultyLibrary, serving
 
 ANSWER = (
     "Hanna Quill led the Dockers Union; Mira Holt was its treasurer. [1]\n\nSources:\n\n- [1] news/strike.md"

@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
-from served import PIECES, TEXT, FaultyLibrary, serving, until
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.service.settings import ServiceSettings
+from support.served import PIECES, TEXT, FaultyLibrary, serving, until
 
 ASK = "/corpora/coast/ask"
 QUESTION = {"question": "Who led the Dockers Union?"}

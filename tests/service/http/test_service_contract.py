@@ -3,10 +3,10 @@ import secrets
 import pytest
 import schemathesis
 from schemathesis.config import SchemathesisConfig
-from served import FaultyLibrary
 
 from graphrag_dagster.service.http_app import make_app
 from graphrag_dagster.service.settings import ServiceSettings
+from support.served import FaultyLibrary
 
 TOKEN = secrets.token_urlsafe(24)
 NAMED = frozenset({"testserver"})

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import httpx2 as httpx
 import pytest
-from served import FaultyLibrary, serving
 from starlette.testclient import TestClient
 
 from graphrag_dagster.errors import CorpusError, SettingsError, WarehouseError
@@ -17,6 +16,7 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.service.error_responses import refusal_of, without_paths
 from graphrag_dagster.service.http_app import make_app
 from graphrag_dagster.service.settings import ServiceSettings
+from support.served import FaultyLibrary, serving
 
 LOCAL = "http://127.0.0.1"
 

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 import tiktoken
 from openai import OpenAI
-from served import FaultyLibrary, serving, until
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel import tables
@@ -21,6 +20,7 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.tokenization import vocabulary_at_hand
 from graphrag_dagster.service.settings import ServiceSettings
 from support.endpoint import ScriptedEndpoint
+from support.served import FaultyLibrary, serving, until
 
 TOKEN = secrets.token_urlsafe(24)
 with vocabulary_at_hand("cl100k_base"):

@@ -9,7 +9,6 @@ from urllib.parse import quote, urlencode
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from served import FaultyLibrary
 from starlette.testclient import TestClient
 
 from graphrag_dagster.errors import QuestionError
@@ -17,6 +16,7 @@ from graphrag_dagster.index import Index
 from graphrag_dagster.service.http_app import make_app
 from graphrag_dagster.service.open_indexes import Library
 from graphrag_dagster.service.settings import ServiceSettings
+from support.served import FaultyLibrary
 
 LOCAL = "http://127.0.0.1"
 TOKEN = "t" * 24

@@ -8,12 +8,12 @@ from pathlib import Path
 import openai
 import pytest
 from openai import OpenAI
-from served import PIECES, QUERY, ROW, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
 from graphrag_dagster.kernel.questions.context.answer import QUERIED, QUOTATIONS, Answer
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.service.openai.chat_messages import MarkFilter, headed, without_sources
 from graphrag_dagster.service.settings import ServiceSettings
+from support.served import PIECES, QUERY, ROW, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
 TOKEN = secrets.token_urlsafe(24)
 ASKED = [{"role": "user", "content": "Who led the Dockers Union?"}]

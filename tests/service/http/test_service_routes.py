@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from served import QUERY, ROW, SOURCE, TRIPLE, FaultyLibrary
 
 from graphrag_dagster.errors import EndpointError, EngineError, SettingsError
 from graphrag_dagster.kernel.questions.context.answer import QUOTATIONS, Answer
@@ -15,6 +14,7 @@ from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.service.http_app import make_app
 from graphrag_dagster.service.request_models import AnswerBody
 from graphrag_dagster.service.settings import ServiceSettings, token_from_environment
+from support.served import QUERY, ROW, SOURCE, TRIPLE, FaultyLibrary
 
 LOCAL = "http://localhost:8000"
 ASK = "/corpora/coast/ask"

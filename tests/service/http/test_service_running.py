@@ -5,11 +5,11 @@ from pathlib import Path
 
 import httpx2 as httpx
 import pytest
-from served import FaultyLibrary, serving
 
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.service.http_server import bind, run
 from graphrag_dagster.service.settings import ServiceSettings
+from support.served import FaultyLibrary, serving
 
 CODE = """
 from functools import partial

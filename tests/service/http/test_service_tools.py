@@ -14,12 +14,12 @@ import anyio
 import httpx2 as httpx
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
-from served import QUERY, ROW, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.mcp_server import make_server
 from graphrag_dagster.service.settings import ServiceSettings
+from support.served import QUERY, ROW, SOURCE, TEXT, TRIPLE, FaultyLibrary, serving
 
 TOOLS = ["list_corpora", "ask", "query_graph", "search_entities", "read_report", "read_source"]
 QUESTION = {"corpus": "coast", "question": "Who led the Dockers Union?"}

@@ -79,7 +79,7 @@ def harbour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def exported(harbour: Path) -> Iterator[Exported]:
-    from service.served import serving
+    from support.served import serving
 
     with ScriptedEndpoint(script) as endpoint, serving(None, ServiceSettings(port=0)) as server:
         settings = harbour / "settings.yaml"

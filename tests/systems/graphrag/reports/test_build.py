@@ -3,7 +3,6 @@ from dataclasses import dataclass, field
 
 import polars as pl
 import pytest
-from report_graphs import Counted, Graph, build_graph, words_of
 
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel import tables
@@ -14,6 +13,7 @@ from graphrag_dagster.kernel.tables import CONTEXT_NODES
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Finding, Quote, ReportRequest, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.report_building import ReportFrames, build_reports
 from graphrag_dagster.systems.graphrag.reports.report_tables import check_context_rows
+from support.report_graphs import Counted, Graph, build_graph, words_of
 
 PAIRS = ["ab", "ac", "bc", "cd", "de", "df", "ef", "xy"]
 TREE = {"p": (None, "abcdef"), "l": ("p", "abc"), "r": ("p", "def"), "q": (None, "xy")}

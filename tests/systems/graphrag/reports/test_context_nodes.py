@@ -6,7 +6,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_graphs import Counted, Graph, build_graph, words_of
 from test_build import QuotingWriter, corpus
 
 from graphrag_dagster.engines.extractive.extractive_report_writer import OUTSIDE, ExtractiveReportWriter
@@ -22,6 +21,7 @@ from graphrag_dagster.systems.graphrag.reports.report_context import (
     CONTEXT_RELATIONSHIPS,
     index_elements,
 )
+from support.report_graphs import Counted, Graph, build_graph, words_of
 
 PAIRS = ["ab", "ac", "bc", "cx", "xy", "yz", "az"]
 TREE: dict[str, tuple[str | None, str]] = {"p": (None, "abc"), "q": (None, "xyz")}

@@ -3,13 +3,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
 
-from report_graphs import Counted, build_graph, words_of
 from test_build import PAIRS, TREE, QuotingWriter, corpus
 
 from graphrag_dagster.kernel.common.lazy_values import Deferred, once
 from graphrag_dagster.kernel.tables import CONTEXT_NODES
 from graphrag_dagster.kernel.tasks.task_ports import Finding, ReportRequest, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
+from support.report_graphs import Counted, build_graph, words_of
 
 
 def test_a_sequence_is_made_when_it_is_looked_into_and_once() -> None:

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_graphs import Counted, Graph, build_graph, words_of
 from test_build import PAIRS, TREE, QuotingWriter, corpus
 from test_context_nodes import taken
 
@@ -19,6 +18,7 @@ from graphrag_dagster.kernel.tasks.task_ports import ReportRequest, ReportWriter
 from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
 from graphrag_dagster.systems.graphrag.reports.report_reuse import EarlierReport, earlier_reports
 from graphrag_dagster.systems.graphrag.reports.report_tables import ReportFrames
+from support.report_graphs import Counted, Graph, build_graph, words_of
 
 SOME = ["ab", "bc", "de", "xy"]
 pairs = st.lists(st.sampled_from([*PAIRS, "ae", "cx"]), unique=True).map(

@@ -1,6 +1,5 @@
 import polars as pl
 import pytest
-from report_graphs import Counted, build_graph, words_of
 
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
@@ -9,6 +8,7 @@ from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.systems.graphrag.reports.context_packing import Packer
 from graphrag_dagster.systems.graphrag.reports.report_context import PackedContext, index_elements
 from graphrag_dagster.systems.graphrag.reports.report_evidence import EvidenceIndex
+from support.report_graphs import Counted, build_graph, words_of
 
 DOCUMENT = "A built B in May. Then B lost its roof. C saw A leave. D waited for A and B until dawn."
 #: Overlapping windows; the second begins inside the second sentence, the third inside the last.

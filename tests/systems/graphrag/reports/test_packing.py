@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_graphs import Counted, Graph, build_graph, marks_of, rows_of, words_of
 
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
@@ -18,6 +17,7 @@ from graphrag_dagster.systems.graphrag.reports.report_context import (
     cell,
     index_elements,
 )
+from support.report_graphs import Counted, Graph, build_graph, marks_of, rows_of, words_of
 
 
 def pack(
