@@ -23,19 +23,21 @@ from support.endpoint import ScriptedEndpoint
 
 COMMAND = Path(sys.executable).with_name("graphrag-dagster")
 
+# A shell without job control has what runs in the background ignore Ctrl-C. The child resets that before it becomes
+# the command: a `preexec_fn` runs between fork and exec, which is unsafe beside the threads of a test worker.
+RUN_INTERRUPTIBLE = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+
 
 def stopped(arguments: list[str], number: int, when: Callable[[], bool]) -> tuple[int, str, str]:
     """Run a command in a group of its own, and signal it as a terminal does once it is time."""
     with subprocess.Popen(
-        [COMMAND, *arguments],
+        [sys.executable, "-c", RUN_INTERRUPTIBLE, COMMAND, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        # A shell without job control has what runs in the background ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         while process.poll() is None and not when():
             sleep(0.05)
