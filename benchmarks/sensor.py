@@ -25,10 +25,10 @@ from dagster._core.definitions.asset_daemon_cursor import AssetDaemonCursor
 from dagster._core.definitions.automation_tick_evaluation_context import AutomationTickEvaluationContext
 from servers import MODULE, started
 
-from graphrag_dagster.automation import corpora_sensor, scheduled
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.orchestration.automation import corpora_sensor, scheduled
 
 FILES = 5
 JSON = {"Content-Type": "application/json"}

@@ -11,9 +11,9 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from graphrag_dagster.apps.cypher.tables import GRAPH_TABLES, GraphTable
-from graphrag_dagster.dbt_like_sql.sql_models import MANIFEST, Manifest, load_models
 from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.common.state_comparison import flattened
+from graphrag_dagster.kernel.pipeline.sql_models.loader import MANIFEST, Manifest, load_models
 from graphrag_dagster.kernel.settings.corpus_settings import NEED_A_MODEL, CorpusSettings, profiles
 from graphrag_dagster.kernel.settings.indexing_settings import TableColumns
 from graphrag_dagster.kernel.settings.section import NamedChoice

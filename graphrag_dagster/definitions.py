@@ -2,7 +2,7 @@
 
 from dagster import Definitions
 
-from graphrag_dagster.composition import compose
 from graphrag_dagster.kernel.pipeline.orchestration.executors import chosen_executor
+from graphrag_dagster.orchestration.composition import compose
 
 defs = Definitions.merge(compose(), Definitions(executor=chosen_executor()))

@@ -9,10 +9,10 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from graphrag_dagster.composition import compose
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.storage.home import HomeFolders
+from graphrag_dagster.orchestration.composition import compose
 
 PAGE = Path(__file__).parents[2] / "docs" / "dagster_project.md"
 

@@ -18,7 +18,7 @@ UNNEEDED = (
     "openai",
     "httpx",
     "pandas",
-    "graphrag_dagster.assets",
+    "graphrag_dagster.orchestration.assets",
 )
 
 

@@ -66,7 +66,7 @@ class SearchMethod:
             :class:`~graphrag_dagster.kernel.questions.context.answer.Answer`.
         size: what one question asks of a model, told beforehand: as ``answer``, but it is called with a
             :class:`~graphrag_dagster.kernel.questions.question.Basis`, and returns a
-            :class:`~graphrag_dagster.apps.evaluation.evaluation_plan.MethodSize`.
+            :class:`~graphrag_dagster.apps.evaluation.stages.evaluation_plan.MethodSize`.
         brief: what it reads, in some words for lists; default: ``text``.
         tasks: names of the language tasks that it needs.
         tables: that it reads or its sources name, by their full names.

@@ -7,7 +7,6 @@ from typing import Any
 
 from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, DagsterEventType, DagsterInstance
 
-from graphrag_dagster.dbt_like_sql.sql_models import our_models
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, loaded, systems
@@ -15,6 +14,7 @@ from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.pipeline.erasure import clear_older, deleted_documents, erase, names_in_texts
 from graphrag_dagster.kernel.pipeline.orchestration.io_manager import stored_at
+from graphrag_dagster.kernel.pipeline.sql_models.loader import our_models
 from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun, Tables
 from graphrag_dagster.kernel.storage.published import (
     RESULTS,

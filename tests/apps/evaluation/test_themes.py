@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.evaluation_plan import EvaluationSize, plan_evaluation
 from graphrag_dagster.apps.evaluation.llm.theme_reading import LlmReasonReader, read_labels, read_themes
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import sample
 from graphrag_dagster.apps.evaluation.measures.reason_themes import AT_ONCE, calls_of, themes_of
+from graphrag_dagster.apps.evaluation.stages.evaluation_plan import EvaluationSize, plan_evaluation
 from graphrag_dagster.apps.evaluation.tables import THEME_REASONS, THEMES
 from graphrag_dagster.apps.evaluation.tasks import Labels, Reasons, Theme, ThemeLists, Themes
 from graphrag_dagster.kernel.models.call_estimates import MethodSize, exactly

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.evaluation_plan import EvaluationSize, plan_evaluation
+from graphrag_dagster.apps.evaluation.stages.evaluation_plan import EvaluationSize, plan_evaluation
 from graphrag_dagster.kernel.models.call_estimates import (
     MethodSize,
     Range,
@@ -111,7 +111,7 @@ def test_an_evaluation_is_planned_in_order(
 def test_the_sum_of_a_run_is_that_of_its_rows(memory: Any, tmp_path: Any) -> None:
     import polars as pl
 
-    from graphrag_dagster.dbt_like_sql.sql_models import load_models
+    from graphrag_dagster.kernel.pipeline.sql_models.loader import load_models
     from graphrag_dagster.kernel.storage.warehouse import Warehouse
     from graphrag_dagster.kernel.tables import MODEL_USAGE, RUN_USAGE
 

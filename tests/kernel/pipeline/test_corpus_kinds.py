@@ -8,8 +8,6 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from graphrag_dagster.assets import assets_of
-from graphrag_dagster.composition import compose
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue import registry
@@ -20,6 +18,8 @@ from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun, Tables
 from graphrag_dagster.kernel.settings.corpus_settings import load_settings, parse_settings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.orchestration.assets import assets_of
+from graphrag_dagster.orchestration.composition import compose
 from support.corpora import write_corpus
 
 TEXT = {"corpus", "extraction", "embeddings"}

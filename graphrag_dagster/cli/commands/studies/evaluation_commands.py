@@ -7,13 +7,13 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster.apps.evaluation.evaluation_plan import plan_evaluation_of
 from graphrag_dagster.apps.evaluation.inference.measure_names import measure
 from graphrag_dagster.apps.evaluation.inference.verdict import headline, main_measure
 from graphrag_dagster.apps.evaluation.measures.quality_verdicts import NOT_KNOWN
 from graphrag_dagster.apps.evaluation.questions.question_list import EvaluationScope
 from graphrag_dagster.apps.evaluation.report.report_files import report_folder
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
+from graphrag_dagster.apps.evaluation.stages.evaluation_plan import plan_evaluation_of
 from graphrag_dagster.apps.evaluation.tables import (
     ANSWER_SENTENCES,
     CONDITION_COSTS,

@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.kernel.tasks.prompts import load
 
-_MODELS = Path(__file__).parents[3] / "dbt_like_sql" / "models"
+_MODELS = Path(__file__).parents[1] / "sql_models" / "models"
 
 
 @cache

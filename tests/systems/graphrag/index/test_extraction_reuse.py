@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.assets import ASSETS
-from graphrag_dagster.composition import compose
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
@@ -29,6 +27,8 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     UnitExtraction,
 )
 from graphrag_dagster.kernel.text.markup_spans import Span
+from graphrag_dagster.orchestration.assets import ASSETS
+from graphrag_dagster.orchestration.composition import compose
 from graphrag_dagster.systems.graphrag.index.extraction_tables import ExtractionFrames, extraction_frames
 from graphrag_dagster.systems.graphrag.index.incremental_extraction import (
     extract_new,

@@ -96,7 +96,7 @@ class SqlModel:
 
     def traced(self) -> Lineage:
         """Read the lineage off the query."""
-        from graphrag_dagster.dbt_like_sql.column_lineage import column_lineage
+        from graphrag_dagster.kernel.pipeline.sql_models.column_lineage import column_lineage
 
         return column_lineage(self.query, self.table, self.refs)
 
@@ -119,7 +119,7 @@ def load_models(folder: Path = MODELS, manifest: Manifest | None = None) -> list
     declared = {table.full_name for table in all_tables() if table.sql}
     if missing := sorted(declared - {model.table.full_name for model in models}):
         raise ModelError(
-            f"{folder}: no model makes {', '.join(missing)}, declared in graphrag_dagster/tables as SQL"
+            f"{folder}: no model makes {', '.join(missing)}, which a `tables.py` declares with `sql=True`"
         )
     ordered = _ordered(models)
     if unknown := [model for model in ordered if model.fingerprint not in known.lineage]:
@@ -139,7 +139,7 @@ def _load(file: Path, manifest: Manifest) -> SqlModel:
     except WarehouseError as error:
         raise ModelError(f"{file}: {error}") from error
     if not target.sql:
-        raise ModelError(f"{file}: {full_name} is not declared as an SQL table in graphrag_dagster/tables")
+        raise ModelError(f"{file}: {full_name} is not declared with `sql=True` in any `tables.py`")
     refs: dict[str, Table] = {}
 
     def ref(name: str) -> str:
@@ -199,14 +199,12 @@ def _check_columns(models: Iterable[SqlModel]) -> None:
             wanted = {c.name: _normal(database, c.type) for c in model.table.columns}
             if list(found) != list(wanted):
                 raise ModelError(
-                    f"{model.file}: columns are {list(found)}; graphrag_dagster/tables declares "
+                    f"{model.file}: the query has the columns {list(found)}; the table declares "
                     f"{list(wanted)}"
                 )
             for name, type_ in wanted.items():
                 if found[name] != type_:
-                    raise ModelError(
-                        f"{model.file}: {name} is {found[name]}; graphrag_dagster/tables declares {type_}"
-                    )
+                    raise ModelError(f"{model.file}: {name} is {found[name]}; the table declares {type_}")
 
 
 def _describe(database: duckdb.DuckDBPyConnection, model: SqlModel) -> Mapping[str, str]:

@@ -24,7 +24,6 @@ from dagster import (
     sensor,
 )
 
-from graphrag_dagster.assets import INDEX, of_the_index
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
@@ -39,6 +38,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import PARTITION_
 from graphrag_dagster.kernel.settings.indexing_settings import ScheduleSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.orchestration.assets import INDEX, of_the_index
 
 
 @sensor(

@@ -7,10 +7,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_dagster.dbt_like_sql.sql_models import MODELS, ModelError, SqlModel, empty_database, load_models
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
+from graphrag_dagster.kernel.pipeline.sql_models.loader import (
+    MODELS,
+    ModelError,
+    SqlModel,
+    empty_database,
+    load_models,
+)
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 CASES = [
@@ -80,7 +86,7 @@ def folder(tmp_path: Path) -> Path:
     [
         ("graph.community_members", "graph.members", ["community_levels.sql:17", "graph.members"]),
         ("m.entity_id as entity_id", "m.entity as entity_id", ["community_levels.sql:13", "entity"]),
-        ("as projected", "as thrown", ["columns are", "projected"]),
+        ("as projected", "as thrown", ["the query has the columns", "projected"]),
         (
             "{{ ref('graph.communities') }}",
             "{{ reff('graph.communities') }}",
@@ -108,7 +114,7 @@ def test_a_comment_of_templates_has_the_same_tables_named_by_the_template_engine
 
 def test_a_declared_table_without_model_and_a_model_without_table_are_refused(folder: Path) -> None:
     (folder / "graph" / "entities.sql").write_text("select 1")
-    with pytest.raises(ModelError, match="not declared as an SQL table"):
+    with pytest.raises(ModelError, match="not declared with `sql=True`"):
         load_models(folder)
     (folder / "graph" / "entities.sql").rename(folder / "graph" / "nonsense.sql")
     with pytest.raises(ModelError, match="no table 'graph.nonsense'"):

@@ -14,8 +14,6 @@ from dagster import (
     InitResourceContext,
 )
 
-from graphrag_dagster.assets import ASSETS, jobs
-from graphrag_dagster.automation import SCHEDULES, SENSORS
 from graphrag_dagster.kernel.catalogue.registry import loaded, systems
 from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.common.resource import Resource
@@ -26,6 +24,8 @@ from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.home import HomeFolders
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks.language_resource import Language
+from graphrag_dagster.orchestration.assets import ASSETS, jobs
+from graphrag_dagster.orchestration.automation import SCHEDULES, SENSORS
 
 
 def compose(

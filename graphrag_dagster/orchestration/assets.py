@@ -35,7 +35,6 @@ from dagster import (
     multi_asset,
 )
 
-from graphrag_dagster.dbt_like_sql.sql_models import SqlModel, our_models
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.catalogue.registry import requested_with, stages, systems
 from graphrag_dagster.kernel.pipeline.orchestration.asset_checks import AssetCheck
@@ -52,6 +51,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.io_manager import data_versi
 from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import HOOKS, retry_of
 from graphrag_dagster.kernel.pipeline.publishing import code_of_tables
 from graphrag_dagster.kernel.pipeline.result_display import FilePath, Markdown, Url, rows_of
+from graphrag_dagster.kernel.pipeline.sql_models.loader import SqlModel, our_models
 from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, Step, StepRun, Stored
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, RESULTS, STEPS, groups
 from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace

@@ -112,7 +112,7 @@ class GraphRagComponent(Component, Model, Resolvable):
             DagsterInvalidDefinitionError: the project has a second instance.
             SettingsError: the package that the executor comes with is not installed.
         """
-        from graphrag_dagster.composition import compose
+        from graphrag_dagster.orchestration.composition import compose
 
         if len(context.component_tree.get_all_components(of_type=GraphRagComponent)) > 1:
             raise DagsterInvalidDefinitionError(
