@@ -9,14 +9,12 @@ from rich.console import Console
 from graphrag_dagster.apps.planning.indexing_forecast import (
     Indexing,
     Outlook,
-    extractive_seconds,
-    model_seconds,
 )
 from graphrag_dagster.cli import progress_bars as shown_progress
 from graphrag_dagster.cli.job_runner import show_outlook
 from graphrag_dagster.cli.progress_bars import ProgressBars, ProgressLines, progress_on, span
 from graphrag_dagster.kernel.common.progress import PendingCall, listening, say, stage, under_way
-from graphrag_dagster.kernel.models.call_estimates import Estimate, Range, exactly
+from graphrag_dagster.kernel.models.call_estimates import Range, exactly
 
 
 @pytest.fixture
@@ -155,12 +153,3 @@ def test_an_index_says_before_it_begins_how_big_the_corpus_is(
 ) -> None:
     show_outlook(before)
     assert capsys.readouterr().err == f"{told}\n"
-
-
-def test_the_time_of_an_index_is_a_range_that_grows_with_what_is_to_be_done() -> None:
-    small, large = extractive_seconds(1000), extractive_seconds(10_000_000)
-    assert 0 < small.low < small.expected < small.high < large.low
-    work = Estimate("reports", "t", "m", exactly(10), exactly(16_000), exactly(2000))
-    one, many = (model_seconds([work], 1 / 3, calls) for calls in (1, 16))
-    assert one == exactly(1000.0)
-    assert (many.low, many.expected, many.high) == pytest.approx((62.5, 250.0, 1000.0))

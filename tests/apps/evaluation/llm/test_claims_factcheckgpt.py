@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:
-    shared = Path(__file__).parents[3] / "../shared/data/claims_factcheckgpt/factcheck-GPT-benchmark.jsonl"
+    shared = Path(__file__).parents[4] / "../shared/data/claims_factcheckgpt/factcheck-GPT-benchmark.jsonl"
     if not shared.is_file():
         pytest.skip("the real data sets are not here")
     return [json.loads(line) for line in shared.read_text(encoding="utf-8").splitlines()]

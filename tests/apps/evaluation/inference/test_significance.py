@@ -22,7 +22,7 @@ from graphrag_dagster.apps.evaluation.inference.paired_tests import (
     wilcoxon,
 )
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 PAPER = ROOT / "../shared/papers/001_f60418696dad2659.txt"
 CONDITIONS = ("C0", "C1", "C2", "C3", "TS", "SS")
 # spec_graphrag §13.4: news, comprehensiveness.

@@ -9,7 +9,7 @@ import pytest
 from graphrag_dagster import Index
 from graphrag_dagster.cli.job_runner import run_job
 
-REPOSITORY = Path(__file__).parents[4]
+REPOSITORY = Path(__file__).parents[5]
 PAGE = (REPOSITORY / "docs" / "asking.md").read_text("utf-8")
 SECTION = PAGE.partition("### sql\n")[2].partition("\n### ")[0]
 

@@ -1,0 +1,45 @@
+"""Values that are made when they are asked for, once."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from graphrag_dagster.kernel.common.lazy_values import Deferred, once
+
+
+def test_a_sequence_is_made_when_it_is_looked_into_and_once() -> None:
+    made: list[str] = []
+
+    def make() -> Sequence[int]:
+        made.append("made")
+        return [3, 1, 2]
+
+    some = Deferred(make)
+    assert made == []
+    assert (len(some), some[0], some[1:], list(some), 2 in some) == (3, 3, (1, 2), [3, 1, 2], True)
+    assert some == [3, 1, 2]
+    assert some == Deferred(lambda: (3, 1, 2))
+    assert some != Deferred(lambda: (3, 1))
+    assert some != 3
+    assert hash(some) == hash(Deferred(lambda: [3, 1, 2]))
+    assert repr(some) == "(3, 1, 2)"
+    assert made == ["made"]
+
+
+def test_what_many_threads_ask_for_is_made_once() -> None:
+    made: list[object] = []
+    all_here = Barrier(8)
+
+    def make() -> object:
+        made.append(object())
+        return made[-1]
+
+    get = once(make)
+
+    def ask(_: int) -> object:
+        all_here.wait()
+        return get()
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(ask, range(8))) == {made[0]}
+    assert len(made) == 1
