@@ -22,10 +22,10 @@ _OURS = """
 import sys, time, resource, json
 begin = time.perf_counter()
 from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
-from graphrag_dagster.kernel.documents.file_records import Source
+from graphrag_dagster.kernel.documents.file_records import SourceFile
 path = sys.argv[1]
 data = open(path, "rb").read()
-read = lambda: reader_of(format_of(path))(data, Source(path)).records[0].text
+read = lambda: reader_of(format_of(path))(data, SourceFile(path)).records[0].text
 text = read()
 """
 _THEIRS = """

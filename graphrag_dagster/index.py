@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.kernel.questions.corpus_index import Index as _Index
+from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.questions.question import checked
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graphrag_dagster.systems.lego.search.path_index import InstanceAnswer
 
 
-class Index(_Index):
+class Index(CorpusIndex):
     """One snapshot of a corpus's index; open it anew to see what a later run published.
 
     It holds no lock: runs go on while it is asked. Several threads may ask at once.

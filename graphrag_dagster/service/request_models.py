@@ -12,9 +12,9 @@ from graphrag_dagster.kernel.questions.context.answer import (
     Answer,
     Call,
     ContextUse,
-    Section,
     Source,
     Statement,
+    TraceSection,
 )
 from graphrag_dagster.kernel.questions.context.index_snapshot import Query
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
@@ -22,8 +22,7 @@ from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.scope.favoured_documents import Favoured
 from graphrag_dagster.kernel.questions.scope.scope_selection import Scope
 from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
-from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
-from graphrag_dagster.kernel.tasks.task_ports import Turn as EarlierTurn
+from graphrag_dagster.kernel.tasks.task_ports import Engine, Turn, Usage
 
 METHODS = f"{listed(methods().values())}; default: as the settings of the corpus say"
 LEVELS = (
@@ -74,7 +73,7 @@ class CorpusList(BaseModel):
     corpora: list[CorpusEntry]
 
 
-class Turn(BaseModel):
+class TurnBody(BaseModel):
     """An earlier question and its answer."""
 
     model_config = ConfigDict(extra="forbid")
@@ -95,7 +94,7 @@ class AskBody(BaseModel):
     )
     method: Text | None = Field(None, description=METHODS, json_schema_extra={"enum": _METHOD_NAMES})
     level: Text | None = Field(None, description=LEVELS, json_schema_extra={"examples": ["C1"]})
-    history: list[Turn] = Field(default_factory=list, description="earlier turns, oldest first")
+    history: list[TurnBody] = Field(default_factory=list, description="earlier turns, oldest first")
     response_type: Text | None = Field(
         None, description=RESPONSE_TYPES, json_schema_extra={"maxLength": LONGEST_RESPONSE_TYPE}
     )
@@ -107,7 +106,7 @@ class AskBody(BaseModel):
 
     def asked(self) -> Question:
         """Return the question."""
-        history = tuple(EarlierTurn(turn.question, turn.answer) for turn in self.history)
+        history = tuple(Turn(turn.question, turn.answer) for turn in self.history)
         filters = self.filters or ALL
         return Question(
             *(self.question, self.method, self.level, filters, history),
@@ -136,7 +135,7 @@ class AnswerBody(BaseModel):
     removed_citations: int
     problems: tuple[str, ...]
     steps: tuple[Call, ...] = Field(description="what was asked of the engine")
-    trace: tuple[Section, ...] = Field(
+    trace: tuple[TraceSection, ...] = Field(
         description="how the search method came to it, in sections: rows by column, and which rows of the "
         "index cells lead to; a section with one row is a list of facts"
     )

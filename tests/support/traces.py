@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from graphrag_dagster.kernel.questions.context.answer import Answer, Section
+from graphrag_dagster.kernel.questions.context.answer import Answer, TraceSection
 
 
-def section_told(answer: Answer, title: str) -> Section:
+def section_told(answer: Answer, title: str) -> TraceSection:
     """Return the section of a title, which has to be there."""
     found = answer.section(title)
     assert found, [one.title for one in answer.trace]

@@ -8,10 +8,10 @@ import polars as pl
 
 from graphrag_dagster.apps.explorer.community_map import Cell, community_cells, placed, tokens_sql
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
-from graphrag_dagster.apps.explorer.text_search import Place, Span, places
+from graphrag_dagster.apps.explorer.text_search import Place, TextUnitSpan, places
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.instance_lineage import Instances
-from graphrag_dagster.kernel.lineage.lineage_steps import Step
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
 from graphrag_dagster.kernel.questions.report_citations import marked_parts
 from graphrag_dagster.kernel.tables import Table
 from graphrag_dagster.kernel.text.evidence import Words
@@ -27,7 +27,7 @@ _TITLES: Mapping[str, tuple[Table, str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
+class CommunityCitation:
     """Something that a report cites.
 
     Attributes:
@@ -99,11 +99,11 @@ class Cites:
             made[number] = CitedRow(number, row["kind"], small_number, words)
         return list(made.values())
 
-    def _citation(self, number: int, row: Mapping[str, Any], place: Place | None) -> Citation:
+    def _citation(self, number: int, row: Mapping[str, Any], place: Place | None) -> CommunityCitation:
         _, title = self._records.get((row["kind"], row["record_id"]), (None, row["cited_as"]))
         if row["kind"] == "text_unit" and place is not None:
             title = place.document_title
-        return Citation(number, row["kind"], row["record_id"], title, row["valid"], place)
+        return CommunityCitation(number, row["kind"], row["record_id"], title, row["valid"], place)
 
 
 def _identity(row: Mapping[str, Any]) -> tuple[object, ...]:
@@ -134,7 +134,7 @@ def _records(
 def _places(shown: OpenSnapshot, references: Mapping[int, Mapping[str, Any]]) -> dict[int, Place]:
     valid = {number: row for number, row in references.items() if row["valid"]}
     quoted = {number: row for number, row in valid.items() if row["kind"] == "text_unit"}
-    spans = [Span(row["record_id"], row["start_char"], row["end_char"]) for row in quoted.values()]
+    spans = [TextUnitSpan(row["record_id"], row["start_char"], row["end_char"]) for row in quoted.values()]
     found = dict(zip(quoted, places(shown, spans), strict=True))
     instances = Instances(shown.lineage, 1)
     looked_up = {
@@ -149,7 +149,7 @@ def _places(shown: OpenSnapshot, references: Mapping[int, Mapping[str, Any]]) ->
     return {number: place for number, place in found.items() if place is not None}
 
 
-def _first_words(step: Step | None) -> Place | None:
+def _first_words(step: LineageStep | None) -> Place | None:
     evidence = step.all_evidence() if step else iter(())
     return next((Place.of(one) for one in evidence if isinstance(one, Words)), None)
 
@@ -307,7 +307,7 @@ class CommunityPage:
     members: list[Member]
     members_total: int
     statements: list[ReportStatement]
-    citations: list[Citation]
+    citations: list[CommunityCitation]
 
 
 def community_page(shown: OpenSnapshot, community_id: str) -> CommunityPage:

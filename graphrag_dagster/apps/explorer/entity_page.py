@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
-from graphrag_dagster.apps.explorer.text_search import Place, Span, known, places
+from graphrag_dagster.apps.explorer.text_search import Place, TextUnitSpan, known, places
 from graphrag_dagster.errors import MissingError
 from graphrag_dagster.kernel import tables
 
@@ -61,7 +61,7 @@ def mentions(shown: OpenSnapshot, name: str, offset: int, limit: int) -> Mention
         offset=offset,
     )
     total = found[0]["total"] if found else (mentions(shown, name, 0, 1).total if offset else 0)
-    spans = [Span(row["text_unit_id"], row["start"], row["end"]) for row in found]
+    spans = [TextUnitSpan(row["text_unit_id"], row["start"], row["end"]) for row in found]
     return Mentions(total, offset, known(places(shown, spans)))
 
 

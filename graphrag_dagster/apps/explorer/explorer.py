@@ -26,7 +26,7 @@ from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot, Snapshot
 from graphrag_dagster.apps.explorer.snapshot_changes import recorded_changes
 from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.errors import DamagedError, MissingError, QuestionError
-from graphrag_dagster.kernel.lineage.lineage_steps import Step
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
 from graphrag_dagster.kernel.lineage.row_lineage import WhyKind
 from graphrag_dagster.kernel.lineage.row_lineage import why as why_of
 from graphrag_dagster.kernel.pipeline.result_display import Url, treemap
@@ -103,7 +103,7 @@ class Explorer:
         """Return entities that are related to one, the heaviest relationships first."""
         return self._read(entities.entity_neighbours, entity_id, offset, limit)
 
-    def why(self, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
+    def why(self, kind: WhyKind, asked: str, most: int | None = 5) -> LineageStep:
         """Return the way from a row to the words it rests on; see :func:`.core.lineage.why.why`."""
         try:
             return self._read(lambda shown: why_of(shown.lineage, kind, asked, most))

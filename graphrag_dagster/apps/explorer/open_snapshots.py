@@ -229,7 +229,7 @@ _MEMORY = "1GB"
 
 
 @dataclass(slots=True)
-class _Kept:
+class _CachedSnapshot:
     """An open snapshot, and how many look at it."""
 
     shown: OpenSnapshot
@@ -249,7 +249,7 @@ class SnapshotCache:
     """
 
     most: int = 4
-    _open: dict[str, _Kept] = field(default_factory=dict)
+    _open: dict[str, _CachedSnapshot] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     @contextmanager
@@ -272,7 +272,7 @@ class SnapshotCache:
             for corpus in list(self._open):
                 self._leave(corpus)
 
-    def _taken(self, warehouse: Warehouse, corpus: str) -> _Kept:
+    def _taken(self, warehouse: Warehouse, corpus: str) -> _CachedSnapshot:
         found = published(warehouse, corpus)
         file = found.file if found else None
         with self._lock:
@@ -291,18 +291,18 @@ class SnapshotCache:
         return kept
 
     @staticmethod
-    def _is_current(kept: _Kept, file: Path | None) -> bool:
+    def _is_current(kept: _CachedSnapshot, file: Path | None) -> bool:
         return kept.shown.published.file == file and file is not None and file.is_file()
 
     @staticmethod
-    def _opened_now(warehouse: Warehouse, corpus: str) -> _Kept:
+    def _opened_now(warehouse: Warehouse, corpus: str) -> _CachedSnapshot:
         with ExitStack() as stack:
             shown = stack.enter_context(opened(warehouse, corpus))
             shown.reader.connection.execute(f"set memory_limit = '{_MEMORY}'")
             if not shown.published.large:
                 # Dividing the work of a small table takes longer than the work.
                 shown.reader.connection.execute("set threads = 1")
-            return _Kept(shown, stack.pop_all())
+            return _CachedSnapshot(shown, stack.pop_all())
 
     def _leave(self, corpus: str) -> None:
         kept = self._open.pop(corpus)
@@ -310,7 +310,7 @@ class SnapshotCache:
         if not kept.users:
             kept.stack.close()
 
-    def _given_back(self, kept: _Kept) -> None:
+    def _given_back(self, kept: _CachedSnapshot) -> None:
         with self._lock:
             kept.users -= 1
             if kept.left and not kept.users:

@@ -12,7 +12,7 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.report_citations import without_citations
 from graphrag_dagster.kernel.text.evidence import Passage, Words
-from graphrag_dagster.kernel.text.markup_spans import Span as TextSpan
+from graphrag_dagster.kernel.text.markup_spans import Span
 
 #: Characters of a text unit that are read around words; a unit may be a whole book.
 _AROUND = 2_000
@@ -59,7 +59,7 @@ class Place:
         )
 
 
-class Span(NamedTuple):
+class TextUnitSpan(NamedTuple):
     """Characters of a text unit, from 0; the whole unit where ``end`` is None."""
 
     text_unit_id: str
@@ -67,7 +67,7 @@ class Span(NamedTuple):
     end: int | None = None
 
 
-def places(shown: OpenSnapshot, spans: Iterable[Span]) -> list[Place | None]:
+def places(shown: OpenSnapshot, spans: Iterable[TextUnitSpan]) -> list[Place | None]:
     """Return the words of spans; None for one whose text unit is not there.
 
     Of long text units no more is read than what stands around the words.
@@ -91,7 +91,7 @@ def places(shown: OpenSnapshot, spans: Iterable[Span]) -> list[Place | None]:
     return made
 
 
-def _place(row: Mapping[str, Any], span: Span) -> Place:
+def _place(row: Mapping[str, Any], span: TextUnitSpan) -> Place:
     skipped = row["skipped"]
     window = Passage(
         *(row["text_unit_id"], row["human_readable_id"], row["document_id"], row["title"], row["path"]),
@@ -302,7 +302,7 @@ def _total(rows: list[dict[str, Any]]) -> int:
     return int(rows[0]["total"]) if rows else 0
 
 
-def _span(shown: OpenSnapshot, row: dict[str, Any], word: str) -> Span:
+def _span(shown: OpenSnapshot, row: dict[str, Any], word: str) -> TextUnitSpan:
     unit, text = row["text_unit_id"], row["text"]
     skipped = 0
     if text is None:
@@ -316,7 +316,7 @@ def _span(shown: OpenSnapshot, row: dict[str, Any], word: str) -> Span:
             skipped=skipped,
         )["text"]
     found = place_of(text, word)
-    return Span(unit, skipped + found.start, skipped + found.end) if found else Span(unit)
+    return TextUnitSpan(unit, skipped + found.start, skipped + found.end) if found else TextUnitSpan(unit)
 
 
 def _before(shown: OpenSnapshot, unit: str, word: str) -> int:
@@ -340,7 +340,7 @@ def _before(shown: OpenSnapshot, unit: str, word: str) -> int:
 
 def _report(row: dict[str, Any], word: str) -> FoundReport:
     text = " ".join(without_citations(row["content"]).split())
-    found = place_of(text, word) or TextSpan(0, 0)
+    found = place_of(text, word) or Span(0, 0)
     snippet = Snippet(
         ("…" if found.start > _SNIPPET else "") + text[max(0, found.start - _SNIPPET) : found.start],
         text[found.start : found.end],

@@ -18,9 +18,9 @@ from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.questions.context.answer import (
     Answer,
     ContextUse,
-    Section,
     Source,
     Statement,
+    TraceSection,
     Value,
 )
 from graphrag_dagster.kernel.questions.document_filters import Filters
@@ -221,7 +221,7 @@ def _add_context(tree: Tree, context: Sequence[ContextUse]) -> None:
         branch.add(f"… {len(context) - _ROWS_SHOWN} more: see ask --json")
 
 
-def _add_section(tree: Tree, section: Section) -> None:
+def _add_section(tree: Tree, section: TraceSection) -> None:
     """Add a section of the trace: facts where it has one row, else its rows with what is said of each."""
     branch = tree.add(escape(section.title))
     if len(section.rows) == 1:

@@ -11,7 +11,7 @@ from graphrag_dagster.cli.console import OUT, number, print_json
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.lineage.impact import Impact
 from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
-from graphrag_dagster.kernel.lineage.lineage_steps import Step
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
 from graphrag_dagster.kernel.lineage.row_lineage import WHY_KINDS
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.evidence import Told
@@ -74,7 +74,7 @@ def show_impact(name: str, document: str, *, everything: bool, as_json: bool) ->
     OUT.print("Communities are taken to stay as they are; a run may cluster anew.", style="dim")
 
 
-def _grow(tree: Tree, step: Step) -> None:
+def _grow(tree: Tree, step: LineageStep) -> None:
     if step.text:
         tree.add(escape(_cut(step.text)), style="dim")
     for evidence in step.evidence:
@@ -85,7 +85,7 @@ def _grow(tree: Tree, step: Step) -> None:
         tree.add(f"[dim]… {step.left_out:,} more: --all[/]")
 
 
-def _line(step: Step) -> str:
+def _line(step: LineageStep) -> str:
     told = ", ".join(f"{key} {_told(value)}" for key, value in step.facts.items() if key not in _UNTOLD)
     facts = f" [dim]{escape(told)}[/]" if told else ""
     identity = f" [dim]{escape(step.id)}[/]" if step.id else ""

@@ -59,7 +59,7 @@ def of_both(sides: Sequence[str], sentences: Sequence[RankedSentence], value: Sc
 
 
 @dataclass(slots=True)
-class _Named:
+class _ListedEntity:
     places: list[int] = field(default_factory=list)
     documents: set[str] = field(default_factory=set)
 
@@ -76,7 +76,7 @@ def listed(
         value: how well each answers; names are taken from those above 0.
         most: how many.
     """
-    found: dict[str, _Named] = defaultdict(_Named)
+    found: dict[str, _ListedEntity] = defaultdict(_ListedEntity)
     counted_already: set[str] = set()
     for place, one in enumerate(sentences):
         if one.text in counted_already or value[place] <= 0:
@@ -110,7 +110,7 @@ def _names(one: RankedSentence, type_: str) -> Iterator[str]:
 
 
 def _best(
-    named: _Named, sentences: Sequence[RankedSentence], value: Scores, quoted: set[str]
+    named: _ListedEntity, sentences: Sequence[RankedSentence], value: Scores, quoted: set[str]
 ) -> RankedSentence:
     def worth(place: int) -> tuple[bool, float, int]:
         one = sentences[place]

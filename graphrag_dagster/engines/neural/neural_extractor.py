@@ -165,7 +165,7 @@ class ReadsRelations(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _NamedUnit:
     """What of a text unit is known before its relations are; ``done`` where these are not asked for."""
 
     unit: TextUnit
@@ -220,9 +220,9 @@ class NeuralGraphExtractor:
             for one in read
         ]
 
-    def _read(self, unit: TextUnit) -> _Read:
+    def _read(self, unit: TextUnit) -> _NamedUnit:
         if not unit.text.strip():
-            return _Read(unit, done=UnitExtraction(unit.id, "empty", reason="no text"))
+            return _NamedUnit(unit, done=UnitExtraction(unit.id, "empty", reason="no text"))
         if other := unreadable(unit.text, self._languages, self.engine):
-            return _Read(unit, done=UnitExtraction(unit.id, "unreadable", reason=other))
-        return _Read(unit, by_name(unit.text, joined(self._entities.mentions(unit.text))))
+            return _NamedUnit(unit, done=UnitExtraction(unit.id, "unreadable", reason=other))
+        return _NamedUnit(unit, by_name(unit.text, joined(self._entities.mentions(unit.text))))

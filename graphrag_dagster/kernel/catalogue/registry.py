@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.tables import Table
 
 
-class _Named(Protocol):
+class _HasName(Protocol):
     @property
     def name(self) -> str: ...
 
 
 T = TypeVar("T")
-N = TypeVar("N", bound=_Named)
+N = TypeVar("N", bound=_HasName)
 
 
 def named(known: Mapping[str, T], name: str, what: str) -> T:

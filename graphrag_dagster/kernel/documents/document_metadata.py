@@ -157,7 +157,7 @@ _TOO_WIDE = ("year", "years")
 _MANY_YEARS = 5
 
 
-class _Told(NamedTuple):
+class _DocumentRow(NamedTuple):
     document_id: str
     path: str
     row: int | None
@@ -176,7 +176,7 @@ def periods_of(documents: pl.DataFrame) -> pl.DataFrame:
     either order, the others of the file decide, and where none does, the day is first.
     """
     told = [
-        _Told(*row)
+        _DocumentRow(*row)
         for row in documents.select(
             *("document_id", "path", "row", "title", "date", "metadata"),
             pl.col("text").str.slice(0, _BEGINNING),
@@ -186,7 +186,7 @@ def periods_of(documents: pl.DataFrame) -> pl.DataFrame:
     return DOCUMENT_PERIODS.frame(row for one in told for row in _rows(one, orders[one.path]))
 
 
-def _rows(told: _Told, month_first: bool) -> Iterator[dict[str, object]]:
+def _rows(told: _DocumentRow, month_first: bool) -> Iterator[dict[str, object]]:
     found: dict[object, tuple[str, NamedPeriod]] = {}
     for found_in, text in _looked_at(told):
         periods = periods_in(text, month_first=month_first)
@@ -209,7 +209,7 @@ def _rows(told: _Told, month_first: bool) -> Iterator[dict[str, object]]:
         }
 
 
-def _looked_at(told: _Told) -> Iterator[tuple[str, str]]:
+def _looked_at(told: _DocumentRow) -> Iterator[tuple[str, str]]:
     if told.date:
         yield "date", told.date
     yield from (("metadata", text) for text in _dates_of(told.metadata))
@@ -232,7 +232,7 @@ def _dates_of(metadata: str) -> Iterator[str]:
         yield f"{text} {year}" if year and words & _PARTS and not words & _YEARS else text
 
 
-def _orders(told: list[_Told]) -> dict[str, bool]:
+def _orders(told: list[_DocumentRow]) -> dict[str, bool]:
     texts: dict[str, list[str]] = defaultdict(list)
     for one in told:
         texts[one.path] += [text for _, text in _looked_at(one)]

@@ -25,7 +25,12 @@ from graphrag_dagster.kernel.documents.file_reading import (
     extensions,
     format_of,
 )
-from graphrag_dagster.kernel.documents.file_records import DEFAULT_LIMITS, FileLimits, RecordPlaces, Source
+from graphrag_dagster.kernel.documents.file_records import (
+    DEFAULT_LIMITS,
+    FileLimits,
+    RecordPlaces,
+    SourceFile,
+)
 from graphrag_dagster.kernel.documents.reader_process import ReaderProcess, reader_process
 from graphrag_dagster.kernel.documents.readers.data.chat_exports import slack_names
 from graphrag_dagster.kernel.tables import DOCUMENTS, FILES
@@ -176,14 +181,14 @@ class _Gathering:
             self._path_of_hash[sha256] = outcome.duplicate_of or path
         return outcome
 
-    def _source(self, path: str) -> Source:
+    def _source(self, path: str) -> SourceFile:
         folders = PurePosixPath(path).parents if self._names else ()
         names = next((self._names[folder] for folder in folders if folder in self._names), {})
         pattern = first_match(path, tuple(self._columns))
         if pattern is None:
-            return Source(path, None, self._limits, names)
+            return SourceFile(path, None, self._limits, names)
         self._unused.pop(pattern, None)
-        return Source(path, self._columns[pattern], self._limits, names)
+        return SourceFile(path, self._columns[pattern], self._limits, names)
 
     def _keep(self, path: str, contents: FileContents) -> _Outcome:
         notes = [*contents.notes, *contents.remarks]

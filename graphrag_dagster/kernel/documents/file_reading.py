@@ -8,11 +8,11 @@ from typing import Literal, NamedTuple
 
 from graphrag_dagster.kernel.catalogue.registry import formats, loaded, named, plugged_in
 from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
     Reader,
     Reading,
-    Record,
     RefusedError,
-    Source,
+    SourceFile,
     UnreadableError,
     clean,
     error_line,
@@ -82,7 +82,7 @@ class Declined:
     final: bool = False
 
 
-def read_file(kind: str, data: bytes, source: Source) -> FileContents | Declined:
+def read_file(kind: str, data: bytes, source: SourceFile) -> FileContents | Declined:
     """Read the bytes of a file; whatever goes wrong is the reason why it is declined.
 
     Args:
@@ -111,14 +111,14 @@ def read_file(kind: str, data: bytes, source: Source) -> FileContents | Declined
         )
 
 
-def _contents(reading: Reading, source: Source) -> FileContents:
+def _contents(reading: Reading, source: SourceFile) -> FileContents:
     kept = tuple(_document(record) for record in reading.records if record.text.strip())
     if sum(len(document.text) for document in kept) > source.limits.max_characters:
         raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
     return FileContents(kept, reading.encoding, reading.notes, reading.remarks)
 
 
-def _document(record: Record) -> FileDocument:
+def _document(record: FileRecord) -> FileDocument:
     return FileDocument(
         clean(record.text),
         _cut(record.title, _LONGEST_TITLE),

@@ -64,7 +64,7 @@ class RefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """A reader's knowledge of a file besides its bytes: path as stored, the columns set for it, its limits,
     and names of people by the ids that the file has for them, as a file beside it gives them.
     """
@@ -76,7 +76,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class FileRecord:
     """One document of a file. ``row`` is None when the document is the whole file."""
 
     text: str
@@ -95,13 +95,13 @@ class Reading:
     ``remarks`` say what was odd though nothing is lost by it, such as running headers that were left out.
     """
 
-    records: tuple[Record, ...]
+    records: tuple[FileRecord, ...]
     encoding: str | None = None
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
-Reader = Callable[[bytes, Source], Reading]
+Reader = Callable[[bytes, SourceFile], Reading]
 
 
 def clean(text: str) -> str:

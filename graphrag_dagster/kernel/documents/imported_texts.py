@@ -43,7 +43,7 @@ def imported_texts(documents: pl.DataFrame, text_units: pl.DataFrame, encoding: 
     given = {(row["graph"], row["key"]): row for row in _rows(documents)}
     units = _by_document(_rows(text_units.unique("text_unit_id", keep="first", maintain_order=True)), given)
     made = [
-        _Document(given.get(of) or _made_for(units[of]), units.get(of, ()))
+        _ImportedDocument(given.get(of) or _made_for(units[of]), units.get(of, ()))
         for of in dict.fromkeys([*given, *units])
     ]
     numbered = list(enumerate(made))
@@ -79,7 +79,7 @@ def _made_for(units: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"path": first["path"], "row": None, "key": "", "title": title, "text": "", "attributes": "{}"}
 
 
-class _Document:
+class _ImportedDocument:
     """A document of a graph, with the text units that are of it."""
 
     def __init__(self, given: Mapping[str, Any], units: Sequence[Mapping[str, Any]]) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel.documents.file_reading import Declined, FileContents, read_file
-from graphrag_dagster.kernel.documents.file_records import FileLimits, Source
+from graphrag_dagster.kernel.documents.file_records import FileLimits, SourceFile
 
 _START_SECONDS = 60.0
 #: A process that nobody asks ends; before that it serves the next corpus at once.
@@ -42,7 +42,7 @@ class ReaderProcess:
         self._ready = False
         self._used = 0.0
 
-    def read(self, kind: str, data: bytes, source: Source) -> FileContents | Declined:
+    def read(self, kind: str, data: bytes, source: SourceFile) -> FileContents | Declined:
         """Read a file within its limits.
 
         Args:
@@ -62,7 +62,7 @@ class ReaderProcess:
             return Declined("failed", _crashed(answer.code, source.limits))
         return answer
 
-    def _asked(self, kind: str, data: bytes, source: Source) -> "FileContents | Declined | _Ended":
+    def _asked(self, kind: str, data: bytes, source: SourceFile) -> "FileContents | Declined | _Ended":
         pipe = self._started()
         try:
             pipe.send((kind, data, source))

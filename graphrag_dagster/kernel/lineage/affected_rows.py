@@ -6,7 +6,7 @@ from functools import cached_property
 
 import polars as pl
 
-from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, Step
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, LineageStep
 
 _KINDS = ("entities", "relationships", "claims", "degrees")
 _CONTEXT_ROWS = "reports.report_context_rows"
@@ -162,7 +162,9 @@ _NODES = "graph.context_nodes"
 _MEASURES = ("similarity", "home_similarity", "distance", "betweenness", "penalised_score", "rank")
 
 
-def resembled_steps(rows: LineageRows, entity_id: str, most: int | None) -> tuple[tuple[Step, ...], int]:
+def resembled_steps(
+    rows: LineageRows, entity_id: str, most: int | None
+) -> tuple[tuple[LineageStep, ...], int]:
     """Return the communities that an entity is most like, each with its levels, and how many are left out.
 
     Args:
@@ -177,7 +179,7 @@ def resembled_steps(rows: LineageRows, entity_id: str, most: int | None) -> tupl
     titles = rows.of("reports.community_reports", "report_id", kept["community_id"], ("report_id", "title"))
     named = dict(titles.iter_rows())
     steps = [
-        Step(
+        LineageStep(
             "context node" if row["outcome"] == "taken" else "candidate",
             row["community_id"],
             f"of {_levels(row['level'])}: {named.get(row['community_id'], '')}",

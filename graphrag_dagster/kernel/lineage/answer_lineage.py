@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.kernel.lineage.instance_lineage import quoted
-from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, Step, titles_of, units_of
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, LineageStep, titles_of, units_of
 from graphrag_dagster.kernel.text.evidence import Passage, Row, Triple, triple_of
 
 _MARKS = re.compile(r"(?:\s*\[\d+(?:,\s*\d+)*\])+")
@@ -16,7 +16,7 @@ _HEADING = re.compile(r"(?:#{1,6}\s.*|\*\*[^*]*\*\*:?)\Z")
 _NUMBER = re.compile(r"\d+")
 
 
-def answer_step(rows: LineageRows, answer_id: str, most: int | None) -> Step:
+def answer_step(rows: LineageRows, answer_id: str, most: int | None) -> LineageStep:
     """Return an answer with its statements, what each cites, and the words of the documents.
 
     Args:
@@ -26,7 +26,7 @@ def answer_step(rows: LineageRows, answer_id: str, most: int | None) -> Step:
     """
     (found,) = rows.of("answers.answers", "answer_id", [answer_id]).iter_rows(named=True)
     citations = rows.of("answers.answer_citations", "answer_id", [answer_id]).sort("number")
-    cited = _Cited(rows, citations)
+    cited = _CitationSteps(rows, citations)
     facts = (
         "question",
         "method",
@@ -39,10 +39,12 @@ def answer_step(rows: LineageRows, answer_id: str, most: int | None) -> Step:
         "unsupported",
     )
     statements = [
-        Step("statement", f"{answer_id}:{place}", text, facts={"cites": numbers}, steps=cited.steps(numbers))
+        LineageStep(
+            "statement", f"{answer_id}:{place}", text, facts={"cites": numbers}, steps=cited.steps(numbers)
+        )
         for place, (text, numbers) in enumerate(passages(found["text"]))
     ]
-    return Step(
+    return LineageStep(
         "answer",
         answer_id,
         found["question"],
@@ -69,23 +71,23 @@ def passages(text: str) -> Iterator[tuple[str, tuple[int, ...]]]:
         yield _folded(text[end:]), ()
 
 
-def _context(rows: LineageRows, answer_id: str, most: int | None) -> Step:
+def _context(rows: LineageRows, answer_id: str, most: int | None) -> LineageStep:
     shown = rows.of("answers.answer_contexts", "answer_id", [answer_id]).sort(~pl.col("used"), "position")
     kept = shown if most is None else shown.head(most)
-    return Step(
+    return LineageStep(
         "context",
         answer_id,
         "what was shown to the answerer",
         facts={"rows": len(shown)},
         steps=tuple(
-            Step(row["kind"], row["record_id"], row["title"], facts={"used": row["used"]})
+            LineageStep(row["kind"], row["record_id"], row["title"], facts={"used": row["used"]})
             for row in kept.iter_rows(named=True)
         ),
         left_out=len(shown) - len(kept),
     )
 
 
-class _Cited:
+class _CitationSteps:
     """The citations of an answer, by number."""
 
     def __init__(self, rows: LineageRows, citations: pl.DataFrame) -> None:
@@ -100,25 +102,25 @@ class _Cited:
         self._units = units_of(rows, citations["text_unit_id"].drop_nulls().unique())
         self._triples = _triples(rows, citations.filter(pl.col("text_unit_id").is_null()))
 
-    def steps(self, numbers: tuple[int, ...]) -> tuple[Step, ...]:
+    def steps(self, numbers: tuple[int, ...]) -> tuple[LineageStep, ...]:
         return tuple(self._step(self._rows[number]) for number in numbers if number in self._rows)
 
-    def _step(self, row: Mapping[str, Any]) -> Step:
+    def _step(self, row: Mapping[str, Any]) -> LineageStep:
         below = _quotation(row, self._units)
         if below and row["via_kind"] and row["via_id"] != row["record_id"]:
             title = self._titles.get(row["via_id"], "")
-            below = Step(row["via_kind"], row["via_id"], title, steps=(below,))
+            below = LineageStep(row["via_kind"], row["via_id"], title, steps=(below,))
         if below and row["finding"] is not None:
             kind = "summary" if row["finding"] < 0 else "finding"
             title = kind if row["finding"] < 0 else f"finding {row['finding'] + 1}"
-            below = Step(kind, f"{row['record_id']}:{row['finding']}", title, steps=(below,))
+            below = LineageStep(kind, f"{row['record_id']}:{row['finding']}", title, steps=(below,))
         facts = {"number": row["number"]}
         if row["similarity"] is not None:
             facts["similarity"] = row["similarity"]
         unit = self._units.get(row["record_id"])
         title = unit.path if unit else self._titles.get(row["record_id"], "")
         bare = None if below else self._triples.get(row["record_id"]) or _row_of(row)
-        return Step(
+        return LineageStep(
             row["kind"],
             row["record_id"],
             title,
@@ -145,7 +147,7 @@ def _row_of(cited: Mapping[str, Any]) -> Row | None:
     return Row(told["table"], told["key"], told["title"], told["values"]) if told else None
 
 
-def _quotation(row: Mapping[str, Any], units: Mapping[str, Passage]) -> Step | None:
+def _quotation(row: Mapping[str, Any], units: Mapping[str, Passage]) -> LineageStep | None:
     unit = units.get(row["text_unit_id"] or "")
     if unit is None:
         return None

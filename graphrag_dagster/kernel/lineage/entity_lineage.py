@@ -5,14 +5,14 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, Step
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, LineageStep
 from graphrag_dagster.systems.graphrag.resolution.resolved_names import Resolved, decisions_on
 
 ALIASES = "resolution.aliases"
 DECISIONS = "resolution.decisions"
 
 
-def names_step(rows: LineageRows, entity: str, most: int | None) -> Step | None:
+def names_step(rows: LineageRows, entity: str, most: int | None) -> LineageStep | None:
     """Return the names of an entity with the decisions that joined them; None where it has only one.
 
     Args:
@@ -29,10 +29,12 @@ def names_step(rows: LineageRows, entity: str, most: int | None) -> Step | None:
     paths = _paths(rows, shown["document_id"])
     steps = tuple(decision_step(row, paths) for row in shown.iter_rows(named=True))
     title = ", ".join(surfaces)
-    return Step("names", "", title, facts={"names": surfaces}, steps=steps, left_out=len(found) - len(steps))
+    return LineageStep(
+        "names", "", title, facts={"names": surfaces}, steps=steps, left_out=len(found) - len(steps)
+    )
 
 
-def decision_step(row: Mapping[str, Any], paths: Mapping[str, str]) -> Step:
+def decision_step(row: Mapping[str, Any], paths: Mapping[str, str]) -> LineageStep:
     """Return a row of ``resolution.decisions`` as a step; ``paths`` by id of document."""
     facts = {
         "verdict": row["verdict"],
@@ -44,7 +46,7 @@ def decision_step(row: Mapping[str, Any], paths: Mapping[str, str]) -> Step:
         "document": paths.get(row["document_id"]),
     }
     told = {key: value for key, value in facts.items() if value is not None}
-    return Step("decision", row["pair_id"], f"{row['one']} – {row['other']}", row["reason"], told)
+    return LineageStep("decision", row["pair_id"], f"{row['one']} – {row['other']}", row["reason"], told)
 
 
 def _by_mentions(names: pl.DataFrame) -> list[str]:

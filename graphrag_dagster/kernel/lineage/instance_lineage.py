@@ -8,7 +8,7 @@ import polars as pl
 from graphrag_dagster.kernel.lineage.entity_lineage import ResolvedRows
 from graphrag_dagster.kernel.lineage.lineage_steps import (
     LineageRows,
-    Step,
+    LineageStep,
     in_corpus_order,
     unit_step,
     units_of,
@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.text.evidence import Passage, Words, imported_row
 
 ENTITIES, RELATIONS, CLAIMS = "imports.entities", "imports.relations", "imports.claims"
 _IN_THE_GRAPH = ("read", "dangling")
-Below = Mapping[str, tuple[tuple[Step, ...], int]]
+Below = Mapping[str, tuple[tuple[LineageStep, ...], int]]
 
 
 class ImportedRows:
@@ -67,7 +67,7 @@ class ImportedRows:
         found = self._rows.of(RELATIONS, "head", heads)
         return found.filter(pl.col("outcome").is_in(_IN_THE_GRAPH))
 
-    def _below(self, table: str, rows: pl.DataFrame) -> dict[str, tuple[tuple[Step, ...], int]]:
+    def _below(self, table: str, rows: pl.DataFrame) -> dict[str, tuple[tuple[LineageStep, ...], int]]:
         """The first rows of each owner as steps, and how many more it has."""
         ordered = rows.sort("owner", "path", "row")
         kept = ordered
@@ -75,7 +75,7 @@ class ImportedRows:
             kept = ordered.group_by("owner", maintain_order=True).head(self._most)
         total = dict(ordered.group_by("owner").len().iter_rows())
         texts = self._texts(kept)
-        steps: dict[str, list[Step]] = {}
+        steps: dict[str, list[LineageStep]] = {}
         for row in kept.iter_rows(named=True):
             steps.setdefault(row["owner"], []).append(_row_step(table, row, texts(row)))
         return {owner: (tuple(made), total[owner] - len(made)) for owner, made in steps.items()}
@@ -95,19 +95,19 @@ class _Texts:
         self._units = units_of(rows, sorted(set(self._ids.values())))
         self._most = most
 
-    def __call__(self, row: Mapping[str, Any]) -> Sequence[Step]:
+    def __call__(self, row: Mapping[str, Any]) -> Sequence[LineageStep]:
         keys = row.get("text_unit_keys") or [row.get("text_unit_key")]
         ids = [self._ids.get((row["graph"], key), "") for key in keys[: self._most]]
         units = [self._units[one] for one in ids if one in self._units]
         return [unit_step(unit, (unit.whole(),)) for unit in units]
 
 
-def _row_step(table: str, row: Mapping[str, Any], texts: Sequence[Step]) -> Step:
+def _row_step(table: str, row: Mapping[str, Any], texts: Sequence[LineageStep]) -> LineageStep:
     facts = {name: row[name] for name in ("label", "type", "weight", "outcome") if row.get(name)}
     said = row.get("said") or row.get("description") or ""
     evidence = () if texts else (imported_row(table, row),)
     place = f"{row['path']}:{row['row']}"
-    return Step("row", place, place, said, facts, evidence, steps=tuple(texts))
+    return LineageStep("row", place, place, said, facts, evidence, steps=tuple(texts))
 
 
 _MENTIONS = "extraction.gleaned_entities"
@@ -131,7 +131,7 @@ class Instances:
         self._imported = ImportedRows(rows, most)
         self._most = most
 
-    def entities(self, ids: Iterable[str]) -> dict[str, Step]:
+    def entities(self, ids: Iterable[str]) -> dict[str, LineageStep]:
         """Return entities by id, each with its instances in the order of the corpus."""
         found = self._rows.of("graph.entities", "entity_id", ids)
         records = self._resolved.of_entities(_MENTIONS, ["name"], found["name"]).select(
@@ -167,7 +167,7 @@ class Instances:
             for row in found.iter_rows(named=True)
         }
 
-    def relationships(self, ids: Iterable[str]) -> dict[str, Step]:
+    def relationships(self, ids: Iterable[str]) -> dict[str, LineageStep]:
         """Return relationships by id, each with its instances of both directions."""
         found = self._rows.of("graph.relationships", "relationship_id", ids)
         ends = pl.concat([found["source"], found["target"]]).unique()
@@ -202,7 +202,7 @@ class Instances:
             for row in found.iter_rows(named=True)
         }
 
-    def claims(self, ids: Iterable[str]) -> dict[str, Step]:
+    def claims(self, ids: Iterable[str]) -> dict[str, LineageStep]:
         """Return claims by id, each with its instances in the order of the corpus."""
         found = self._rows.of("graph.claims", "claim_id", ids)
         records = (
@@ -236,7 +236,7 @@ class Instances:
             for row in found.with_columns(title=_ABOUT).iter_rows(named=True)
         }
 
-    def _below(self, records: pl.DataFrame) -> dict[str, tuple[tuple[Step, ...], int]]:
+    def _below(self, records: pl.DataFrame) -> dict[str, tuple[tuple[LineageStep, ...], int]]:
         """The first records of each owner as steps, and how many more it has."""
         ordered = in_corpus_order(self._rows, records)
         kept = ordered
@@ -245,7 +245,7 @@ class Instances:
         units = units_of(self._rows, kept["text_unit_id"].unique())
         ends = self._ends(kept) if "target" in kept.columns else {}
         total = dict(ordered.group_by("owner").len().iter_rows())
-        steps: dict[str, list[Step]] = {}
+        steps: dict[str, list[LineageStep]] = {}
         for row in kept.iter_rows(named=True):
             unit = units[row["text_unit_id"]]
             words = _words(unit, row, ends)
@@ -269,7 +269,7 @@ class Instances:
         return found
 
 
-def quoted(units: Mapping[str, Passage], unit_id: str, start: int, end: int) -> Step | None:
+def quoted(units: Mapping[str, Passage], unit_id: str, start: int, end: int) -> LineageStep | None:
     """Return a text unit with words of it; None where there is no such unit."""
     unit = units.get(unit_id)
     return unit_step(unit, (unit.words(start, end),)) if unit else None
@@ -281,10 +281,10 @@ def _step(
     title: str,
     row: Mapping[str, Any],
     facts: Sequence[str],
-    below: tuple[tuple[Step, ...], int],
-) -> Step:
+    below: tuple[tuple[LineageStep, ...], int],
+) -> LineageStep:
     told = {name: row[name] for name in facts if row.get(name) is not None}
-    return Step(kind, identity, title, row["description"], told, steps=below[0], left_out=below[1])
+    return LineageStep(kind, identity, title, row["description"], told, steps=below[0], left_out=below[1])
 
 
 def _words(unit: Passage, row: Mapping[str, Any], ends: _Ends | None = None) -> tuple[Words, ...]:
@@ -314,7 +314,7 @@ _TRIPLES = "graph.triples"
 _SAID = pl.format("{} {} {}", "head", "relation", "tail")
 
 
-def triple_steps(rows: LineageRows, ids: Iterable[str], most: int | None = 5) -> list[Step]:
+def triple_steps(rows: LineageRows, ids: Iterable[str], most: int | None = 5) -> list[LineageStep]:
     """Return triples with what states them, words or rows of a graph, in the order of their ids.
 
     Args:
@@ -343,16 +343,18 @@ def stated_in(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
 
 
 def _triple_step(
-    row: Mapping[str, Any], units: Mapping[str, Passage], imported: tuple[Step, ...], left_out: int
-) -> Step:
+    row: Mapping[str, Any], units: Mapping[str, Passage], imported: tuple[LineageStep, ...], left_out: int
+) -> LineageStep:
     facts = {
         "instances": row["instances"],
         "strength": row["strength"],
         "text_units": len(row["text_unit_ids"]),
     }
     if imported:
-        return Step("triple", row["triple_id"], row["title"], facts=facts, steps=imported, left_out=left_out)
+        return LineageStep(
+            "triple", row["triple_id"], row["title"], facts=facts, steps=imported, left_out=left_out
+        )
     unit = units[row["evidence_unit_id"]]
     start, end = row["start_char"], row["end_char"]
     below = quoted(units, unit.text_unit_id, *((0, len(unit.text)) if start is None else (start, end)))
-    return Step("triple", row["triple_id"], row["title"], facts=facts, steps=(below,) if below else ())
+    return LineageStep("triple", row["triple_id"], row["title"], facts=facts, steps=(below,) if below else ())

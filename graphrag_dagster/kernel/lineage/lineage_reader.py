@@ -12,7 +12,7 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import declared_table
 from graphrag_dagster.kernel.lineage.impact import Impact
 from graphrag_dagster.kernel.lineage.impact import impact as impact_of
-from graphrag_dagster.kernel.lineage.lineage_steps import Step
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
 from graphrag_dagster.kernel.lineage.row_lineage import WhyKind
 from graphrag_dagster.kernel.lineage.row_lineage import why as why_of
 from graphrag_dagster.kernel.storage import published
@@ -29,7 +29,7 @@ _UNMERGED = (
 )
 
 
-def why(warehouse: Warehouse, corpus: str, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
+def why(warehouse: Warehouse, corpus: str, kind: WhyKind, asked: str, most: int | None = 5) -> LineageStep:
     """Return the way from a row to the words it rests on; see
     :func:`graphrag_dagster.kernel.lineage.row_lineage.why`.
 

@@ -32,7 +32,7 @@ class LineageRows(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LineageStep:
     """A row on the way: what it is, what it says, what it rests on, and the rows it was made from.
 
     ``facts`` are further columns of the row; ``left_out`` counts the rows below that are not in ``steps``.
@@ -44,7 +44,7 @@ class Step:
     text: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     evidence: tuple[Evidence, ...] = ()
-    steps: tuple["Step", ...] = ()
+    steps: tuple["LineageStep", ...] = ()
     left_out: int = 0
 
     def all_evidence(self) -> Iterator[Evidence]:
@@ -73,7 +73,7 @@ class SystemLineage:
     kind: str
     table: str
     columns: Mapping[str, pl.Expr]
-    step: Callable[[LineageRows, str, int | None], Step]
+    step: Callable[[LineageRows, str, int | None], LineageStep]
     affected: Callable[[LineageRows, pl.DataFrame, pl.Series], pl.DataFrame]
 
     @property
@@ -129,7 +129,7 @@ def units_of(rows: LineageRows, ids: Iterable[str]) -> Mapping[str, Passage]:
     return passages_of(chunks, documents)
 
 
-def unit_step(unit: Passage, words: tuple[Words, ...]) -> Step:
+def unit_step(unit: Passage, words: tuple[Words, ...]) -> LineageStep:
     """Return a text unit with words of it."""
     facts = {
         "human_readable_id": unit.human_readable_id,
@@ -138,7 +138,7 @@ def unit_step(unit: Passage, words: tuple[Words, ...]) -> Step:
         "start_char": unit.start_char,
         "end_char": unit.end_char,
     }
-    return Step("text_unit", unit.text_unit_id, unit.path, facts=facts, evidence=words)
+    return LineageStep("text_unit", unit.text_unit_id, unit.path, facts=facts, evidence=words)
 
 
 def in_corpus_order(rows: LineageRows, records: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.lineage.entity_lineage import ALIASES, names_step
 from graphrag_dagster.kernel.lineage.instance_lineage import Instances, quoted, triple_steps
 from graphrag_dagster.kernel.lineage.lineage_steps import (
     LineageRows,
-    Step,
+    LineageStep,
     SystemLineage,
     lineages,
     titles_of,
@@ -157,7 +157,7 @@ _CANDIDATES: Mapping[WhyKind, tuple[str, Mapping[str, pl.Expr]]] = {
 }
 
 
-def why(rows: LineageRows, kind: WhyKind, asked: str, most: int | None = 5) -> Step:
+def why(rows: LineageRows, kind: WhyKind, asked: str, most: int | None = 5) -> LineageStep:
     """Return a row with everything it was made from, down to characters of documents.
 
     Args:
@@ -224,12 +224,12 @@ def _candidates(rows: LineageRows, kind: WhyKind) -> pl.DataFrame:
     return found.join(names, left_on="name", right_on="entity", how="left", maintain_order="left")
 
 
-def _named(rows: LineageRows, step: Step, most: int | None) -> Step:
+def _named(rows: LineageRows, step: LineageStep, most: int | None) -> LineageStep:
     names = names_step(rows, step.facts["name"], most)
     return step if names is None else replace(step, steps=(names, *step.steps))
 
 
-def _placed(rows: LineageRows, step: Step, most: int | None) -> Step:
+def _placed(rows: LineageRows, step: LineageStep, most: int | None) -> LineageStep:
     steps, left_out = resembled_steps(rows, step.id, most)
     return replace(step, steps=(*step.steps, *steps), left_out=step.left_out + left_out)
 
@@ -256,13 +256,13 @@ class Reports:
         self._most = most
         self._instances = Instances(rows, None if most is None else min(most, _CITED_INSTANCES))
 
-    def report(self, report_id: str) -> Step:
+    def report(self, report_id: str) -> LineageStep:
         """Return a report with its context and with what it cites, down to the words."""
         (found,) = self._rows.of("reports.community_reports", "report_id", [report_id]).iter_rows(named=True)
         contexts = self._rows.of("reports.report_contexts", "report_id", [report_id], _CONTEXT)
         context = [self._context(row) for row in contexts.iter_rows(named=True)]
         facts = ("human_readable_id", "level", "rating", "tokens", "engine", "problem")
-        return Step(
+        return LineageStep(
             "report",
             report_id,
             found["title"],
@@ -270,28 +270,28 @@ class Reports:
             steps=(*context, *self._parts([report_id], self._most)[report_id]),
         )
 
-    def cited(self, ids: Iterable[str]) -> dict[str, Step]:
+    def cited(self, ids: Iterable[str]) -> dict[str, LineageStep]:
         """Return reports that something cites, each with the words that it quotes."""
         found = self._rows.of("reports.community_reports", "report_id", ids)
         least = None if self._most is None else min(self._most, _CITED_INSTANCES)
         parts = self._parts(found["report_id"].to_list(), least)
         return {
-            identity: Step("report", identity, title, facts={"level": level}, steps=parts[identity])
+            identity: LineageStep("report", identity, title, facts={"level": level}, steps=parts[identity])
             for identity, title, level in found.select("report_id", "title", "level").iter_rows()
         }
 
-    def _context(self, row: Mapping[str, Any]) -> Step:
+    def _context(self, row: Mapping[str, Any]) -> LineageStep:
         shown = self._rows.of("reports.report_context_rows", "report_id", [row["report_id"]]).sort("position")
         kept = pl.concat([self._cut(shown.filter(pl.col("kind") == kind)) for kind in _KINDS])
         titles = titles_of(self._rows, kept.select("kind", id="record_id"))
         outside = outsiders(self._rows, row["report_id"], shown)
-        return Step(
+        return LineageStep(
             "context",
             row["report_id"],
             "what it was written from",
             facts={name: row[name] for name in _CONTEXT if name != "report_id"},
             steps=tuple(
-                Step(
+                LineageStep(
                     "context node" if identity in outside else kind,
                     identity,
                     titles.get(identity, ""),
@@ -305,7 +305,7 @@ class Reports:
     def _cut(self, shown: pl.DataFrame) -> pl.DataFrame:
         return shown if self._most is None else shown.head(self._most)
 
-    def _parts(self, ids: Sequence[str], most: int | None) -> dict[str, tuple[Step, ...]]:
+    def _parts(self, ids: Sequence[str], most: int | None) -> dict[str, tuple[LineageStep, ...]]:
         """The summary and the findings of reports, each with what it cites."""
         references = self._rows.of("reports.report_references", "report_id", ids).sort(
             "report_id", "finding", "position"
@@ -317,10 +317,10 @@ class Reports:
         counted = references.group_by("report_id", "finding").len().rows()
         totals = {(report, finding): number for report, finding, number in counted}
         written = self._written(ids)
-        made: dict[str, tuple[Step, ...]] = {}
+        made: dict[str, tuple[LineageStep, ...]] = {}
         for report_id in ids:
             made[report_id] = tuple(
-                Step(
+                LineageStep(
                     "summary" if finding < 0 else "finding",
                     f"{report_id}:{finding}",
                     title,
@@ -342,20 +342,20 @@ class Reports:
             made[report].append((position, title, text))
         return made
 
-    def _cited_steps(self, references: pl.DataFrame) -> dict[tuple[str, int], list[Step]]:
+    def _cited_steps(self, references: pl.DataFrame) -> dict[tuple[str, int], list[LineageStep]]:
         valid = references.filter("valid")
         ids = {
             kind: valid.filter(pl.col("kind") == kind)["record_id"].unique(maintain_order=True)
             for kind in _KINDS
         }
-        records: dict[str, Mapping[str, Step]] = {
+        records: dict[str, Mapping[str, LineageStep]] = {
             "entity": self._instances.entities(ids["entity"]),
             "relationship": self._instances.relationships(ids["relationship"]),
             "claim": self._instances.claims(ids["claim"]),
             "report": self.cited(ids["report"]) if len(ids["report"]) else {},
         }
         units = units_of(self._rows, ids["text_unit"])
-        made: dict[tuple[str, int], list[Step]] = {}
+        made: dict[tuple[str, int], list[LineageStep]] = {}
         for row in references.iter_rows(named=True):
             kind, identity = row["kind"], row["record_id"]
             step = None
@@ -364,6 +364,6 @@ class Reports:
             elif row["valid"]:
                 step = records[kind].get(identity)
             made.setdefault((row["report_id"], row["finding"]), []).append(
-                step or Step(kind, identity or "", row["cited_as"], facts={"valid": False})
+                step or LineageStep(kind, identity or "", row["cited_as"], facts={"valid": False})
             )
         return made

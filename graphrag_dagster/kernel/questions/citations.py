@@ -131,7 +131,7 @@ _ONE_NUMBER = re.compile(_NUMBER, re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Cited:
+class _CitationGroup:
     kind: ContextKind | None
     label: str
     ids: tuple[int, ...]
@@ -187,13 +187,13 @@ def _rewritten(text: str, new: Callable[[ContextKind, int], int | None], *, othe
     return _MARK.sub(rewritten, text)
 
 
-def _groups(mark: re.Match[str]) -> Iterator[_Cited]:
+def _groups(mark: re.Match[str]) -> Iterator[_CitationGroup]:
     inside = next(mark[name] for name in "abcd" if mark[name] is not None)
     for group in _GROUP.finditer(inside):
         label = group["label"]
         written = _ONE_NUMBER.findall(group["ids"])
         numbers = tuple(number for one in written if "+" not in one for number in _numbers(one))
-        yield _Cited(_kind(label), label, numbers, "+" in group["ids"])
+        yield _CitationGroup(_kind(label), label, numbers, "+" in group["ids"])
 
 
 @lru_cache(maxsize=256)

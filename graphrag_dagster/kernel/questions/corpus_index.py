@@ -123,7 +123,7 @@ class ReportText:
     content: str
 
 
-class Index:
+class CorpusIndex:
     """One snapshot of a corpus's index; open it anew to see what a later run published.
 
     It holds no lock: runs go on while it is asked. Several threads may ask at once.

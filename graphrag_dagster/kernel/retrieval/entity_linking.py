@@ -6,7 +6,7 @@ from math import fsum
 from typing import Literal
 
 from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
-from graphrag_dagster.kernel.retrieval.name_index import NameIndex, NameMention, is_slip, likeness, plurals
+from graphrag_dagster.kernel.retrieval.name_index import NameIndex, NameMatch, is_slip, likeness, plurals
 from graphrag_dagster.kernel.retrieval.search_words import WordForms, words, words_with_case
 from graphrag_dagster.kernel.retrieval.search_words import words as folded_words
 from graphrag_dagster.kernel.text.english_words import PLAIN_OR_NAME, STOP_WORDS
@@ -103,7 +103,7 @@ class NameLinker:
         self._index = index
         self._rarity = rarity
 
-    def mentions(self, folded: Sequence[str]) -> Iterator[NameMention]:
+    def mentions(self, folded: Sequence[str]) -> Iterator[NameMatch]:
         """Yield the names in folded words from left to right, at each word the longest, without overlap."""
         return self._index.mentions(folded)
 

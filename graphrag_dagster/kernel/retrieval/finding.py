@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.stable_values import Scores, cosines
 from graphrag_dagster.kernel.models.embedders import Embedder
-from graphrag_dagster.kernel.questions.context.answer import Answer, Call, Section, entity, section, text_unit
+from graphrag_dagster.kernel.questions.context.answer import (
+    Answer,
+    Call,
+    TraceSection,
+    entity,
+    section,
+    text_unit,
+)
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search, retriever_of
 from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
@@ -128,7 +135,7 @@ def with_retrieval_trace(
     return replace(made, why=why or None, favoured=favour.all, trace=(*made.trace, *told))
 
 
-def _reranking(made: Answer, moves: Sequence[Reranked]) -> tuple[Section, ...]:
+def _reranking(made: Answer, moves: Sequence[Reranked]) -> tuple[TraceSection, ...]:
     """Who reranked, and what moved: what stands in the context first."""
     if not moves:
         return ()
@@ -181,7 +188,7 @@ def linked(search: Search) -> tuple[LinkedName, ...]:
     return search.retriever.linked(with_history(search))
 
 
-def named_in(names: Sequence[LinkedName]) -> tuple[Section, ...]:
+def named_in(names: Sequence[LinkedName]) -> tuple[TraceSection, ...]:
     """Return the names in a question as a section of a trace; none: no section."""
     rows = (
         (

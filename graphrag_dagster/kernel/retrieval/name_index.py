@@ -159,7 +159,7 @@ def plurals(word: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class NameMention:
+class NameMatch:
     """A name that stands in a text: words ``start`` to ``end``, and the places of the names spelled so."""
 
     start: int
@@ -238,7 +238,7 @@ class NameIndex:
         """Return the words of a name."""
         return tuple(words(self.written[place]))
 
-    def mentions(self, folded: Sequence[str]) -> Iterator[NameMention]:
+    def mentions(self, folded: Sequence[str]) -> Iterator[NameMatch]:
         """Yield the names in folded words from left to right, at each word the longest, without overlap."""
         start = 0
         while start < len(folded):
@@ -246,7 +246,7 @@ class NameIndex:
             for length in range(min(most, len(folded) - start), 0, -1):
                 places = self.spelled_so(folded[start : start + length])
                 if places:
-                    yield NameMention(start, start + length, tuple(places))
+                    yield NameMatch(start, start + length, tuple(places))
                     start += length
                     break
             else:

@@ -306,7 +306,7 @@ def _overview(lines: Sequence[SentenceLine], embedder: Embedder) -> Relevance:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _QuestionFeatures:
     """A question beside the sentences: features [n, ANSWER_FEATURES], what holds which word, vectors."""
 
     asked: AskedWords
@@ -331,7 +331,7 @@ def sentence_features(question: str, lines: Sequence[SentenceLine], embedder: Em
     return _read(question, lines, embedder).features
 
 
-def _read(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -> _Read:
+def _read(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -> _QuestionFeatures:
     asked = AskedWords.of(question)
     said_by = turns(lines)
     said = [turn.said for turn in said_by]
@@ -341,7 +341,7 @@ def _read(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -> _
     vectors = embedder.embed([" ".join(asked.words), *said])
     of_rows = unit_rows(ContextLines(lines).sums(vectors[1:].astype(np.float64)))
     near_ones = [cosines(own, vectors[0]).clip(0) for own in (vectors[1:], of_rows)]
-    return _Read(asked, said_by, found, np.column_stack([features, *near_ones]), vectors[1:])
+    return _QuestionFeatures(asked, said_by, found, np.column_stack([features, *near_ones]), vectors[1:])
 
 
 def _focused(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -> Relevance:
@@ -354,7 +354,7 @@ def _focused(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -
     return Relevance(value, related, read.vectors)
 
 
-def _concerns(read: _Read, lines: Sequence[SentenceLine]) -> bool:
+def _concerns(read: _QuestionFeatures, lines: Sequence[SentenceLine]) -> bool:
     """Whether a question is in the scope of the sentences."""
     asked, found = read.asked, read.found
     there = np.maximum.reduce(

@@ -320,7 +320,7 @@ class _Instance:
         self._connection.close()
 
 
-class _Kept:
+class _InstanceCache:
     """The instance that is kept, which is that of the file that was opened last."""
 
     def __init__(self) -> None:
@@ -398,13 +398,13 @@ class _Kept:
             self._instance = None
 
 
-_kept = _Kept()
+_kept = _InstanceCache()
 
 
 def _begin_anew() -> None:
     """Leave the parent's instance alone: its threads are not in the child."""
     global _kept
-    _kept = _Kept()
+    _kept = _InstanceCache()
 
 
 os.register_at_fork(after_in_child=_begin_anew)

@@ -17,7 +17,7 @@ from graphrag_dagster.apps.explorer.open_snapshots import Snapshot
 from graphrag_dagster.apps.explorer.snapshot_changes import Changes
 from graphrag_dagster.apps.explorer.table_pages import Order, TablePage, TableView
 from graphrag_dagster.apps.explorer.text_search import Found
-from graphrag_dagster.kernel.lineage.lineage_steps import Step
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
 from graphrag_dagster.kernel.lineage.row_lineage import WhyKind
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.corpora_routes import Corpus
@@ -114,7 +114,7 @@ def _add_entities(router: APIRouter, backend: Backend) -> None:
         kind: WhyKind,
         asked: Annotated[str, Path(description="its id, number or name", max_length=4_000)],
         most: Annotated[int, Query(description="most rows of one sort below a row", ge=1, le=100)] = 5,
-    ) -> Step:
+    ) -> LineageStep:
         """See what a row rests on, down to the words of documents."""
         return await backend.explored(corpus, lambda seen: seen.why(kind, asked, most))
 

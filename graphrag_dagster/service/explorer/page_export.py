@@ -70,7 +70,7 @@ async def gathered(corpus: str, room: int) -> CollectedResponses:
     """
     transport = httpx2.ASGITransport(make_app(ServiceSettings()))
     async with httpx2.AsyncClient(transport=transport, base_url=_BASE) as client:
-        file = _File(corpus, client, room)
+        file = _ExportFile(corpus, client, room)
         await file.gather()
     return CollectedResponses(file.answers, file.told())
 
@@ -82,7 +82,7 @@ def address(corpus: str, parts: Sequence[str], query: Query) -> str:
 
 
 @dataclass(slots=True)
-class _File:
+class _ExportFile:
     """What goes into the file so far.
 
     Attributes:

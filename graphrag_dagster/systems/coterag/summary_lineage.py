@@ -3,7 +3,7 @@
 import polars as pl
 
 from graphrag_dagster.kernel.lineage.instance_lineage import quoted, triple_steps
-from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, Step, SystemLineage, units_of
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, LineageStep, SystemLineage, units_of
 
 _TRIPLES = "graph.triples"
 _MEMBERS = "coterag.members"
@@ -12,7 +12,7 @@ _QUOTES = "coterag.summary_quotes"
 _SAID = pl.format("{} {} {}", "head", "relation", "tail")
 
 
-def summary_step(rows: LineageRows, community_id: str, most: int | None) -> Step:
+def summary_step(rows: LineageRows, community_id: str, most: int | None) -> LineageStep:
     """Return the summary of a community with the words it was made of, and the community's triples.
 
     Args:
@@ -36,7 +36,7 @@ def summary_step(rows: LineageRows, community_id: str, most: int | None) -> Step
     )
     shown = inside if most is None else inside.head(most)
     kept = words if most is None else words[:most]
-    return Step(
+    return LineageStep(
         "summary",
         community_id,
         row["title"],

@@ -21,7 +21,7 @@ ENGINE = '''
 
 from graphrag_dagster.kernel.catalogue.engines import EmbedderKind, Engine, RerankerKind
 from graphrag_dagster.kernel.catalogue.file_formats import Format
-from graphrag_dagster.kernel.documents.file_records import Reading, Record
+from graphrag_dagster.kernel.documents.file_records import Reading, FileRecord
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, PartialAnswer
 from support.traces import column
@@ -45,7 +45,7 @@ def answerer(session):
 
 
 def read_lines(data, source):
-    return Reading([Record(line) for line in data.decode().splitlines()], "utf-8")
+    return Reading([FileRecord(line) for line in data.decode().splitlines()], "utf-8")
 
 
 ECHO = Engine("echo", "what it is shown", {"answerer": answerer})

@@ -10,7 +10,7 @@ from graphrag_dagster import Index
 from graphrag_dagster.errors import CatalogueError, PluginError, QuestionError
 from graphrag_dagster.kernel.catalogue.registry import guarded, in_plugin, loaded
 from graphrag_dagster.kernel.documents.file_reading import Declined, FileContents, read_file
-from graphrag_dagster.kernel.documents.file_records import Source
+from graphrag_dagster.kernel.documents.file_records import SourceFile
 from graphrag_dagster.service.http_app import make_app
 from graphrag_dagster.service.settings import ServiceSettings
 from support.commands import Run
@@ -153,12 +153,12 @@ def test_an_engine_or_reranker_that_fails_is_named(coast: Path, settings: str, t
     [("lame", "ZeroDivisionError: division by zero"), ("blank", "AttributeError"), ("lost", "lost")],
 )
 def test_a_reader_that_fails_is_named_and_others_read_on(kind: str, told: str) -> None:
-    source = Source(f"a.{kind}")
+    source = SourceFile(f"a.{kind}")
     declined = read_file(kind, b"a", source)
     assert isinstance(declined, Declined)
     assert declined.reason.startswith(f"the reader {kind} of the package toy 1.0 failed reading it: ")
     assert told in declined.reason
-    assert isinstance(read_file("txt", b"Anna met Bert.", Source("a.txt")), FileContents)
+    assert isinstance(read_file("txt", b"Anna met Bert.", SourceFile("a.txt")), FileContents)
 
 
 @pytest.mark.usefixtures("lame")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.documents.document_metadata import periods_of
 from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
-from graphrag_dagster.kernel.documents.file_records import Reading, Source
+from graphrag_dagster.kernel.documents.file_records import Reading, SourceFile
 from graphrag_dagster.kernel.text.quotable_sentences import SentenceLine, turns
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from support.reading import read_corpus
@@ -19,7 +19,7 @@ def read(content: object, path: str, names: dict[str, str] | None = None) -> Rea
     kind = format_of(path)
     assert kind is not None
     data = content if isinstance(content, str) else json.dumps(content)
-    return reader_of(kind)(data.encode(), Source(path, names=names or {}))
+    return reader_of(kind)(data.encode(), SourceFile(path, names=names or {}))
 
 
 def days(reading: Reading) -> list[tuple[str | None, str]]:

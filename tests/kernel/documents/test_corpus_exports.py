@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.documents.column_roles import ColumnNames
 from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
-from graphrag_dagster.kernel.documents.file_records import Reading, Source, UnreadableError
+from graphrag_dagster.kernel.documents.file_records import Reading, SourceFile, UnreadableError
 from graphrag_dagster.kernel.documents.readers.data.stored_dates import holds_dates, iso_date
 
 
 def read(data: bytes | str, path: str, columns: ColumnNames | None = None) -> Reading:
     kind = format_of(path)
     assert kind is not None
-    return reader_of(kind)(data.encode() if isinstance(data, str) else data, Source(path, columns))
+    return reader_of(kind)(data.encode() if isinstance(data, str) else data, SourceFile(path, columns))
 
 
 def told(reading: Reading) -> list[tuple[str | None, str]]:

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
-from graphrag_dagster.kernel.documents.file_records import Reading, Record, Source, UnreadableError
+from graphrag_dagster.kernel.documents.file_records import FileRecord, Reading, SourceFile, UnreadableError
 
 
 def read(data: bytes | str, path: str) -> Reading:
     kind = format_of(path)
     assert kind is not None
-    return reader_of(kind)(data.encode() if isinstance(data, str) else data, Source(path))
+    return reader_of(kind)(data.encode() if isinstance(data, str) else data, SourceFile(path))
 
 
-def only(data: bytes | str, path: str) -> Record:
+def only(data: bytes | str, path: str) -> FileRecord:
     (record,) = read(data, path).records
     return record
 

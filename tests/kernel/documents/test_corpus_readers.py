@@ -10,10 +10,10 @@ from graphrag_dagster.kernel.catalogue.registry import formats
 from graphrag_dagster.kernel.documents.column_roles import ColumnNames
 from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
 from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
     Reading,
-    Record,
     RefusedError,
-    Source,
+    SourceFile,
     UnreadableError,
 )
 
@@ -24,10 +24,10 @@ MakePdf = Callable[..., bytes]
 def read(data: bytes | str, path: str, columns: ColumnNames | None = None) -> Reading:
     kind = format_of(path)
     assert kind is not None
-    return reader_of(kind)(data.encode() if isinstance(data, str) else data, Source(path, columns))
+    return reader_of(kind)(data.encode() if isinstance(data, str) else data, SourceFile(path, columns))
 
 
-def only(data: bytes | str, path: str) -> Record:
+def only(data: bytes | str, path: str) -> FileRecord:
     (record,) = read(data, path).records
     return record
 
@@ -224,5 +224,5 @@ def test_readers_only_decline(
     at = place % (len(whole) + 1)
     for data in (noise, whole[:at], whole[:at] + hit + whole[at + len(hit) :]):
         with contextlib.suppress(UnreadableError, RefusedError):
-            for record in reader_of(kind)(data, Source("x")).records:
+            for record in reader_of(kind)(data, SourceFile("x")).records:
                 record.text.encode()

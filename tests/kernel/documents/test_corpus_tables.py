@@ -6,14 +6,14 @@ import pytest
 
 from graphrag_dagster.kernel.documents.column_roles import ColumnError, ColumnNames, choose
 from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
-from graphrag_dagster.kernel.documents.file_records import Reading, Source, UnreadableError, metadata_json
+from graphrag_dagster.kernel.documents.file_records import Reading, SourceFile, UnreadableError, metadata_json
 from graphrag_dagster.kernel.documents.readers.data.delimited_tables import sniff_delimiter
 
 
 def read(data: bytes | str, path: str, columns: ColumnNames | None = None) -> Reading:
     kind = format_of(path)
     assert kind is not None
-    return reader_of(kind)(data.encode() if isinstance(data, str) else data, Source(path, columns))
+    return reader_of(kind)(data.encode() if isinstance(data, str) else data, SourceFile(path, columns))
 
 
 def texts(reading: Reading) -> list[str]:

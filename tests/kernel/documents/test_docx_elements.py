@@ -3,7 +3,7 @@ import zipfile
 
 import pytest
 
-from graphrag_dagster.kernel.documents.file_records import Reading, Source, UnreadableError
+from graphrag_dagster.kernel.documents.file_records import Reading, SourceFile, UnreadableError
 from graphrag_dagster.kernel.documents.readers.office.docx import read_docx
 from support.files import docx
 
@@ -58,7 +58,7 @@ def made(
 def read(
     body: str, parts: dict[str, str | bytes] | None = None, kinds: dict[str, str] | None = None
 ) -> Reading:
-    return read_docx(made(body, parts, kinds), Source("a.docx"))
+    return read_docx(made(body, parts, kinds), SourceFile("a.docx"))
 
 
 BOX = f"<w:txbxContent>{p(t('In the box.'))}</w:txbxContent>"
@@ -206,5 +206,6 @@ def test_lists_and_headings_by_style_and_numbering() -> None:
 def test_hostile_xml_is_declined(body: str) -> None:
     with pytest.raises(UnreadableError):
         read_docx(
-            docx(body, doctype='<!DOCTYPE x [<!ENTITY x "aaaa">]>' if body == "&x;" else ""), Source("a.docx")
+            docx(body, doctype='<!DOCTYPE x [<!ENTITY x "aaaa">]>' if body == "&x;" else ""),
+            SourceFile("a.docx"),
         )

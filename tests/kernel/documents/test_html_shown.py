@@ -2,12 +2,12 @@ import time
 
 import pytest
 
-from graphrag_dagster.kernel.documents.file_records import Reading, Source
+from graphrag_dagster.kernel.documents.file_records import Reading, SourceFile
 from graphrag_dagster.kernel.documents.readers.html import read_html
 
 
 def read(body: str) -> Reading:
-    return read_html(f"<!doctype html><html><body>{body}</body></html>".encode(), Source("a.html"))
+    return read_html(f"<!doctype html><html><body>{body}</body></html>".encode(), SourceFile("a.html"))
 
 
 def shown(body: str) -> str:

@@ -5,13 +5,13 @@ import time
 import pytest
 
 from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
-from graphrag_dagster.kernel.documents.file_records import Reading, Source
+from graphrag_dagster.kernel.documents.file_records import Reading, SourceFile
 
 
 def read(text: str, path: str) -> Reading:
     kind = format_of(path)
     assert kind is not None
-    return reader_of(kind)(text.encode(), Source(path))
+    return reader_of(kind)(text.encode(), SourceFile(path))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
-from graphrag_dagster.kernel.documents.file_records import FileLimits, Reading, Source, UnreadableError
+from graphrag_dagster.kernel.documents.file_records import FileLimits, Reading, SourceFile, UnreadableError
 from kernel.documents.test_docx_elements import CHART
 from support.files import epub, odt, pptx, shape, zipped
 
@@ -11,7 +11,7 @@ from support.files import epub, odt, pptx, shape, zipped
 def read(data: bytes, path: str) -> Reading:
     kind = format_of(path)
     assert kind is not None
-    return reader_of(kind)(data, Source(path))
+    return reader_of(kind)(data, SourceFile(path))
 
 
 TABLE = (
@@ -105,9 +105,11 @@ def test_damaged_protected_and_exploding_packages_are_declined(kind: str) -> Non
     }[kind]
     for data in (b"", b"PK\x03\x04", whole[: len(whole) // 2], zipped({"x": "y"})):
         with pytest.raises(UnreadableError):
-            reader_of(kind)(data, Source("a"))
+            reader_of(kind)(data, SourceFile("a"))
     with pytest.raises(UnreadableError, match="max_bytes"):
-        reader_of(kind)(zipped({"x": b"\0" * 2_000_000}), Source("a", limits=FileLimits(max_bytes=1_000_000)))
+        reader_of(kind)(
+            zipped({"x": b"\0" * 2_000_000}), SourceFile("a", limits=FileLimits(max_bytes=1_000_000))
+        )
 
 
 @pytest.mark.parametrize(

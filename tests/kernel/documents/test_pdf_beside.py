@@ -1,6 +1,6 @@
 import pytest
 
-from graphrag_dagster.kernel.documents.file_records import Reading, Source
+from graphrag_dagster.kernel.documents.file_records import Reading, SourceFile
 from graphrag_dagster.kernel.documents.readers.office.pdf import read_pdf
 
 WORDS = b"BT /F2 12 Tf 72 650 Td (Words are here.) Tj ET"
@@ -42,7 +42,7 @@ def read(
             len(data),
         )
     )
-    return read_pdf(data, Source("a.pdf"))
+    return read_pdf(data, SourceFile("a.pdf"))
 
 
 DRAWING = b"<< /Length 12 >>\nstream\n0 0 10 10 re f\nendstream"

@@ -7,7 +7,7 @@ import pytest
 
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel.documents.file_reading import Declined, FileContents
-from graphrag_dagster.kernel.documents.file_records import FileLimits, Source
+from graphrag_dagster.kernel.documents.file_records import FileLimits, SourceFile
 from graphrag_dagster.kernel.documents.reader_process import ReaderProcess, _crashed, reader_process
 from support.files import docx
 from support.reading import read_corpus
@@ -23,7 +23,7 @@ def reader() -> Iterator[ReaderProcess]:
 
 
 def read(reader: ReaderProcess, kind: str, data: bytes, **limits: float) -> FileContents | Declined:
-    return reader.read(kind, data, Source(f"a.{kind}", limits=FileLimits(**limits)))  # type: ignore[arg-type]
+    return reader.read(kind, data, SourceFile(f"a.{kind}", limits=FileLimits(**limits)))  # type: ignore[arg-type]
 
 
 def reason(answer: FileContents | Declined) -> str:
@@ -100,10 +100,10 @@ def test_the_next_corpus_gets_the_same_process() -> None:
 def test_without_a_process_nothing_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     with pytest.raises(CorpusError, match="cannot be started"):
-        ReaderProcess().read("txt", b"a", Source("a.txt"))
+        ReaderProcess().read("txt", b"a", SourceFile("a.txt"))
     monkeypatch.setattr("sys.executable", "/bin/false")
     with pytest.raises(CorpusError, match="did not start"):
-        ReaderProcess().read("txt", b"a", Source("a.txt"))
+        ReaderProcess().read("txt", b"a", SourceFile("a.txt"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from graphrag_dagster.errors import QuestionError, WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
-from graphrag_dagster.kernel.lineage.lineage_steps import Step
+from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
 from graphrag_dagster.kernel.questions.answer_rows import AnswerRows
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -176,7 +176,7 @@ def _allowed(table: tables.Table, frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def quotations(step: Step) -> list[tuple[str, int, int, str, str]]:
+def quotations(step: LineageStep) -> list[tuple[str, int, int, str, str]]:
     return [(w.path, w.start_char, w.end_char, w.quotation, w.sentence) for w in step.all_evidence()]
 
 

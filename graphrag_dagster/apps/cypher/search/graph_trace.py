@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from graphrag_dagster.kernel.common.printable import counted
 from graphrag_dagster.kernel.questions.context.answer import (
-    Record,
-    Section,
+    RowLink,
+    TraceSection,
     community,
     entity,
     facts,
@@ -128,7 +128,7 @@ def _parts(trace: GraphTrace) -> Iterator[str]:
         yield trace.boundary
 
 
-def sections_of(trace: GraphTrace) -> tuple[Section, ...]:
+def sections_of(trace: GraphTrace) -> tuple[TraceSection, ...]:
     """Return in full how an answer came about."""
     route = facts(
         "Route through the graph",
@@ -162,7 +162,7 @@ def sections_of(trace: GraphTrace) -> tuple[Section, ...]:
         for one in trace.context_nodes
     )
     brought = (
-        (Record(one.head, "relationship", (one.relationship_id,)), one.relation, one.tail, one.similarity)
+        (RowLink(one.head, "relationship", (one.relationship_id,)), one.relation, one.tail, one.similarity)
         for one in trace.brought_in
     )
     made = (

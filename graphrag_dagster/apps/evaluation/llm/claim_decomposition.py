@@ -168,7 +168,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _SentencePlace:
     """A sentence where it stands."""
 
     question: str
@@ -228,7 +228,7 @@ class LlmClaimDecomposer:
         """
         split = [answer_sentences(answer.text) for answer in answers]
         places = (
-            _Place(answer.question, sentences, number)
+            _SentencePlace(answer.question, sentences, number)
             for answer, sentences in zip(answers, split, strict=True)
             for number in range(len(sentences))
         )
@@ -240,7 +240,7 @@ class LlmClaimDecomposer:
         # Taken to its end, so that its stage ends too.
         next(made, None)
 
-    async def _claims(self, place: _Place) -> SentenceClaims:
+    async def _claims(self, place: _SentencePlace) -> SentenceClaims:
         sentence = place.sentence.text
         if place.sentence.heading:
             return SentenceClaims(sentence, "not_verifiable", reason="a heading")
@@ -298,7 +298,7 @@ class _Step(Asker, Generic[T]):
         self._shape = shape
         self._read = read
 
-    async def of(self, place: _Place, sentence: str, account: _Account) -> T:
+    async def of(self, place: _SentencePlace, sentence: str, account: _Account) -> T:
         """Ask about a sentence in the words that the step before left of it.
 
         Raises:

@@ -42,7 +42,7 @@ _ITEM_KEY = re.compile(r"(?:(?:persona|user|task|question|query|item|q)[ _-]*)?\
 _NUMBERING = re.compile(r"\A(?:[-*•]\s+|\(?\d{1,3}[.)]\s+|Q\d{0,3}[.:)]\s*)+")
 
 
-class DescriptionShape(Shape):
+class CorpusDescriptionShape(Shape):
     """A description of a corpus, as the endpoint is asked for it and as it is read."""
 
     description: str
@@ -168,7 +168,7 @@ class LlmQuestionWriter(Asker):
             EndpointError: the endpoint cannot be used at all.
         """
         sampled = "\n\n".join(f"Text {number}:\n{text.strip()}" for number, text in enumerate(texts, 1))
-        request = self._request("describe_corpus", DescriptionShape, sampled)
+        request = self._request("describe_corpus", CorpusDescriptionShape, sampled)
         try:
             asked = run_one(ask_typed(self._model, request, _Description, self._retry))
         except UnusableReply as lost:

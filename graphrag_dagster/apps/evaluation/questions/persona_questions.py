@@ -120,7 +120,7 @@ def write_questions(
         raise ValueError("choosing among more questions than are needed takes embed")
     if not description.strip():
         raise EngineError("questions are written from a description of the corpus, but it is blank; set one")
-    writing = _Writing(writer, description)
+    writing = _SetWriter(writer, description)
     people = writing.personas(personas)
     work = writing.tasks(people, tasks)
     places = writing.questions(people, work, questions, oversample)
@@ -135,7 +135,7 @@ def write_questions(
 
 
 @dataclass
-class _Place(Generic[T]):
+class _RequestResult(Generic[T]):
     """Result of one request: the kept items, each with its round, and the repeated ones."""
 
     label: str
@@ -163,7 +163,7 @@ class _Place(Generic[T]):
             told.add(key)
 
 
-class _Writing:
+class _SetWriter:
     """Writes one set; ``usage`` and ``problems`` are those of all its requests."""
 
     def __init__(self, writer: QuestionWriter, description: str) -> None:
@@ -173,7 +173,7 @@ class _Writing:
         self.problems: list[str] = []
 
     def personas(self, count: int) -> tuple[Persona, ...]:
-        place: _Place[PersonaDraft] = _Place("personas")
+        place: _RequestResult[PersonaDraft] = _RequestResult("personas")
 
         def ask(requests: list[_Request[PersonaDraft]]) -> list[Drafts[PersonaDraft]]:
             return [self._writer.personas(self._description, asked, avoid) for _, asked, avoid in requests]
@@ -186,7 +186,9 @@ class _Writing:
 
     def tasks(self, people: Sequence[Persona], count: int) -> tuple[PersonaTask, ...]:
         drafts = [PersonaDraft(one.name, one.description) for one in people]
-        places: list[_Place[str]] = [_Place(f"tasks of the persona {one.name!r}") for one in people]
+        places: list[_RequestResult[str]] = [
+            _RequestResult(f"tasks of the persona {one.name!r}") for one in people
+        ]
 
         def ask(requests: list[_Request[str]]) -> list[Drafts[str]]:
             return self._writer.tasks(
@@ -202,11 +204,11 @@ class _Writing:
 
     def questions(
         self, people: Sequence[Persona], work: Sequence[PersonaTask], count: int, times: int
-    ) -> list[_Place[str]]:
+    ) -> list[_RequestResult[str]]:
         drafts = {one.id: PersonaDraft(one.name, one.description) for one in people}
         asked_by = [drafts[task.persona_id] for task in work]
-        places: list[_Place[str]] = [
-            _Place(f"questions of the task {task.text!r} of the persona {person.name!r}")
+        places: list[_RequestResult[str]] = [
+            _RequestResult(f"questions of the task {task.text!r} of the persona {person.name!r}")
             for task, person in zip(work, asked_by, strict=True)
         ]
 
@@ -223,7 +225,7 @@ class _Writing:
 
     def _fill(
         self,
-        places: Sequence[_Place[T]],
+        places: Sequence[_RequestResult[T]],
         count: int,
         times: int,
         ask: Callable[[list[_Request[T]]], list[Drafts[T]]],
@@ -247,7 +249,7 @@ class _Writing:
         _refuse_gaps(places, count, self._writer.engine)
 
 
-def _refuse_gaps(places: Sequence[_Place[T]], count: int, engine: Engine) -> None:
+def _refuse_gaps(places: Sequence[_RequestResult[T]], count: int, engine: Engine) -> None:
     gaps = [(place, count - len(place.kept)) for place in places if len(place.kept) < count]
     if not gaps:
         return
@@ -264,7 +266,9 @@ def _refuse_gaps(places: Sequence[_Place[T]], count: int, engine: Engine) -> Non
     )
 
 
-def _choose(places: Sequence[_Place[str]], work: Sequence[PersonaTask], count: int, embed: Embed) -> None:
+def _choose(
+    places: Sequence[_RequestResult[str]], work: Sequence[PersonaTask], count: int, embed: Embed
+) -> None:
     """Leave in each place ``count`` questions, in the order they were written in."""
     texts = [task.text for task in work] + [text for place in places for text, _ in place.kept]
     vectors = unit_rows(embed(texts))

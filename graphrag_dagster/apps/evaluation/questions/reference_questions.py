@@ -48,7 +48,7 @@ class ReferenceQuestion:
 
 
 @dataclass
-class _Document:
+class _SampledDocument:
     """A document of the sample, and what came of it so far."""
 
     id: str
@@ -136,7 +136,7 @@ def write_testset(writer: TestsetWriter, documents: pl.DataFrame, per_document: 
         EndpointError: the endpoint cannot be used at all.
     """
     open_ = [
-        _Document(key, title, text, cut(text))
+        _SampledDocument(key, title, text, cut(text))
         for key, title, text in documents.select("document_id", "title", "text").iter_rows()
     ]
     every, taken = list(open_), set[str]()
@@ -160,14 +160,14 @@ def write_testset(writer: TestsetWriter, documents: pl.DataFrame, per_document: 
     )
 
 
-def _request(document: _Document, wanted: int) -> DocumentRequest:
+def _request(document: _SampledDocument, wanted: int) -> DocumentRequest:
     # One more each time: the same prompt would be answered from memory with the same reply.
     count = wanted - len(document.kept) + document.asked
     avoid = tuple(one.question for one in document.kept)
     return DocumentRequest(document.title, document.shown, count, avoid)
 
 
-def _take(document: _Document, drafts: ReferenceDrafts, wanted: int, taken: set[str]) -> None:
+def _take(document: _SampledDocument, drafts: ReferenceDrafts, wanted: int, taken: set[str]) -> None:
     document.asked += 1
     document.usage += drafts.usage
     document.problem = drafts.problem

@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_ve
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, Tables
 from graphrag_dagster.kernel.questions.answer_rows import AnswerRows, answer_id_of, still_valid
-from graphrag_dagster.kernel.questions.corpus_index import Index
+from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.searcher import answer_all
@@ -52,7 +52,7 @@ class ListAnswers:
 def answer_list(
     questions: pl.DataFrame,
     known: Mapping[Table, pl.DataFrame | None],
-    index: Index,
+    index: CorpusIndex,
     session: TaskProvider,
     options: str,
     filters: Filters,
@@ -145,9 +145,9 @@ TABLES = (ANSWERS, ANSWER_COSTS, ANSWER_CONTEXTS, ANSWER_CITATIONS, ANSWER_STATE
 def answers(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Every question by every search method (paper §4.1); reuses answers of earlier runs that still hold."""
     # What answering needs is much, and only this stage needs it.
-    from graphrag_dagster.kernel.questions.corpus_index import Index
+    from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 
-    index = Index.open(run.corpus, corpora=run.corpora, warehouse=run.warehouse)
+    index = CorpusIndex.open(run.corpus, corpora=run.corpora, warehouse=run.warehouse)
     session, asked_of = run.session("answers"), run.resource(ListFilters).filters
     known = {table: run.before(table) for table in TABLES}
     made = answer_list(tables[QUESTIONS], known, index, session, options_hash(session, asked_of), asked_of)

@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.models.cache.usage_account import price_of
 from graphrag_dagster.kernel.models.call_estimates import Estimate, MethodSize, Plan, Range, around, exactly
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
-from graphrag_dagster.kernel.questions.corpus_index import Index
+from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -167,7 +167,7 @@ def plan_evaluation_of(name: str, scope: EvaluationScope) -> Plan:
     """
     store, warehouse = CorpusStore(), Warehouse()
     settings = store.settings(name)
-    index = Index.open(name, corpora=store, warehouse=warehouse)
+    index = CorpusIndex.open(name, corpora=store, warehouse=warehouse)
     estimates = plan_evaluation(_size(name, store, settings, index, warehouse, scope))
     prices = {}
     for one in estimates:
@@ -181,7 +181,7 @@ def _size(
     name: str,
     store: CorpusStore,
     settings: CorpusSettings,
-    index: Index,
+    index: CorpusIndex,
     warehouse: Warehouse,
     scope: EvaluationScope,
 ) -> EvaluationSize:

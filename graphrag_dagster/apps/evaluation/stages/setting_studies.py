@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.catalogue.search_methods import BASELINE
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.documents.text_units import cut
-from graphrag_dagster.kernel.questions.corpus_index import Index
+from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.searcher import answer_all
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
@@ -138,7 +138,7 @@ def count_extraction(
 
 
 def answer_windows(
-    questions: pl.DataFrame, index: Index, session: TaskProvider, options: str
+    questions: pl.DataFrame, index: CorpusIndex, session: TaskProvider, options: str
 ) -> tuple[pl.DataFrame, int]:
     """Return rows of ``studies.window_answers``, and how many questions are in the sample.
 

@@ -25,10 +25,10 @@ def extraction_study(tables: Tables, run: StepRun) -> Iterator[Made]:
 def window_study(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Answers of plain retrieval (SS) with context windows of different sizes (paper Appendix C)."""
     from graphrag_dagster.apps.evaluation.stages.setting_studies import answer_windows, judge_windows
-    from graphrag_dagster.kernel.questions.corpus_index import Index
+    from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 
     session = run.session("window_answers")
-    index = Index.open(run.corpus, corpora=run.corpora, warehouse=run.warehouse)
+    index = CorpusIndex.open(run.corpus, corpora=run.corpora, warehouse=run.warehouse)
     answers, asked = answer_windows(tables[QUESTIONS], index, session, options_hash(session))
     yield Made(WINDOW_ANSWERS, answers, {"questions": asked, **session.finish()})
     judging = run.session("window_judgements")

@@ -39,7 +39,7 @@ _TYPES = (
 
 
 @dataclass(frozen=True)
-class _File:
+class _CsvFile:
     """A kind of nodes or edges as a file: its name, and the columns there.
 
     Attributes:
@@ -61,7 +61,7 @@ class _File:
         return f"row.{quoted(self.header[place])}"
 
 
-def file_of(one: Nodes | Edges) -> _File:
+def file_of(one: Nodes | Edges) -> _CsvFile:
     """Return the file of a kind."""
     properties = [
         (f"{name}:{_type(field.type)}", field.name)
@@ -81,7 +81,7 @@ def file_of(one: Nodes | Edges) -> _File:
             fixed += [(f"{key}:{'string' if one.named else _IGNORED}", ID), (":TYPE", RELATION)]
         name = f"{one.source}-{one.kind}-{one.target}"
     header, columns = zip(*fixed, *properties, strict=True)
-    return _File(name, header, columns)
+    return _CsvFile(name, header, columns)
 
 
 def identifier(one: Nodes | Edges) -> str:
@@ -195,7 +195,7 @@ def _edge_query(one: Edges, keys: Mapping[str, str]) -> str:
     return _query(file, f"{ends}-{edge}->(b) {_set('r', file)}")
 
 
-def _query(file: _File, work: str) -> str:
+def _query(file: _CsvFile, work: str) -> str:
     return (
         f"LOAD CSV WITH HEADERS FROM 'file:///{file.path}' AS row\n"
         f"CALL (row) {{ {work.strip()} }} IN TRANSACTIONS OF {_AT_ONCE} ROWS;"
@@ -209,7 +209,7 @@ def _list(cell: str) -> str:
     return f"CASE WHEN coalesce({cell}, '') = '' THEN [] ELSE split({cell}, '\\u001F') END"
 
 
-def _set(variable: str, file: _File) -> str:
+def _set(variable: str, file: _CsvFile) -> str:
     """Return what sets the properties; those that identify it are set by then."""
     told = []
     for place, (header, column) in enumerate(zip(file.header, file.columns, strict=True)):

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from graphrag_dagster.kernel.common.printable import counted
-from graphrag_dagster.kernel.documents.file_records import Record, Source, UnreadableError, clean, one_line
+from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
+    SourceFile,
+    UnreadableError,
+    clean,
+    one_line,
+)
 from graphrag_dagster.kernel.documents.readers.data.stored_dates import moment_of
 
 #: Keys under which an object of a conversation says who speaks, what, and when; the first there holds.
@@ -174,8 +180,8 @@ def lines_of_speech(messages: Iterable[SpokenMessage], *, times: bool = False) -
 
 
 def by_day(
-    messages: Sequence[SpokenMessage], title: str | None, source: Source, first_row: int = 0
-) -> list[Record]:
+    messages: Sequence[SpokenMessage], title: str | None, source: SourceFile, first_row: int = 0
+) -> list[FileRecord]:
     """Return a document for each day of a chat, in the order of the days.
 
     Args:
@@ -197,7 +203,7 @@ def by_day(
         said = [message for _, message in of_day]
         date = day.isoformat() if day else None
         records.append(
-            Record(
+            FileRecord(
                 clean(lines_of_speech(said, times=True)),
                 title=", ".join(filter(None, (title, date))) or None,
                 date=date,

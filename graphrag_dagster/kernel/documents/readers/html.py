@@ -4,9 +4,9 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
     Reading,
-    Record,
-    Source,
+    SourceFile,
     UnreadableError,
     clean,
     one_line,
@@ -34,7 +34,7 @@ _TABLE_RULE = re.compile(r"^\|(?: *-+ *\|)+\n", re.MULTILINE)
 _EMPTY_LINES = re.compile(r"\n{3,}")
 
 
-def read_html(data: bytes, _source: Source) -> Reading:
+def read_html(data: bytes, _source: SourceFile) -> Reading:
     """Read the text that a page shows; the title is ``<title>``, else the first ``<h1>``.
 
     Raises:
@@ -48,7 +48,7 @@ def read_html(data: bytes, _source: Source) -> Reading:
     properties = _meta(soup)
     scripts = soup.find("script") is not None
     shown = to_text(soup)
-    record = Record(
+    record = FileRecord(
         shown.text,
         title=title or (one_line(heading.get_text(" ")) if heading else None),
         date=properties.pop("date", None),
@@ -60,7 +60,7 @@ def read_html(data: bytes, _source: Source) -> Reading:
     return Reading((record,), decoded.encoding, notes, shown.remarks)
 
 
-def read_mhtml(data: bytes, source: Source) -> Reading:
+def read_mhtml(data: bytes, source: SourceFile) -> Reading:
     """Read a page that a browser saved as one file, by its first part that is HTML.
 
     Raises:

@@ -11,10 +11,10 @@ from email.policy import compat32
 from email.utils import getaddresses, parsedate_to_datetime
 
 from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
     Reading,
-    Record,
     RefusedError,
-    Source,
+    SourceFile,
     UnreadableError,
     clean,
     lines_of,
@@ -33,7 +33,7 @@ _MOST_PARTS = 1_000
 _DEEPEST = 20
 
 
-def read_mail(data: bytes, source: Source) -> Reading:
+def read_mail(data: bytes, source: SourceFile) -> Reading:
     """Read a message: its text, else its page; subject as title, its date, and who wrote to whom as metadata.
 
     Messages that are passed on stand in the text. Attachments are noted.
@@ -51,7 +51,7 @@ def read_mail(data: bytes, source: Source) -> Reading:
     return Reading((record,), None, left_out(left))
 
 
-def read_mailbox(data: bytes, source: Source) -> Reading:
+def read_mailbox(data: bytes, source: SourceFile) -> Reading:
     """Read the messages of a mailbox, a document each; see :func:`read_mail`.
 
     Raises:
@@ -61,7 +61,7 @@ def read_mailbox(data: bytes, source: Source) -> Reading:
         return Reading(())
     data = data.lstrip(b"\r\n")
     left: Counter[str] = Counter()
-    records: list[Record] = []
+    records: list[FileRecord] = []
     characters, blank = 0, 0
     for number, message in enumerate(_messages(data)):
         record = _record(_QUOTED_FROM.sub(rb"\1", message), left, source, number)
@@ -97,13 +97,13 @@ def _messages(data: bytes) -> Iterator[bytes]:
         yield data[found.end() : end]
 
 
-def _record(data: bytes, left: Counter[str], source: Source, row: int | None = None) -> Record:
+def _record(data: bytes, left: Counter[str], source: SourceFile, row: int | None = None) -> FileRecord:
     message = BytesParser(policy=compat32).parsebytes(data)
     text = "\n\n".join(filter(str.strip, _texts(message, left, source)))
     if len(text) > source.limits.max_characters:
         raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
     told = {name: _addresses(message, name) for name in ("from", "to", "cc")}
-    return Record(
+    return FileRecord(
         clean(text),
         title=_words(message, "subject"),
         source_id=_words(message, "message-id"),
@@ -118,7 +118,7 @@ def _record(data: bytes, left: Counter[str], source: Source, row: int | None = N
     )
 
 
-def _texts(message: Message, left: Counter[str], source: Source, depth: int = 0) -> Iterator[str]:
+def _texts(message: Message, left: Counter[str], source: SourceFile, depth: int = 0) -> Iterator[str]:
     """The readable parts in their order; of alternatives, the plain one that has any words."""
     if depth > _DEEPEST:
         left["parts that are nested too deeply"] += 1
@@ -150,7 +150,7 @@ def _texts(message: Message, left: Counter[str], source: Source, depth: int = 0)
         yield _text(message, kind)
 
 
-def _best(parts: list[Message], left: Counter[str], source: Source, depth: int) -> Iterator[str]:
+def _best(parts: list[Message], left: Counter[str], source: SourceFile, depth: int) -> Iterator[str]:
     """One of several forms of the same part: the first with words, plain text before HTML."""
     order = {"text/plain": 0, "text/html": 1}
     for part in sorted(

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
     Reading,
-    Record,
-    Source,
+    SourceFile,
     error_line,
     one_line,
     plain,
@@ -277,7 +277,7 @@ _TITLE_KEYS = ("title", "headline")
 _DATE_KEYS = ("date", "published", "created")
 
 
-def read_markdown(data: bytes, _source: Source) -> Reading:
+def read_markdown(data: bytes, _source: SourceFile) -> Reading:
     """Read Markdown. The text is kept as written, without the front matter, which gives title, date, id
     and metadata.
 
@@ -288,7 +288,7 @@ def read_markdown(data: bytes, _source: Source) -> Reading:
     properties, text, note = front_matter(decoded.text)
     folded = {key.casefold(): key for key in properties}
     title = _taken(properties, folded, _TITLE_KEYS)
-    record = Record(
+    record = FileRecord(
         text,
         title=title or first_heading(text),
         date=_taken(properties, folded, _DATE_KEYS),

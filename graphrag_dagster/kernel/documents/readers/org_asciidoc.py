@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from graphrag_dagster.kernel.documents.file_records import Reading, Record, Source, one_line
+from graphrag_dagster.kernel.documents.file_records import FileRecord, Reading, SourceFile, one_line
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
 from graphrag_dagster.kernel.documents.readers.office.xml_packages import listed, row
 from graphrag_dagster.kernel.documents.text_decoding import decode
@@ -30,7 +30,7 @@ def finished(
     """
     text = _EMPTY_LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n")
     heading = next((one_line(line.lstrip("# ")) for line in text.split("\n") if line.startswith("#")), None)
-    record = Record(
+    record = FileRecord(
         text, title=facts.pop("title", None) or heading, date=facts.pop("date", None), metadata=facts
     )
     encoding, notes = decoded
@@ -56,7 +56,7 @@ _VERBATIM = frozenset({"src", "example"})
 _BLOCKS = _VERBATIM | {"comment", "export"}
 
 
-def read_org(data: bytes, _source: Source) -> Reading:
+def read_org(data: bytes, _source: SourceFile) -> Reading:
     """Read an Org file: headings, text, tables, blocks; not comments and drawers. Included files are noted.
 
     Raises:
@@ -180,7 +180,7 @@ _ADOC_CELL = re.compile(r"(?:(?<=\s)|^)(?:\d{1,3}[.+*]\d{0,3}[+*]?|[.+*]?\d{1,3}
 _REVISION = re.compile(r"(?:v[\w.]+,?[ \t]*)?(\d{4}-\d\d-\d\d)?.*")
 
 
-def read_adoc(data: bytes, _source: Source) -> Reading:
+def read_adoc(data: bytes, _source: SourceFile) -> Reading:
     """Read an AsciiDoc file: headings, text, lists, tables, blocks; not comments. Included files are noted.
 
     Raises:

@@ -10,10 +10,10 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
     Reading,
-    Record,
     RecordPlaces,
-    Source,
+    SourceFile,
     clean,
     lines_of,
 )
@@ -29,7 +29,7 @@ from graphrag_dagster.kernel.text.quotable_sentences import speaker_before
 _JSON = re.compile(r"\s*+(?:\{|\[\s*+\{)\s*+\"")
 
 
-def read_text(data: bytes, source: Source) -> Reading:
+def read_text(data: bytes, source: SourceFile) -> Reading:
     """Read a text file as it is: only line ends and a byte order mark are changed.
 
     An export of a chat, and captions of a film, are told by what they hold and read as what they are.
@@ -38,10 +38,12 @@ def read_text(data: bytes, source: Source) -> Reading:
         RefusedError: not text.
     """
     decoded = decode(data)
-    return _of_a_form(decoded, source) or Reading((Record(decoded.text),), decoded.encoding, decoded.notes)
+    return _of_a_form(decoded, source) or Reading(
+        (FileRecord(decoded.text),), decoded.encoding, decoded.notes
+    )
 
 
-def _of_a_form(decoded: Decoded, source: Source) -> Reading | None:
+def _of_a_form(decoded: Decoded, source: SourceFile) -> Reading | None:
     if decoded.text.startswith("WEBVTT"):
         return read_cues(decoded)
     if _JSON.match(decoded.text):
@@ -122,7 +124,7 @@ class _Line:
             return None
 
 
-def read_chat_log(decoded: Decoded, source: Source) -> Reading | None:
+def read_chat_log(decoded: Decoded, source: SourceFile) -> Reading | None:
     """Read a chat whose messages each begin with a day, a time and a name; None for another text.
 
     Days are read with the month first or last as the whole file shows: some days can only be read so, time
@@ -249,7 +251,7 @@ class _Cue:
     lines: list[str]
 
 
-def read_captions(data: bytes, _source: Source) -> Reading:
+def read_captions(data: bytes, _source: SourceFile) -> Reading:
     """Read captions as running text: sentences joined, a paragraph for each speaker; times are left out.
 
     Lines that roll through the picture, as automatic captions do, are read once.
@@ -270,7 +272,7 @@ def read_cues(decoded: Decoded) -> Reading:
     if not cues and outside:
         # No captions at all, whatever its name says.
         return Reading(
-            (Record(decoded.text),),
+            (FileRecord(decoded.text),),
             decoded.encoding,
             decoded.notes,
             ("no captions with times in it: read as text",),
@@ -280,7 +282,7 @@ def read_cues(decoded: Decoded) -> Reading:
         remarks.append("lines that roll through the picture were read once")
     text = clean(lines_of_speech(_turns(cues)))
     metadata = {"captions": len(cues), "seconds": round(max(cue.end for cue in cues))} if cues else {}
-    return Reading((Record(text, metadata=metadata),), decoded.encoding, tuple(notes), tuple(remarks))
+    return Reading((FileRecord(text, metadata=metadata),), decoded.encoding, tuple(notes), tuple(remarks))
 
 
 def _cues(text: str, outside: RecordPlaces) -> Iterator[_Cue]:

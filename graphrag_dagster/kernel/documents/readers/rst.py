@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from graphrag_dagster.kernel.documents.file_records import Reading, Source
+from graphrag_dagster.kernel.documents.file_records import Reading, SourceFile
 from graphrag_dagster.kernel.documents.readers.office.xml_packages import row
 from graphrag_dagster.kernel.documents.readers.org_asciidoc import fenced, finished, rendered
 from graphrag_dagster.kernel.documents.text_decoding import decode
@@ -117,7 +117,7 @@ _MOST_LEVELS = 20
 _DATES = ("date", "created", "published", "updated")
 
 
-def read_rst(data: bytes, _source: Source) -> Reading:
+def read_rst(data: bytes, _source: SourceFile) -> Reading:
     """Read reStructuredText, that of Sphinx as well: headings, text, lists, tables, directives with their
     words. Comments and lists of contents are left out; what stands in other files is noted.
 

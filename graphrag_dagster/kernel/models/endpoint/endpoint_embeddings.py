@@ -74,7 +74,7 @@ class EmbeddedBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
+class _EmbeddedTexts:
     """Vectors, and the most texts and characters that were taken at once; ``alone``: one text was cut."""
 
     vectors: NDArray[np.float32]
@@ -169,14 +169,14 @@ class OpenAIEmbedder:
     async def _embed(self, batch: Sequence[str]) -> NDArray[np.float32]:
         return (await self._taken(batch)).vectors
 
-    async def _taken(self, batch: Sequence[str]) -> _Taken:
+    async def _taken(self, batch: Sequence[str]) -> _EmbeddedTexts:
         """Vectors of texts, in as many calls as the endpoint wants; what turns out is kept for the next."""
         parts = parted(batch, self.abilities.texts or len(batch), self.abilities.characters)
         if len(parts) > 1:
             return _joined([await self._taken(part) for part in parts])
         known = self.abilities
         try:
-            return _Taken(await self._sent(batch, known), len(batch), sum(map(len, batch)))
+            return _EmbeddedTexts(await self._sent(batch, known), len(batch), sum(map(len, batch)))
         except RefusedWith as refusal:
             if known.encoding and "encoding_format" in refusal.said:
                 self._learn(encoding=False)
@@ -194,7 +194,7 @@ class OpenAIEmbedder:
                 self._take_note(refusal.said, taken)
             return taken
 
-    def _take_note(self, said: str, taken: _Taken) -> None:
+    def _take_note(self, said: str, taken: _EmbeddedTexts) -> None:
         """Keep how much was taken at once, where all texts were, by number or by length."""
         known = self.abilities
         if _OF_LENGTH.search(said) and not _OF_NUMBER.search(said):
@@ -202,7 +202,7 @@ class OpenAIEmbedder:
         else:
             self._learn(texts=min(taken.texts, known.texts or taken.texts))
 
-    async def _one(self, text: str, refusal: RefusedWith) -> _Taken:
+    async def _one(self, text: str, refusal: RefusedWith) -> _EmbeddedTexts:
         """The vector of a text that is refused alone, of as much of its beginning as is taken."""
         length = min(len(text), self.abilities.longest or len(text))
         if length < _SURELY_TAKEN:
@@ -217,7 +217,7 @@ class OpenAIEmbedder:
                 refusal = again
                 continue
             self._learn(longest=min(length, self.abilities.longest or length))
-            return _Taken(vectors, 1, length, alone=True)
+            return _EmbeddedTexts(vectors, 1, length, alone=True)
         raise Refused(
             f"{refusal}; not even the first {length:,} characters of a text are accepted: set "
             "embeddings.model to a model for longer texts, or text_units.size smaller"
@@ -296,8 +296,8 @@ def parted(texts: Sequence[str], most: int, characters: int | None) -> list[list
     return parts
 
 
-def _joined(parts: Sequence[_Taken]) -> _Taken:
-    return _Taken(
+def _joined(parts: Sequence[_EmbeddedTexts]) -> _EmbeddedTexts:
+    return _EmbeddedTexts(
         np.concatenate([part.vectors for part in parts]),
         max(part.texts for part in parts),
         max(part.characters for part in parts),

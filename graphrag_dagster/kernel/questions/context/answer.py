@@ -16,7 +16,7 @@ Value = str | int | float | bool | None
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RowLink:
     """A cell that leads to rows of the index.
 
     Attributes:
@@ -41,7 +41,7 @@ class CellLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TraceSection:
     """A table of a trace; one with a single row is a list of facts.
 
     Attributes:
@@ -71,17 +71,17 @@ class Section:
         return [one.record_id for one in self.links if one.column == place]
 
 
-def section(title: str, columns: Sequence[str], rows: Iterable[Sequence[Value | Record]]) -> Section:
+def section(title: str, columns: Sequence[str], rows: Iterable[Sequence[Value | RowLink]]) -> TraceSection:
     """Return a section of rows whose cells may lead to rows of the index."""
     made, links = [], []
     for number, row in enumerate(rows):
-        records = [(place, cell) for place, cell in enumerate(row) if isinstance(cell, Record)]
+        records = [(place, cell) for place, cell in enumerate(row) if isinstance(cell, RowLink)]
         links += [CellLink(number, place, cell.kind, one) for place, cell in records for one in cell.ids]
-        made.append(tuple(cell.text if isinstance(cell, Record) else cell for cell in row))
-    return Section(title, tuple(columns), tuple(made), tuple(links))
+        made.append(tuple(cell.text if isinstance(cell, RowLink) else cell for cell in row))
+    return TraceSection(title, tuple(columns), tuple(made), tuple(links))
 
 
-def facts(title: str, **told: Value | Record) -> Section:
+def facts(title: str, **told: Value | RowLink) -> TraceSection:
     """Return a section of one row; what is None or blank is left out, and ``_`` in a name is a blank."""
     said = {
         name.replace("_", " "): value for name, value in told.items() if value is not None and value != ""
@@ -89,19 +89,19 @@ def facts(title: str, **told: Value | Record) -> Section:
     return section(title, tuple(said), [tuple(said.values())])
 
 
-def entity(entity_id: str, title: str) -> Record:
+def entity(entity_id: str, title: str) -> RowLink:
     """Return a cell that leads to an entity."""
-    return Record(title, "entity", (entity_id,))
+    return RowLink(title, "entity", (entity_id,))
 
 
-def community(community_id: str, title: str) -> Record:
+def community(community_id: str, title: str) -> RowLink:
     """Return a cell that leads to a community."""
-    return Record(title, "community", (community_id,))
+    return RowLink(title, "community", (community_id,))
 
 
-def text_unit(text_unit_id: str, title: str = "") -> Record:
+def text_unit(text_unit_id: str, title: str = "") -> RowLink:
     """Return a cell that leads to a text unit, by default shown by its id."""
-    return Record(title or text_unit_id, "source", (text_unit_id,))
+    return RowLink(title or text_unit_id, "source", (text_unit_id,))
 
 
 #: Headings of answers without a model.
@@ -222,7 +222,7 @@ class Answer:
     removed_citations: int = 0
     problems: tuple[str, ...] = ()
     steps: tuple[Call, ...] = ()
-    trace: tuple[Section, ...] = ()
+    trace: tuple[TraceSection, ...] = ()
     usage: Usage = field(default_factory=Usage)
     seconds: float | None = None
     query: Query | None = None
@@ -264,7 +264,7 @@ class Answer:
         made = ("heading", "calls", "partly_supported", "unsupported", "general")
         return {**asdict(self), **{name: getattr(self, name) for name in made}}
 
-    def section(self, title: str) -> Section | None:
+    def section(self, title: str) -> TraceSection | None:
         """Return the first section of the trace with a title, None where there is none."""
         return next((one for one in self.trace if one.title == title), None)
 

@@ -143,7 +143,7 @@ def _without_source(sentence: str) -> Statement:
 
 
 @dataclass(slots=True)
-class _Cited:
+class _CitedUnit:
     unit: int
     provenance: Provenance | None
     number: int
@@ -157,7 +157,7 @@ class _Sources:
         self._units = units
         self._support = support
         self._quoted = {(unit, _plain(sentence)): quote for sentence, unit, quote in final.quotes if quote}
-        self._cited: dict[tuple[int, Quote | None], _Cited] = {}
+        self._cited: dict[tuple[int, Quote | None], _CitedUnit] = {}
 
     def statement(self, sentence: str, cited: list[int]) -> Statement:
         """Return a sentence that cites rows, with the numbers of the words nearest to it."""
@@ -187,7 +187,7 @@ class _Sources:
 
     def _number(self, unit: int, provenance: Provenance | None, similarity: float) -> int:
         key = (unit, provenance.quote if provenance else None)
-        cited = self._cited.setdefault(key, _Cited(unit, provenance, len(self._cited) + 1))
+        cited = self._cited.setdefault(key, _CitedUnit(unit, provenance, len(self._cited) + 1))
         if provenance:
             cited.similarity = max(cited.similarity or 0.0, similarity)
         return cited.number
@@ -209,7 +209,7 @@ class _Sources:
             (known[one], near[one]) for one in best if one == best[0] or told[one] > _AS_NEAR * told[best[0]]
         ]
 
-    def _source(self, cited: _Cited) -> Source:
+    def _source(self, cited: _CitedUnit) -> Source:
         unit, provenance = cited.unit, cited.provenance
         base = Source(
             cited.number,

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from graphrag_dagster.kernel.common.printable import counted
 from graphrag_dagster.kernel.questions.context.answer import (
-    Record,
-    Section,
+    RowLink,
+    TraceSection,
     Value,
     community,
     entity,
@@ -83,7 +83,7 @@ def _looked_again(trace: Trace) -> str:
     return f"{rounds} over what stands apart, since {reasons}: {only} found by that alone"
 
 
-def sections_of(trace: Trace) -> tuple[Section, ...]:
+def sections_of(trace: Trace) -> tuple[TraceSection, ...]:
     """Return in full how an answer came about."""
     found = trace.retrieved or RetrievedEvidence()
     told = facts(
@@ -125,7 +125,7 @@ def sections_of(trace: Trace) -> tuple[Section, ...]:
 
 _COMMUNITY = ("community", "similarity", "coverage", "score", "matched", "taken")
 _LIKE = ("entity", "similarity")
-_Row = tuple[Value | Record, ...]
+_Row = tuple[Value | RowLink, ...]
 
 
 def _communities(trace: Trace) -> Iterator[_Row]:

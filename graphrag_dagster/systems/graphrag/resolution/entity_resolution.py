@@ -27,9 +27,9 @@ from graphrag_dagster.systems.graphrag.resolution.name_clustering import (
 from graphrag_dagster.systems.graphrag.resolution.name_pairs import Comparing
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import (
     Corpus,
-    DocumentNames,
     NameMention,
     Place,
+    ScopeNames,
     of_document,
     places_in_document,
     places_in_documents,
@@ -57,9 +57,9 @@ class NameQuestion:
 #: Rules on pairs that are open, in their order.
 Judge = Callable[[Sequence[NameQuestion]], Sequence[Ruling]]
 #: Gives the pairs of a scope that something speaks for or a veto against, and how many are left out.
-_Compare = Callable[[DocumentNames], tuple[list[ScoredPair], int]]
+_Compare = Callable[[ScopeNames], tuple[list[ScoredPair], int]]
 #: Where names of a scope stand.
-_Places = Callable[[DocumentNames, frozenset[Name]], Mapping[Name, tuple[Place, ...]]]
+_Places = Callable[[ScopeNames, frozenset[Name]], Mapping[Name, tuple[Place, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def resolve(
 
 
 def _between_documents(
-    documents: Mapping[str, DocumentNames],
+    documents: Mapping[str, ScopeNames],
     local: Sequence[ComparedNames],
     said: Decisions,
     everywhere: DecisionLinks,
@@ -145,7 +145,7 @@ def _between_documents(
     def known(document: str, name: Name) -> Name:
         return known_as[document, heads[document, *name]]
 
-    def places(_: DocumentNames, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
+    def places(_: ScopeNames, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
         return places_in_documents(documents, known, wanted)
 
     whole = _clustered(full, *compare(full), said.links(between=True), bearing)
@@ -163,9 +163,7 @@ def _between_documents(
     )
 
 
-def _present(
-    spellings: Iterable[Spelling], full: DocumentNames, said: Decisions
-) -> dict[str | None, set[str]]:
+def _present(spellings: Iterable[Spelling], full: ScopeNames, said: Decisions) -> dict[str | None, set[str]]:
     """Return the names of each document, and under None those of all with what tells namesakes apart."""
     present: dict[str | None, set[str]] = defaultdict(set)
     if not said.words:
@@ -217,7 +215,7 @@ def _ruled(
     return ruled
 
 
-def _questions(found: DocumentNames, pairs: Sequence[ScoredPair], places: _Places) -> Iterator[NameQuestion]:
+def _questions(found: ScopeNames, pairs: Sequence[ScoredPair], places: _Places) -> Iterator[NameQuestion]:
     asked = [(found.names[one.pair[0]], found.names[one.pair[1]]) for one in pairs]
     standing = places(found, frozenset(name for pair in asked for name in pair))
     for one, other in asked:
@@ -225,7 +223,7 @@ def _questions(found: DocumentNames, pairs: Sequence[ScoredPair], places: _Place
 
 
 def _clustered(
-    found: DocumentNames,
+    found: ScopeNames,
     pairs: list[ScoredPair],
     left_out: int,
     links: DecisionLinks,
@@ -268,7 +266,7 @@ def _groups(known: Sequence[set[str]], links: DecisionLinks, apart: Callable[[in
     return groups
 
 
-def _titles(roots: Sequence[int], found: DocumentNames, pairs: Iterable[ScoredPair]) -> dict[int, Name]:
+def _titles(roots: Sequence[int], found: ScopeNames, pairs: Iterable[ScoredPair]) -> dict[int, Name]:
     """Return for each cluster its commonest name of those that are short for no other of it."""
     short = {
         one.pair[one.short]

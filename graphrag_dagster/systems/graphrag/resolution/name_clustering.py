@@ -12,7 +12,7 @@ from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.resolution.feature_weights import ASK
 from graphrag_dagster.systems.graphrag.resolution.human_decisions import DecisionLinks, Decisions, NameRuling
 from graphrag_dagster.systems.graphrag.resolution.match_probability import ScoredPair
-from graphrag_dagster.systems.graphrag.resolution.name_scopes import DocumentNames
+from graphrag_dagster.systems.graphrag.resolution.name_scopes import ScopeNames
 from graphrag_dagster.systems.graphrag.resolution.namesakes import Name
 
 
@@ -215,7 +215,7 @@ class ComparedNames:
         links: what people said of the names.
     """
 
-    names: DocumentNames
+    names: ScopeNames
     pairs: list[ScoredPair]
     left_out: int
     clustering: NameClustering

@@ -40,7 +40,7 @@ from graphrag_dagster.systems.graphrag.resolution.name_parsing import (
     initials,
     parsed,
 )
-from graphrag_dagster.systems.graphrag.resolution.name_scopes import DocumentNames
+from graphrag_dagster.systems.graphrag.resolution.name_scopes import ScopeNames
 from graphrag_dagster.systems.graphrag.resolution.namesakes import Name
 
 #: Names of a block that are compared each with each; in a larger block, with how many next ones by spelling.
@@ -254,7 +254,7 @@ class Comparing:
         self._frames = [CANDIDATES.empty()]
         self.reused = 0
 
-    def __call__(self, found: DocumentNames) -> tuple[list[ScoredPair], int]:
+    def __call__(self, found: ScopeNames) -> tuple[list[ScoredPair], int]:
         """Return the pairs that something speaks for or a veto against, and how many are left out."""
         if found.document in self._unchanged:
             known = self._of_document.get((found.document,), CANDIDATES.empty())
@@ -266,7 +266,7 @@ class Comparing:
         compared = candidates(found.scope)
         return self._new(found, compared.pairs), compared.left_out
 
-    def _between_names(self, found: DocumentNames) -> tuple[list[ScoredPair], int]:
+    def _between_names(self, found: ScopeNames) -> tuple[list[ScoredPair], int]:
         compared = candidates(found.scope)
         pairs: Mapping[Pair, str] = compared.pairs
         again: list[ScoredPair] = []
@@ -276,7 +276,7 @@ class Comparing:
             again += self._again(found, known)
         return sorted([*again, *self._new(found, pairs)], key=lambda one: one.pair), compared.left_out
 
-    def _new(self, found: DocumentNames, pairs: Mapping[Pair, str]) -> list[ScoredPair]:
+    def _new(self, found: ScopeNames, pairs: Mapping[Pair, str]) -> list[ScoredPair]:
         return scored(found.scope, pairs, note=lambda pair: self._add(found, pair))
 
     def frame(self) -> pl.DataFrame:
@@ -284,7 +284,7 @@ class Comparing:
         self._put_away()
         return pl.concat(self._frames)
 
-    def _again(self, found: DocumentNames, known: pl.DataFrame) -> list[ScoredPair]:
+    def _again(self, found: ScopeNames, known: pl.DataFrame) -> list[ScoredPair]:
         """Put rows down as they were, and return their pairs."""
         rows = known.select(column.name for column in CANDIDATES.columns)
         self._frames.append(rows)
@@ -298,7 +298,7 @@ class Comparing:
             pairs.append(ScoredPair(pair, row["rule"], values, row["score"], veto, row["band"], short))
         return pairs
 
-    def _add(self, found: DocumentNames, pair: ScoredPair) -> None:
+    def _add(self, found: ScopeNames, pair: ScoredPair) -> None:
         one, other = (found.names[place] for place in pair.pair)
         self._rows.append(
             {
@@ -319,7 +319,7 @@ class Comparing:
 
 
 def _known(
-    found: DocumentNames, pairs: Mapping[Pair, str], between: pl.DataFrame
+    found: ScopeNames, pairs: Mapping[Pair, str], between: pl.DataFrame
 ) -> tuple[pl.DataFrame, Mapping[Pair, str]]:
     """Return the rows of the pairs that were compared before, and the other pairs."""
     ends = [list(places) for places in zip(*pairs, strict=True)] or [[], []]

@@ -37,7 +37,7 @@ class NameMention:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentNames:
+class ScopeNames:
     """The names of a scope, in order.
 
     Attributes:
@@ -62,7 +62,7 @@ class DocumentNames:
 
 def of_document(
     document: str, mentions: Sequence[NameMention], sentences: Mapping[tuple[str, int], str]
-) -> DocumentNames:
+) -> ScopeNames:
     """Return the names of a document.
 
     Args:
@@ -80,12 +80,12 @@ def of_document(
         (sentences.get((document, number), ""), found) for number, found in sorted(in_sentence.items())
     )
     scope = _scope(names, [frozenset(places[name]) for name in names], defined, document)
-    return DocumentNames(
+    return ScopeNames(
         names, [len(places[name]) for name in names], [{name} for name, _ in names], scope, defined
     )
 
 
-def places_in_document(found: DocumentNames, wanted: frozenset[Name]) -> dict[Name, tuple[Place, ...]]:
+def places_in_document(found: ScopeNames, wanted: frozenset[Name]) -> dict[Name, tuple[Place, ...]]:
     """Return the first places of names in their document."""
     where = zip(found.names, found.scope.sentences, strict=True)
     document = found.document or ""
@@ -93,7 +93,7 @@ def places_in_document(found: DocumentNames, wanted: frozenset[Name]) -> dict[Na
 
 
 def places_in_documents(
-    documents: Mapping[str, DocumentNames], known_as: Callable[[str, Name], Name], wanted: frozenset[Name]
+    documents: Mapping[str, ScopeNames], known_as: Callable[[str, Name], Name], wanted: frozenset[Name]
 ) -> dict[Name, tuple[Place, ...]]:
     """Return the first places of names of the corpus, those in different documents first.
 
@@ -121,7 +121,7 @@ class Corpus:
         self._known_in: dict[tuple[str, Name], set[str]] = defaultdict(set)
         self._defined: list[dict[tuple[str, str], Definition]] = []
 
-    def add(self, document: str, local: DocumentNames, heads: Sequence[Name]) -> list[Name]:
+    def add(self, document: str, local: ScopeNames, heads: Sequence[Name]) -> list[Name]:
         """Add a document; ``heads`` says for each of its names the one that stands for it.
 
         Returns the same, but for names that a person says are different from one that the head stands for in
@@ -141,7 +141,7 @@ class Corpus:
         )
         return name if forbidden else head
 
-    def names(self) -> tuple[DocumentNames, dict[tuple[str, Name], Name], list[set[Name]]]:
+    def names(self) -> tuple[ScopeNames, dict[tuple[str, Name], Name], list[set[Name]]]:
         """Return what was added, the name of each document's heads among them, and which are namesakes."""
         bearers = (Bearer(document, head, count) for (document, head), count in self._counts.items())
         known_as, namesakes = told_apart(bearers, self._titles, self._together())
@@ -152,7 +152,7 @@ class Corpus:
             known[name] |= self._known_in[document, head] | {name[0]}
         names = sorted(known)
         defined = by_pair(self._defined)
-        found = DocumentNames(
+        found = ScopeNames(
             names,
             [counts[name] for name in names],
             [known[name] for name in names],

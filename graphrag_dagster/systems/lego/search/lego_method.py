@@ -13,8 +13,8 @@ from graphrag_dagster.kernel.questions.context.answer import (
     Answer,
     Call,
     ContextUse,
-    Record,
-    Section,
+    RowLink,
+    TraceSection,
     facts,
     section,
 )
@@ -184,7 +184,7 @@ def paths(search: Search) -> Answer:
 
 def _trace(
     search: Search, found: Walked, seeds: Mapping[str, str], stated: int, shown: int
-) -> tuple[Section, ...]:
+) -> tuple[TraceSection, ...]:
     """How it came about: seeds, the part of the graph, paths with their scores, and what states them."""
     if not seeds:
         return (facts("Paths", read="passages alone, since the question names no entity of the graph"),)
@@ -192,7 +192,7 @@ def _trace(
     titles = {one.name: one.title for one in INSTANCES}
     told = facts(
         "Paths",
-        start=Record(", ".join(seeds.values()), "entity", tuple(seeds)),
+        start=RowLink(", ".join(seeds.values()), "entity", tuple(seeds)),
         modules=titles.get(recipe.name, recipe.name),
         entities=len(found.subgraph.nodes),
         edges=len(found.subgraph.edges),
@@ -203,7 +203,7 @@ def _trace(
     )
     texts, scores = found.paths.verbalised.texts, found.paths.scores
     best = (
-        (Record(text, "entity", ids), float(score))
+        (RowLink(text, "entity", ids), float(score))
         for text, score, ids in zip(texts, scores, found.entity_ids, strict=True)
     )
     return (told, *([section("Paths found", ("path", "score"), best)] if len(found.paths) else []))

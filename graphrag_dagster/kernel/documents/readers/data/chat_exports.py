@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from graphrag_dagster.kernel.documents.file_records import Reading, Record, Source, one_line
+from graphrag_dagster.kernel.documents.file_records import FileRecord, Reading, SourceFile, one_line
 from graphrag_dagster.kernel.documents.readers.conversations import (
     SpokenMessage,
     by_day,
@@ -35,7 +35,7 @@ _USER_ID = re.compile(r"[UWB][A-Z0-9]{1,20}\Z")
 _LONGEST_EMBED = 20_000
 
 
-def read_export(content: object, decoded: Decoded, source: Source) -> Reading | None:
+def read_export(content: object, decoded: Decoded, source: SourceFile) -> Reading | None:
     """Read what a program exported of chats, a document for each day of a chat; None for other JSON.
 
     ``content`` is the file's JSON. Messages of programs such as "… joined", pictures and attachments are
@@ -43,7 +43,7 @@ def read_export(content: object, decoded: Decoded, source: Source) -> Reading | 
     """
     left: Counter[str] = Counter()
     chats = list(_chats(content, source))
-    records: list[Record] = []
+    records: list[FileRecord] = []
     for title, items in chats:
         records += by_day(_in_threads(_said(items, source, left)), title, source, len(records))
     if chats:
@@ -99,7 +99,9 @@ def _shown(message: Mapping[str, object]) -> bool:
     )
 
 
-def _chats(content: object, source: Source) -> Iterator[tuple[str | None, Sequence[Mapping[str, object]]]]:
+def _chats(
+    content: object, source: SourceFile
+) -> Iterator[tuple[str | None, Sequence[Mapping[str, object]]]]:
     """Title and messages of each chat that people wrote; none where the file is no export of one."""
     if isinstance(content, list):
         if content and all(map(_is_slack, content)):
@@ -172,7 +174,7 @@ def _when(item: Mapping[str, object]) -> datetime.datetime | None:
 
 
 def _said(
-    items: Sequence[Mapping[str, object]], source: Source, left: Counter[str]
+    items: Sequence[Mapping[str, object]], source: SourceFile, left: Counter[str]
 ) -> list[tuple[Mapping[str, object], SpokenMessage]]:
     names = {**source.names, **_names_in(items)}
     found = []

@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.documents.column_roles import (
     folded_name,
     once_each,
 )
-from graphrag_dagster.kernel.documents.file_records import Reading, RecordPlaces, Source, lines_of
+from graphrag_dagster.kernel.documents.file_records import Reading, RecordPlaces, SourceFile, lines_of
 from graphrag_dagster.kernel.documents.readers.data.row_records import Row, reading_of_rows
 from graphrag_dagster.kernel.documents.text_decoding import Decoded, decode
 
@@ -56,7 +56,7 @@ _WITHOUT_WORDS = ("with the names of the columns again", "of dashes")
 _SHOWN, _LONGEST_SHOWN = 3, 40
 
 
-def read_csv(data: bytes, source: Source) -> Reading:
+def read_csv(data: bytes, source: SourceFile) -> Reading:
     """Read one document per row. The delimiter and the row that names the columns are found out.
 
     A line ``sep=;`` names the delimiter. Lines before the header, comments, rows of units and of totals are
@@ -69,7 +69,7 @@ def read_csv(data: bytes, source: Source) -> Reading:
     return _read(data, source, _DELIMITERS)
 
 
-def read_tsv(data: bytes, source: Source) -> Reading:
+def read_tsv(data: bytes, source: SourceFile) -> Reading:
     """As :func:`read_csv`; the delimiter is a tab unless another one makes the columns known."""
     return _read(data, source, "\t")
 
@@ -84,7 +84,7 @@ class _Form:
     header: int = 0
 
 
-def _read(data: bytes, source: Source, usual: str) -> Reading:
+def _read(data: bytes, source: SourceFile, usual: str) -> Reading:
     decoded = decode(data)
     if not decoded.text.strip():
         return Reading((), decoded.encoding, decoded.notes)
@@ -147,7 +147,9 @@ def _parsed(text: str, form: _Form, *, strict: bool) -> Iterator[list[str]]:
     )
 
 
-def _table(decoded: Decoded, text: str, form: _Form, source: Source, problem: str | None = None) -> Reading:
+def _table(
+    decoded: Decoded, text: str, form: _Form, source: SourceFile, problem: str | None = None
+) -> Reading:
     """``problem`` is why strict reading failed; the rows are then read leniently."""
     rows = _parsed(text, form, strict=problem is None)
     before = list(islice(rows, form.header))

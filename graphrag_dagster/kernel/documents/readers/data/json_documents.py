@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from graphrag_dagster.kernel.documents.column_roles import CONVERSATIONS, ColumnNames
-from graphrag_dagster.kernel.documents.file_records import Reading, RecordPlaces, Source, UnreadableError
+from graphrag_dagster.kernel.documents.file_records import Reading, RecordPlaces, SourceFile, UnreadableError
 from graphrag_dagster.kernel.documents.readers.data.chat_exports import in_current_branch, read_export
 from graphrag_dagster.kernel.documents.readers.data.json_objects import (
     is_spoken,
@@ -39,14 +39,14 @@ _LOOKED_INTO = 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _FileNotes:
     """Notes on a file so far: see :class:`Reading`."""
 
     notes: list[str]
     remarks: list[str] = field(default_factory=list)
 
 
-def read_json(data: bytes, source: Source) -> Reading:
+def read_json(data: bytes, source: SourceFile) -> Reading:
     """Read a list of objects, an object that holds exactly one such list, objects by their ids, columns of a
     table, an object with a text, an export of chats, or objects one after the other.
 
@@ -57,7 +57,7 @@ def read_json(data: bytes, source: Source) -> Reading:
     decoded = decode(data)
     if not decoded.text.strip():
         return Reading((), decoded.encoding, decoded.notes)
-    told = _Told(list(decoded.notes))
+    told = _FileNotes(list(decoded.notes))
     try:
         content = _whole(decoded.text, told)
     except RecursionError as error:
@@ -69,7 +69,7 @@ def read_json(data: bytes, source: Source) -> Reading:
     return _of_whole(content, decoded, source, told)
 
 
-def read_jsonl(data: bytes, source: Source) -> Reading:
+def read_jsonl(data: bytes, source: SourceFile) -> Reading:
     """Read one document per line; ``row`` counts the values. Broken lines are noted.
 
     Objects over several lines, lists of objects, text sequences and exports of chats are read, too.
@@ -79,7 +79,7 @@ def read_jsonl(data: bytes, source: Source) -> Reading:
         UnreadableError: no line is a JSON object, or no column for the text.
     """
     decoded = decode(data)
-    told = _Told(list(decoded.notes))
+    told = _FileNotes(list(decoded.notes))
     try:
         content = json.loads(decoded.text)
     except (ValueError, RecursionError):
@@ -96,7 +96,7 @@ def read_jsonl(data: bytes, source: Source) -> Reading:
     return _one_after_another(decoded, source, told, None)
 
 
-def read_conversations(decoded: Decoded, source: Source) -> Reading | None:
+def read_conversations(decoded: Decoded, source: SourceFile) -> Reading | None:
     """Read JSON, or lines of it, that holds conversations and nothing else; None for any other text."""
     broken = RecordPlaces()
     try:
@@ -110,7 +110,7 @@ def read_conversations(decoded: Decoded, source: Source) -> Reading | None:
     items = content if isinstance(content, list) else [content]
     if not items or not all(isinstance(item, Mapping) and _holds_conversation(item) for item in items):
         return None
-    return _of_rows(list(enumerate(items)), decoded, source, _Told(list(decoded.notes)))
+    return _of_rows(list(enumerate(items)), decoded, source, _FileNotes(list(decoded.notes)))
 
 
 def _holds_conversation(item: Mapping[str, Any]) -> bool:
@@ -118,7 +118,7 @@ def _holds_conversation(item: Mapping[str, Any]) -> bool:
     return "current_node" in item or any(map(is_spoken, spoken))
 
 
-def _whole(text: str, told: _Told) -> object:
+def _whole(text: str, told: _FileNotes) -> object:
     try:
         return json.loads(text)
     except ValueError:
@@ -147,7 +147,7 @@ def _mended(text: str) -> str | None:
     return written if changed else None
 
 
-def _of_whole(content: object, decoded: Decoded, source: Source, told: _Told) -> Reading:
+def _of_whole(content: object, decoded: Decoded, source: SourceFile, told: _FileNotes) -> Reading:
     if export := read_export(content, decoded, source):
         return export
     items, single = items_of(content, source)
@@ -163,7 +163,9 @@ def _of_whole(content: object, decoded: Decoded, source: Source, told: _Told) ->
     return _of_rows(rows, decoded, source, told)
 
 
-def _one_after_another(decoded: Decoded, source: Source, told: _Told, problem: str | None) -> Reading:
+def _one_after_another(
+    decoded: Decoded, source: SourceFile, told: _FileNotes, problem: str | None
+) -> Reading:
     """``problem`` is why the text is no JSON document, which is told where no object is found."""
     broken = RecordPlaces()
     rows = list(_rows(decoded.text, broken))
@@ -176,7 +178,7 @@ def _one_after_another(decoded: Decoded, source: Source, told: _Told, problem: s
     if broken:
         told.notes.append(f"{len(broken)} lines are not JSON objects and were left out: lines {broken}")
     if not rows and (table := table_of([value for _, value in _values(decoded.text)], source)):
-        return _of_rows(list(enumerate(table)), decoded, source, _Told(list(decoded.notes)))
+        return _of_rows(list(enumerate(table)), decoded, source, _FileNotes(list(decoded.notes)))
     if not rows:
         if problem or broken:
             raise UnreadableError(problem or f"no line is a JSON object: lines {broken}")
@@ -184,7 +186,7 @@ def _one_after_another(decoded: Decoded, source: Source, told: _Told, problem: s
     return _of_rows(rows, decoded, source, told)
 
 
-def _of_rows(rows: list[Row], decoded: Decoded, source: Source, told: _Told) -> Reading:
+def _of_rows(rows: list[Row], decoded: Decoded, source: SourceFile, told: _FileNotes) -> Reading:
     left: Counter[str] = Counter()
     plain = '"$' not in decoded.text and '"_source"' not in decoded.text and '"Item"' not in decoded.text
     rows = [(number, in_current_branch(item if plain else understood(item), left)) for number, item in rows]

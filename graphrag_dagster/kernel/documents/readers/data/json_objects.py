@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from graphrag_dagster.kernel.documents.column_roles import ColumnError, choose, listed
-from graphrag_dagster.kernel.documents.file_records import Source, UnreadableError
+from graphrag_dagster.kernel.documents.file_records import SourceFile, UnreadableError
 from graphrag_dagster.kernel.documents.readers.conversations import is_message, is_of_model
 from graphrag_dagster.kernel.documents.readers.data.stored_dates import iso_date
 
@@ -108,7 +108,7 @@ def _untyped(value: Any) -> Any:
 _LOOKED_INTO, _DEEPEST = 20, 5
 
 
-def items_of(content: object, source: Source) -> tuple[list[Any], bool]:
+def items_of(content: object, source: SourceFile) -> tuple[list[Any], bool]:
     """Return the objects of a JSON document, and whether the document itself is the only one.
 
     Raises:
@@ -145,7 +145,7 @@ def _lists_in(content: Mapping[str, Any], depth: int = 0) -> list[list[Any]]:
     return [one for value in inner for one in _lists_in(value, depth + 1)]
 
 
-def _by_id(content: Mapping[str, Any], source: Source) -> list[Any] | None:
+def _by_id(content: Mapping[str, Any], source: SourceFile) -> list[Any] | None:
     values = list(content.values())
     objects = [value for value in values if isinstance(value, Mapping)]
     if len(objects) < len(values) and (len(objects) < 2 or names_text(list(content), source)):
@@ -157,7 +157,7 @@ def _by_id(content: Mapping[str, Any], source: Source) -> list[Any] | None:
     ]
 
 
-def _turned(content: Mapping[str, Any], source: Source) -> list[Any] | None:
+def _turned(content: Mapping[str, Any], source: SourceFile) -> list[Any] | None:
     """The rows of a table that is kept as its columns."""
     names, data = content.get("columns"), content.get("data")
     if isinstance(names, list) and isinstance(data, list):
@@ -172,7 +172,7 @@ def _turned(content: Mapping[str, Any], source: Source) -> list[Any] | None:
     return None
 
 
-def table_of(content: list[Any], source: Source) -> list[Any] | None:
+def table_of(content: list[Any], source: SourceFile) -> list[Any] | None:
     """Return the rows of a list of lists, the first of which names the columns; None for another list."""
     if len(content) < 2 or not all(isinstance(row, list) for row in content):
         return None
@@ -182,7 +182,7 @@ def table_of(content: list[Any], source: Source) -> list[Any] | None:
     return [dict(zip(names, row, strict=False)) for row in content[1:]]
 
 
-def names_text(names: list[str], source: Source) -> bool:
+def names_text(names: list[str], source: SourceFile) -> bool:
     """Return whether one of the columns is known to hold the text."""
     try:
         return bool(choose(source.columns, names, source.path).text)
@@ -190,7 +190,7 @@ def names_text(names: list[str], source: Source) -> bool:
         return False
 
 
-def _has_text(content: Mapping[str, Any], source: Source) -> bool:
+def _has_text(content: Mapping[str, Any], source: SourceFile) -> bool:
     try:
         text = content[choose(source.columns, [str(key) for key in content], source.path).text]
     except (ColumnError, KeyError):
@@ -223,7 +223,7 @@ def _is_list_of_objects(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
 
 
-def other_lists(content: Mapping[str, Any], source: Source) -> list[str]:
+def other_lists(content: Mapping[str, Any], source: SourceFile) -> list[str]:
     """Return a note on lists of objects that stand beside the text of an object."""
     text = choose(source.columns, [str(key) for key in content], source.path).text
     keys = [key for key, value in content.items() if key != text and _is_list_of_objects(value)]

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
     Reading,
-    Record,
-    Source,
+    SourceFile,
     UnreadableError,
     clean,
     one_line,
@@ -27,7 +27,7 @@ _PICTURE = re.compile(r"!\[([^\]\n]{0,300})\]\((?:attachment:[^)\n]{0,300}|data:
 _OUTPUTS = ("text/markdown", "text/plain", "text/latex", "text/html", "application/json")
 
 
-def read_notebook(data: bytes, _source: Source) -> Reading:
+def read_notebook(data: bytes, _source: SourceFile) -> Reading:
     """Read the cells of a notebook in their order: texts as they are, code between fences, and what it gave.
 
     Pictures are noted; the title is the notebook's, else its first heading.
@@ -52,7 +52,7 @@ def read_notebook(data: bytes, _source: Source) -> Reading:
     left: Counter[str] = Counter()
     text = clean("\n\n".join(part for cell in cells for part in _parts(cell, language, left) if part.strip()))
     title = told.get("title")
-    record = Record(
+    record = FileRecord(
         text,
         title=one_line(title) if isinstance(title, str) and title.strip() else first_heading(text),
         metadata={"language": language, "authors": _authors(told)},

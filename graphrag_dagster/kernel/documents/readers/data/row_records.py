@@ -13,10 +13,10 @@ from graphrag_dagster.kernel.documents.column_roles import (
     folded_name,
 )
 from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
     Reading,
-    Record,
     RecordPlaces,
-    Source,
+    SourceFile,
     UnreadableError,
     clean,
     error_line,
@@ -45,7 +45,7 @@ _PAIRS = (
 def reading_of_rows(
     rows: Iterable[Row],
     columns: Sequence[str],
-    source: Source,
+    source: SourceFile,
     *,
     encoding: str | None = None,
     notes: Iterable[str] = (),
@@ -72,7 +72,7 @@ def reading_of_rows(
         raise UnreadableError(str(error)) from error
     places = {name: place for place, name in enumerate([*chosen.metadata, *also])}
     left = Counter() if left is None else left
-    records: list[Record] = []
+    records: list[FileRecord] = []
     blank, characters = RecordPlaces(), 0
     for number, values in rows:
         record = _record(number, values, chosen, places, left)
@@ -88,7 +88,7 @@ def reading_of_rows(
     return Reading(tuple(records), encoding, tuple(told), tuple(remarks))
 
 
-def _pair(columns: Sequence[str], source: Source) -> tuple[str, str] | None:
+def _pair(columns: Sequence[str], source: SourceFile) -> tuple[str, str] | None:
     """The columns of what is asked and what is answered, where no other is known to hold the text."""
     folded = {folded_name(column): column for column in reversed(columns)}
     if (source.columns and source.columns.text) or any(name in folded for name in TEXT):
@@ -105,7 +105,7 @@ def _spoken(rows: Iterable[Row], pair: tuple[str, str]) -> Iterator[Row]:
         yield number, {"text": said} | {key: value for key, value in values.items() if key not in pair}
 
 
-def _check(documents: int, characters: int, source: Source) -> None:
+def _check(documents: int, characters: int, source: SourceFile) -> None:
     if documents > source.limits.max_documents:
         raise UnreadableError(source.limits.beyond("max_documents", "rows with text"))
     if characters > source.limits.max_characters:
@@ -149,12 +149,12 @@ def _record(
     chosen: ChosenColumns,
     places: Mapping[str, int],
     left: Counter[str],
-) -> Record:
+) -> FileRecord:
     # Only what the row has: rows of a thousand objects may have a thousand keys each of their own.
     kept = sorted((name for name in values if name in places), key=places.__getitem__)
     text = as_text(values.get(chosen.text), left)
     date = iso_date(values.get(chosen.date), chosen.date) if chosen.date else None
-    return Record(
+    return FileRecord(
         text,
         title=_cell(values, chosen.title),
         source_id=_cell(values, chosen.id),
@@ -172,7 +172,7 @@ def _cell(values: Mapping[str, object], column: str | None) -> str | None:
     return one_line(as_text(values.get(column))) if column else None
 
 
-def read_parquet(data: bytes, source: Source) -> Reading:
+def read_parquet(data: bytes, source: SourceFile) -> Reading:
     """Read one document per row.
 
     Raises:

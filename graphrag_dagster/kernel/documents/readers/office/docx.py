@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
     Reading,
-    Record,
     RefusedError,
-    Source,
+    SourceFile,
     UnreadableError,
     clean,
     one_line,
@@ -70,7 +70,7 @@ _PICTURED = {
 }
 
 
-def read_docx(data: bytes, source: Source) -> Reading:
+def read_docx(data: bytes, source: SourceFile) -> Reading:
     """Read a Word document: headings, paragraphs, lists, tables, equations, text boxes, charts and diagrams
     where they stand; then headers and footers, notes and comments. Deleted text is left out, and what cannot
     be read is noted.
@@ -85,7 +85,7 @@ def read_docx(data: bytes, source: Source) -> Reading:
     text = word.text()
     properties = package.properties()
     title = properties.pop("title", None) or _heading(text)
-    return Reading((Record(text, title=title, metadata=properties),), None, *word.told())
+    return Reading((FileRecord(text, title=title, metadata=properties),), None, *word.told())
 
 
 def _heading(text: str) -> str | None:
@@ -96,7 +96,7 @@ def _heading(text: str) -> str | None:
 class _Word:
     """A document on its way to text."""
 
-    def __init__(self, package: Package, source: Source, depth: int = 0) -> None:
+    def __init__(self, package: Package, source: SourceFile, depth: int = 0) -> None:
         self._package = package
         self._source = source
         self._depth = depth

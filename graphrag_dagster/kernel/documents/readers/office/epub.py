@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
     Reading,
-    Record,
     RefusedError,
-    Source,
+    SourceFile,
     UnreadableError,
     one_line,
 )
@@ -21,7 +21,7 @@ _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _LOCKED = "META-INF/encryption.xml"
 
 
-def read_epub(data: bytes, source: Source) -> Reading:
+def read_epub(data: bytes, source: SourceFile) -> Reading:
     """Read a book, chapter after chapter in the order of reading; its contents page is left out.
 
     Raises:
@@ -37,7 +37,7 @@ def read_epub(data: bytes, source: Source) -> Reading:
         raise UnreadableError("protected against copying; only a book without protection can be read")
     text = "\n\n".join(filter(None, chapters))
     title = properties.pop("title", None)
-    record = Record(text, title=title, date=properties.pop("date", None), metadata=properties)
+    record = FileRecord(text, title=title, date=properties.pop("date", None), metadata=properties)
     return Reading((record,), None, listed("not in the text", missing))
 
 

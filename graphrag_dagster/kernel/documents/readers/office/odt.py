@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
     Reading,
-    Record,
-    Source,
+    SourceFile,
     UnreadableError,
     clean,
     one_line,
@@ -34,7 +34,7 @@ _NOT_SHOWN = frozenset(
 _MOST_REPEATED = 50
 
 
-def read_odt(data: bytes, source: Source) -> Reading:
+def read_odt(data: bytes, source: SourceFile) -> Reading:
     """Read a document of LibreOffice: headings, paragraphs, lists, tables, frames, notes and comments.
 
     Raises:
@@ -43,7 +43,7 @@ def read_odt(data: bytes, source: Source) -> Reading:
     package = Package(data, source, "open document")
     if "META-INF/manifest.xml" in package and b"encryption-data" in package.read("META-INF/manifest.xml"):
         raise UnreadableError("protected by a password; save it without one")
-    writing = _Writing()
+    writing = _OdtText()
     root = package.xml("content.xml")
     body = next((one for one in root.iter("office:body")), root)
     text = clean("\n\n".join(filter(None, [*writing.blocks(body), *writing.notes])))
@@ -51,7 +51,7 @@ def read_odt(data: bytes, source: Source) -> Reading:
     title = properties.pop("title", None) or next(
         (one_line(line.lstrip("# ")) for line in text.split("\n") if line.startswith("#")), None
     )
-    record = Record(text, title=title, date=None, metadata=properties)
+    record = FileRecord(text, title=title, date=None, metadata=properties)
     return Reading(
         (record,), None, listed("not in the text", writing.missing), listed("without text", writing.unsaid)
     )
@@ -78,7 +78,7 @@ def _properties(package: Package) -> dict[str, str]:
     return found
 
 
-class _Writing:
+class _OdtText:
     """A text on its way: ``notes`` to stand at its end, and counts of what is not in it."""
 
     def __init__(self) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 from graphrag_dagster.kernel.documents.file_records import (
     REPLACEMENT,
+    FileRecord,
     Reading,
-    Record,
     RecordPlaces,
-    Source,
+    SourceFile,
     UnreadableError,
     clean,
     error_line,
@@ -159,7 +159,7 @@ _UNKNOWN = re.compile(f"{REPLACEMENT}(?:[ \n]?{REPLACEMENT})+")
 _PASSWORD_ERROR = 4
 
 
-def read_pdf(data: bytes, source: Source) -> Reading:
+def read_pdf(data: bytes, source: SourceFile) -> Reading:
     """Read the text of a PDF: one line per paragraph, words joined that a line end had divided.
 
     Comments and the fields of forms that are filled in follow the pages. Running headers, footers and page
@@ -202,7 +202,7 @@ class _Pages:
         self.glyphs = self.unknown = 0
         self._characters = 0
 
-    def add(self, document: Any, number: int, source: Source) -> None:
+    def add(self, document: Any, number: int, source: SourceFile) -> None:
         """Read a page.
 
         Raises:
@@ -267,7 +267,7 @@ def _reading(read: _Pages, properties: dict[str, str], notes: list[str]) -> Read
         )
     wanted = {"author": "Author", "subject": "Subject", "created": "CreationDate"}
     metadata = {role: one_line(properties.get(key)) for role, key in wanted.items()}
-    record = Record(clean(text), title=_title(properties.get("Title")), metadata=metadata)
+    record = FileRecord(clean(text), title=_title(properties.get("Title")), metadata=metadata)
     return Reading((record,), None, tuple(notes), tuple(remarks))
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from xml.etree.ElementTree import Element
 
 from graphrag_dagster.kernel.documents.file_records import (
+    FileRecord,
     Reading,
-    Record,
-    Source,
+    SourceFile,
     UnreadableError,
     clean,
     one_line,
@@ -34,7 +34,7 @@ _OF_EVERY_SLIDE = frozenset({"sldNum", "dt", "ftr", "hdr", "sldImg"})
 _TITLES = frozenset({"title", "ctrTitle"})
 
 
-def read_pptx(data: bytes, source: Source) -> Reading:
+def read_pptx(data: bytes, source: SourceFile) -> Reading:
     """Read a presentation, slide after slide: its title as a heading, texts, tables, charts and diagrams,
     then the speaker's notes and comments. Slides that are hidden are read; what cannot be read is noted.
 
@@ -52,7 +52,7 @@ def read_pptx(data: bytes, source: Source) -> Reading:
     if title is None or title.casefold() in ("powerpoint presentation", "presentation", "untitled"):
         title = next((block.lstrip("# ") for block in blocks if block.startswith("# ")), None)
     notes, remarks = listed("not in the text", show.missing), listed("without text", show.unsaid)
-    return Reading((Record(text, title=title, metadata=properties),), None, notes, remarks)
+    return Reading((FileRecord(text, title=title, metadata=properties),), None, notes, remarks)
 
 
 class _Show:

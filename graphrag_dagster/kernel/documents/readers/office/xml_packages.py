@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from graphrag_dagster.kernel.documents.file_records import Source, UnreadableError, error_line, one_line
+from graphrag_dagster.kernel.documents.file_records import SourceFile, UnreadableError, error_line, one_line
 
 #: Levels that readers, which call themselves, reach in every Python.
 _MOST_LEVELS = 250
@@ -62,7 +62,7 @@ class Package:
     the file calls them; those of other namespaces have none.
     """
 
-    def __init__(self, data: bytes, source: Source, what: str) -> None:
+    def __init__(self, data: bytes, source: SourceFile, what: str) -> None:
         """Open it.
 
         Raises:
