@@ -19,6 +19,7 @@ from sqlalchemy.pool import QueuePool
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from graphrag_dagster import Index
 from graphrag_dagster.cli import main
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
@@ -157,6 +158,13 @@ def coterag_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         run_job("coast")
 
     return shared_home(tmp_path_factory, "coterag", fill)
+
+
+@pytest.fixture
+def index(coterag_home: Path, monkeypatch: pytest.MonkeyPatch) -> Index:
+    """The corpus ``coast`` with all that any way reads, opened."""
+    enter_home(monkeypatch, coterag_home)
+    return Index.open("coast")
 
 
 @pytest.fixture
