@@ -11,7 +11,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from graphrag_dagster.cli.console import SafeConsole, markdown, print_error, print_json
-from graphrag_dagster.kernel.common.printable import json_text, printable
+from graphrag_dagster.kernel.common.printable import json_text
 from support.commands import Run
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -27,12 +27,6 @@ def console(monkeypatch: pytest.MonkeyPatch) -> SafeConsole:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "200")
     return SafeConsole()
-
-
-def test_what_commands_a_terminal_is_spelt_out_and_nothing_else_changes() -> None:
-    assert printable(HOSTILE) == SPELT
-    assert printable("Zürich\t„Straße“\r\n海  שלום 🌊") == "Zürich\t„Straße“\n海  שלום 🌊"
-    assert printable(printable(HOSTILE)) == printable(HOSTILE)
 
 
 def _table() -> Table:

@@ -6,14 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.common.packed_arrays import WeightedLists
 from graphrag_dagster.kernel.retrieval.lexical_index import LexicalIndex, WordRarity
 from graphrag_dagster.kernel.retrieval.multihop.name_graph import LeadIndex, NameGraph, leads, name_graph
 from graphrag_dagster.kernel.retrieval.multihop.question_parsing import NameReach
 from graphrag_dagster.kernel.retrieval.retriever import Retriever
 from graphrag_dagster.kernel.retrieval.search_words import Clauses, TermFinder, sentence_words, sentences
 
-TRIPLE = st.tuples(st.integers(0, 4), st.integers(0, 6), st.floats(0, 1))
 FILMS = [
     "Blood Street is a 1988 film directed by Leo Fong.",
     "Leo Fong (born in Canton) is an actor and boxer.",
@@ -28,20 +26,6 @@ PROSE = [
     "The mayor had moved to the hill years before, with a cook and two dogs.",
     "A man who hired boats stood at the quay.",
 ]
-
-
-@given(st.lists(TRIPLE, max_size=30), st.lists(st.integers(0, 4), max_size=6))
-def test_lists_hold_each_pair_once_with_its_largest_weight(triples, asked):
-    best: dict[int, dict[int, float]] = {}
-    for owner, value, weight in triples:
-        best.setdefault(owner, {})[value] = max(weight, best.get(owner, {}).get(value, 0))
-    owners, values, weights = (np.array([t[i] for t in triples]) for i in range(3))
-    lists = WeightedLists.of_pairs(5, owners.astype(np.int64), values.astype(np.int64), weights.astype(float))
-    for owner in range(5):
-        assert lists.of(owner).tolist() == sorted(best.get(owner, {}))
-    which, found, heavy = lists.of_all(np.array(asked, dtype=np.int64))
-    expected = [(i, v, w) for i, owner in enumerate(asked) for v, w in sorted(best.get(owner, {}).items())]
-    assert list(zip(which.tolist(), found.tolist(), heavy.tolist(), strict=True)) == expected
 
 
 def frames(

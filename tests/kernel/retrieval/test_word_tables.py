@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.common.packed_arrays import NumbersByWord, WordsInOrder
 from graphrag_dagster.kernel.retrieval import index_cache as kept
 from graphrag_dagster.kernel.retrieval.lexical_index import Postings, WordRarity, postings_of
 from graphrag_dagster.kernel.retrieval.search_words import STOP_WORDS, stems_of
@@ -61,23 +60,6 @@ def test_scores_are_those_of_the_library(texts: list[str], question: str) -> Non
     for stem in stems:
         found[postings.texts[postings.of(stem)]] += postings.scores[postings.of(stem)]
     assert found.tolist() == by_the_library(texts, stems)
-
-
-@given(st.sets(st.text(max_size=6), max_size=60), st.text(max_size=6))
-def test_a_word_has_its_place_among_all_and_others_have_none(known: set[str], other: str) -> None:
-    table = WordsInOrder.of(known)
-    ordered = sorted(known)
-    assert [table.number(word) for word in ordered] == list(range(len(ordered)))
-    assert table.number(other) == (ordered.index(other) if other in known else None)
-
-
-@given(st.dictionaries(st.text(max_size=6), st.lists(st.integers(0, 99), max_size=4), max_size=30))
-def test_each_word_has_its_numbers_in_their_order(lists: dict[str, list[int]]) -> None:
-    numbers = NumbersByWord.of(lists)
-    assert {word: numbers.of_word(word) for word in lists} == lists
-    assert numbers.most == max((value for one in lists.values() for value in one), default=0)
-    assert "unheard of" not in numbers
-    assert numbers.of_word("unheard of") == []
 
 
 def test_what_was_written_is_what_is_opened(tmp_path: Path) -> None:

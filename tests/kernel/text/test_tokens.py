@@ -78,6 +78,21 @@ def test_truncation_keeps_whole_characters(text: str, tokens: int) -> None:
     assert (kept == text) == (tokenizer.count(text) <= tokens)
 
 
+def test_the_longest_beginning_is_kept() -> None:
+    tokenizer = get_tokenizer("cl100k_base")
+    assert [tokenizer.truncate(" a" * 9, most) for most in (-1, 0, 1, 8, 9, 10)] == [
+        "", "", " a", " a" * 8, " a" * 9, " a" * 9,
+    ]  # fmt: skip
+
+
+def test_frequent_words_are_less_rare_than_names_and_each_further_piece_counts_one() -> None:
+    rarity = get_tokenizer("cl100k_base").rarity
+    assert 0.1 <= rarity("the") < rarity("water") < rarity("harbour") < rarity("Brinefield")
+    assert rarity("Brinefieldston") == pytest.approx(rarity("Brinefield") + 1)
+    assert 4 < rarity("water") < 5
+    assert rarity("Brinefield") > 9
+
+
 @given(MIXED, st.integers(1, 12), st.data())
 def test_windows_cover_every_character(text: str, size: int, data: st.DataObject) -> None:
     overlap = data.draw(st.integers(0, size - 1))

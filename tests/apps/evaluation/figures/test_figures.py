@@ -14,6 +14,8 @@ from graphrag_dagster.apps.evaluation.figures.figure_style import Figure, short
 from graphrag_dagster.apps.evaluation.figures.gleaning_figure import gleaning_lines
 from graphrag_dagster.apps.evaluation.figures.measure_bars import measure_bars
 from graphrag_dagster.apps.evaluation.figures.scatter_plots import (
+    _leader,
+    _outside,
     _shared,
     cost_against_quality,
     place_labels,
@@ -340,6 +342,22 @@ def test_spread_positions_keep_their_order_and_distance(positions: list[float], 
 def test_positions_far_enough_apart_do_not_move() -> None:
     assert spread([5.0, 1.0, 9.0], 2.0) == [5.0, 1.0, 9.0]
     assert spread([1.0, 1.0], 2.0) == [0.0, 2.0]
+
+
+def test_boxes_share_what_lies_in_both() -> None:
+    # Two wide and one high; the one that is wider is not the one that is higher.
+    one, other = (0.0, 0.0, 4.0, 3.0), (2.0, 2.0, 9.0, 5.0)
+    assert _shared(one, other) == _shared(other, one) == 2.0
+    assert _shared((0.0, 0.0, 9.0, 3.0), (2.0, -1.0, 3.0, 8.0)) == 3.0
+    assert _shared(one, (5.0, 0.0, 6.0, 3.0)) == _shared(one, (0.0, 4.0, 4.0, 9.0)) == 0.0
+    assert (_outside(one, other), _outside(other, other)) == (10.0, 0.0)
+
+
+def test_a_line_leads_from_a_point_to_the_nearest_of_its_label() -> None:
+    dots = _leader(np.array([0.0, 0.0]), (8.0, 4.0, 20.0, 9.0))
+    centres = [((left + right) / 2, (bottom + top) / 2) for left, bottom, right, top in dots]
+    assert centres == [(2.0, 1.0), (3.0, 1.5), (4.0, 2.0), (5.0, 2.5), (6.0, 3.0), (7.0, 3.5)]
+    assert {(right - left, top - bottom) for left, bottom, right, top in dots} == {(3.0, 3.0)}
 
 
 @given(st.lists(st.tuples(st.floats(40, 460), st.floats(20, 260)), min_size=1, max_size=8))

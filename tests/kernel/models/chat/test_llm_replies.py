@@ -100,6 +100,9 @@ def test_what_is_not_the_reply_is_taken_off(reply: str, shown: str) -> None:
         ('{"a": "\\ud800x"}', {"a": "\ufffdx"}, False),
         ('{"a": "As it says [Data: Reports (1, 2"}', {"a": "As it says [Data: Reports (1, 2"}, False),
         ('{"a": "```\\n{"}', {"a": "```\n{"}, False),
+        ("{'a}b': 1}", {"a}b": 1}, True),
+        ('{# of the first }\n"a": 1}', {"a": 1}, True),
+        ('{"a": 1} # of the last }', {"a": 1}, False),
     ],
 )
 def test_json_is_found_and_mended(text: str, value: object, repaired: bool) -> None:

@@ -1,0 +1,53 @@
+"""A file is replaced whole or not at all."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from graphrag_dagster.kernel.common.atomic_files import own_folders, write_durably, write_whole
+
+
+def _durably(place: Path, text: str) -> None:
+    write_durably(place, text)
+
+
+def _whole(place: Path, text: str) -> None:
+    write_whole(place, text.encode())
+
+
+@pytest.mark.parametrize("write", [_durably, _whole])
+def test_what_cannot_be_put_in_its_place_leaves_what_was_there_and_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, str], None]
+) -> None:
+    place = tmp_path / "a.txt"
+    write(place, "first")
+    write(place, "second")
+    assert place.read_text(encoding="utf-8") == "second"
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write(place, "third")
+    assert place.read_text(encoding="utf-8") == "second"
+    assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_the_folder_of_a_whole_file_is_made(tmp_path: Path) -> None:
+    write_whole(tmp_path / "new" / "deep" / "a.bin", b"\0\1")
+    assert (tmp_path / "new" / "deep" / "a.bin").read_bytes() == b"\0\1"
+
+
+def test_the_cache_of_the_user_comes_before_that_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first, second = own_folders("words")
+    assert first == tmp_path / "graphrag_dagster" / "words"
+    assert second.name == "words"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    assert next(own_folders("words")) == tmp_path / "me" / ".cache" / "graphrag_dagster" / "words"
