@@ -16,7 +16,13 @@ from graphrag_dagster.kernel.graph.hierarchical_leiden import (
     hierarchical_communities,
     levels,
 )
-from graphrag_dagster.kernel.tables import CLAIMS
+from graphrag_dagster.kernel.tables import (
+    COMMUNITIES,
+    COMMUNITY_MEMBERS,
+    ENTITIES,
+    MERGED_CLAIMS,
+    RELATIONSHIPS,
+)
 from graphrag_dagster.kernel.tasks.task_ports import MergedDescription
 from graphrag_dagster.kernel.text.tokenization import TokenCounter, get_tokenizer
 from graphrag_dagster.systems.graphrag.index.merged_graph import merge_entities, merge_relationships
@@ -83,14 +89,14 @@ def pack_all(
     budget: int,
 ) -> dict[str, PackedContext]:
     """Pack deepest level first; a report is the first words of the context it stands for."""
-    elements = index_elements(
-        entities=entities,
-        relationships=relationships,
-        claims=CLAIMS.empty(),
-        communities=hierarchy.communities,
-        members=hierarchy.members,
-        count=tokens.counts_of_lines,
-    )
+    graph = {
+        ENTITIES: entities,
+        RELATIONSHIPS: relationships,
+        MERGED_CLAIMS: MERGED_CLAIMS.empty(),
+        COMMUNITIES: hierarchy.communities,
+        COMMUNITY_MEMBERS: hierarchy.members,
+    }
+    elements = index_elements(graph, tokens.counts_of_lines)
     packer = Packer(elements, tokens.count, budget)
     packed: dict[str, PackedContext] = {}
     reports: dict[str, ChildReport] = {}

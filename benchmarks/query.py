@@ -48,7 +48,7 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.evidence import Words
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.search.global_search import chunks_of
-from graphrag_dagster.systems.graphrag.search.local_search import ENTITIES, Ranked, local_context
+from graphrag_dagster.systems.graphrag.search.local_search import ENTITIES, local_context
 from support.serve import ServedEndpoint
 
 PODCAST = ROOT.parent / "shared" / "data" / "podcast"
@@ -168,8 +168,8 @@ def ways(
 
     def local(question: str) -> None:
         found = retriever.local(question, embedder.embed([question])[0], most_entities=ENTITIES)
-        ranked = Ranked(found.units.ids, found.entities.ids)
-        local_context(index, ranked, count=count, limit=8000, shares=LocalShares())
+        ids = found.units.ids, found.entities.ids
+        local_context(index, *ids, count=count, limit=8000, shares=LocalShares())
 
     basis = Basis(method=at_level(0), index=index, count=count, settings=CorpusSettings(), level=0)
     yield "basic", questions, lambda question: retriever.units(question, embedder.embed([question])[0])

@@ -39,13 +39,13 @@ def extraction(replies: list[str]) -> None:
     for reply in replies:
         parsed = parse_tuples(reply)
         counts += Counter(
-            records=parsed.records,
-            entities=len(parsed.entities),
-            relationships=len(parsed.relationships),
+            records=len(parsed.records) + len(parsed.quarantined),
+            entities=sum(one.kind == "entity" for one in parsed.records),
+            relationships=sum(one.kind == "relationship" for one in parsed.records),
             noise=len(parsed.noise),
         )
         records, _ = read_tuple_records(reply, ("entity", "relationship"), gleaning=False)
-        mends.update(mend for _, how in parsed.repaired for mend in how.split("; "))
+        mends.update(mend for one in parsed.records for mend in one.fields.mended)
         for made, mended in records.instances(WORDS, 0):
             if isinstance(made, Quarantined):
                 reasons[made.reason] += 1

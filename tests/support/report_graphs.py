@@ -53,6 +53,27 @@ class Graph:
             "members": self.members,
         }
 
+    def tables(self) -> dict[tables.Table, pl.DataFrame]:
+        return tables_of(self.frames())
+
+
+_TABLES = {
+    "entities": tables.ENTITIES,
+    "relationships": tables.RELATIONSHIPS,
+    "claims": tables.MERGED_CLAIMS,
+    "communities": tables.COMMUNITIES,
+    "members": tables.COMMUNITY_MEMBERS,
+    "text_chunks": tables.TEXT_CHUNKS,
+    "gleaned_entities": tables.GLEANED_ENTITIES,
+    "gleaned_relationships": tables.GLEANED_RELATIONSHIPS,
+    "aliases": tables.ALIASES,
+    "context_nodes": tables.CONTEXT_NODES,
+}
+
+
+def tables_of(frames: Mapping[str, pl.DataFrame]) -> dict[tables.Table, pl.DataFrame]:
+    return {_TABLES[name]: frame for name, frame in frames.items()}
+
 
 def build_graph(
     edges: Sequence[tuple[str, str]],

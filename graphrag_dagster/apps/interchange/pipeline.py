@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
-from graphrag_dagster.kernel.pipeline.step_declaration import Step, StepRun, Stored, Tables
+from graphrag_dagster.kernel.pipeline.step_declaration import Step, StepRun, Stored
 from graphrag_dagster.kernel.tables import (
     IMPORT_ACCOUNT,
     IMPORT_QUARANTINE,
@@ -15,6 +15,7 @@ from graphrag_dagster.kernel.tables import (
     IMPORTED_RELATIONS,
     IMPORTED_REPORTS,
     IMPORTED_TEXT_UNITS,
+    Tables,
 )
 
 

@@ -11,7 +11,7 @@ from graphrag_dagster.kernel.documents.text_units import cut
 from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
 from graphrag_dagster.kernel.pipeline.erasure import note_deleted
 from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
-from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, Tables
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
 from graphrag_dagster.kernel.tables import (
     DOCUMENT_METADATA,
     DOCUMENT_PERIODS,
@@ -21,6 +21,7 @@ from graphrag_dagster.kernel.tables import (
     IMPORTED_FILES,
     IMPORTED_TEXT_UNITS,
     TEXT_CHUNKS,
+    Tables,
 )
 
 

@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.models.model_costs import ModelUse
 from graphrag_dagster.kernel.pipeline.erasure import clear_older, deleted_documents, erase, names_in_texts
 from graphrag_dagster.kernel.pipeline.orchestration.io_manager import stored_at
 from graphrag_dagster.kernel.pipeline.sql_models.loader import our_models
-from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun, Tables
+from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun
 from graphrag_dagster.kernel.storage.published import (
     RESULTS,
     Accounts,
@@ -26,7 +26,7 @@ from graphrag_dagster.kernel.storage.published import (
     snapshots,
 )
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import MODEL_USAGE, Table
+from graphrag_dagster.kernel.tables import MODEL_USAGE, Table, Tables
 from graphrag_dagster.kernel.tasks.task_provider import shown_use
 
 _CODE_VERSION = "dagster/code_version"

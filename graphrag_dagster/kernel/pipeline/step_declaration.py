@@ -16,7 +16,13 @@ from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, WrittenTable
-from graphrag_dagster.kernel.tables import ENTITY_EMBEDDINGS, REPORT_EMBEDDINGS, TEXT_UNIT_EMBEDDINGS, Table
+from graphrag_dagster.kernel.tables import (
+    ENTITY_EMBEDDINGS,
+    REPORT_EMBEDDINGS,
+    TEXT_UNIT_EMBEDDINGS,
+    Table,
+    Tables,
+)
 from graphrag_dagster.kernel.tasks.embedded_rows import (
     embed_rows,
     text_of_entity,
@@ -28,9 +34,6 @@ from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Resource)
-
-#: What a step reads: all rows of its corpus, by table.
-Tables = Mapping[Table, pl.DataFrame]
 
 
 @dataclass(frozen=True, slots=True)

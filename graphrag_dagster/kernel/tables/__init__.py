@@ -23,6 +23,7 @@ from graphrag_dagster.kernel.tables.table_declaration import (
     VECTOR as VECTOR,
     Column as Column,
     Table as Table,
+    Tables as Tables,
 )
 from graphrag_dagster.kernel.tables.import_tables import (
     IMPORT_ACCOUNT as IMPORT_ACCOUNT,

@@ -255,3 +255,7 @@ def embeddings(schema: str, name: str, key: str, ref: str, meaning: str, group: 
             column("vector", VECTOR, "Unit-length vector"),
         ),
     )
+
+
+#: What a step reads: all rows of its corpus, by table.
+Tables = Mapping[Table, pl.DataFrame]

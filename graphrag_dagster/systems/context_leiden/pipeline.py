@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from graphrag_dagster.kernel.pipeline.result_display import counts
-from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun, Tables
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.study_settings import StudySettings
 from graphrag_dagster.kernel.tables import (
@@ -17,6 +17,7 @@ from graphrag_dagster.kernel.tables import (
     ENTITIES,
     ENTITY_EMBEDDINGS,
     RELATIONSHIPS,
+    Tables,
 )
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows, text_of_entity
 from graphrag_dagster.systems.context_leiden.settings import ContextSettings

@@ -5,7 +5,7 @@ from typing import Any
 
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.result_display import counts
-from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun, Tables
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, TableRule
 from graphrag_dagster.kernel.tables import (
     COMMUNITY_LEVELS,
@@ -14,6 +14,7 @@ from graphrag_dagster.kernel.tables import (
     TEXT_UNIT_EMBEDDINGS,
     TRIPLES,
     Table,
+    Tables,
 )
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.coterag.settings import CoteragSettings

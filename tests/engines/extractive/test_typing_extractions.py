@@ -80,10 +80,10 @@ def typer(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedEndpoint], LlmEn
 
 
 def test_without_a_model_rules_decide() -> None:
-    made = typed(extracted(), CHUNKS, None)
-    assert decided(made.frames) == BY_RULES
-    assert types(made.frames) == types(extracted())
-    assert made.frames.typings["problem"].null_count() == 3
+    made, _ = typed(extracted(), CHUNKS, None)
+    assert decided(made) == BY_RULES
+    assert types(made) == types(extracted())
+    assert made.typings["problem"].null_count() == 3
 
 
 def test_a_model_is_asked_about_names_without_a_type_alone(
@@ -91,18 +91,18 @@ def test_a_model_is_asked_about_names_without_a_type_alone(
 ) -> None:
     says = {"remdesivir": "other", "Zeta assay": "method", "hepatitis": "city"}
     with ScriptedEndpoint(lambda body: typing_reply(body, says.__getitem__) or "") as endpoint:
-        made = typed(extracted(), CHUNKS, typer(endpoint))
+        made, _ = typed(extracted(), CHUNKS, typer(endpoint))
     assert [names_in(one.body) for one in endpoint.chats] == [["remdesivir", "Zeta assay", "hepatitis"]]
-    assert decided(made.frames) == {
+    assert decided(made) == {
         ("u1", "REMDESIVIR"): ("DRUG", "rule"),
         ("u2", "ZETA ASSAY"): ("METHOD", "model"),
         ("u2", "HEPATITIS"): ("CITY", "model"),
     }
-    assert types(made.frames) == types(extracted()) | {
+    assert types(made) == types(extracted()) | {
         ("u2", "ZETA ASSAY"): "METHOD",
         ("u2", "HEPATITIS"): "CITY",
     }
-    assert {name: one.schema for name, one in vars(made.frames).items()} == {
+    assert {name: one.schema for name, one in vars(made).items()} == {
         name: one.schema for name, one in vars(extracted()).items()
     }
 
@@ -111,16 +111,16 @@ def test_a_reply_of_no_use_leaves_it_to_rules_and_is_told(
     typer: Callable[[ScriptedEndpoint], LlmEntityTyper],
 ) -> None:
     with ScriptedEndpoint(lambda _: "I would rather write a poem.") as endpoint:
-        made = typed(extracted(), CHUNKS, typer(endpoint))
-    assert decided(made.frames) == BY_RULES
-    assert made.frames.typings["problem"].null_count() == 0
+        made, _ = typed(extracted(), CHUNKS, typer(endpoint))
+    assert decided(made) == BY_RULES
+    assert made.typings["problem"].null_count() == 0
 
 
 def test_what_was_typed_before_is_typed_anew_also_where_it_is_taken_over(
     typer: Callable[[ScriptedEndpoint], LlmEntityTyper],
 ) -> None:
     with ScriptedEndpoint(lambda body: typing_reply(body, lambda _: "city") or "") as endpoint:
-        before = typed(extracted(CHUNKS[:2]), CHUNKS, typer(endpoint)).frames
+        before = typed(extracted(CHUNKS[:2]), CHUNKS, typer(endpoint))[0]
     assert {by for _, by in decided(before).values()} == {"model"}
     anew: list[str] = []
 
@@ -130,8 +130,8 @@ def test_what_was_typed_before_is_typed_anew_also_where_it_is_taken_over(
 
     again = extract_new(CHUNKS, before, extract)
     assert anew == ["u3"]
-    by_rules = typed(again.frames, CHUNKS, None).frames
-    whole = typed(extracted(), CHUNKS, None).frames
+    by_rules = typed(again.frames, CHUNKS, None)[0]
+    whole = typed(extracted(), CHUNKS, None)[0]
     assert all(one.equals(getattr(whole, name)) for name, one in vars(by_rules).items())
 
 

@@ -13,11 +13,11 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables, stages
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.pipeline.sql_models.loader import our_models
-from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun, Tables
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.pipeline.steps import INDEX_STEPS, STEPS, groups
 from graphrag_dagster.kernel.pipeline.table_checks import rules
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.kernel.tables import ACCOUNTS, DOCUMENT_METADATA, DOCUMENT_PERIODS, Table
+from graphrag_dagster.kernel.tables import ACCOUNTS, DOCUMENT_METADATA, DOCUMENT_PERIODS, Table, Tables
 from graphrag_dagster.kernel.tables.core_tables import FORMS
 from graphrag_dagster.orchestration.assets import assets_of
 from graphrag_dagster.orchestration.composition import compose

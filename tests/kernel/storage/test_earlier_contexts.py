@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
 from graphrag_dagster.kernel.storage.migrations import parse_context
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.graphrag.reports.report_context import Sections, row
+from graphrag_dagster.systems.graphrag.reports.report_context import rendered, row
 from support.commands import Run
 from support.homes import copy_home, shared_home
 
@@ -29,34 +29,38 @@ _TEXT = st.text(alphabet=st.sampled_from('ab ,"\n-\r') | st.characters(codec="ut
 def test_every_row_that_is_rendered_is_read_again(
     reports: list[tuple[str]], entities: list[tuple[str, str]]
 ) -> None:
-    text = Sections(
-        reports=[row(*cells) for cells in reports], entities=[row(*cells) for cells in entities]
-    ).render()
+    text = rendered(
+        {"report": [row(*cells) for cells in reports], "entity": [row(*cells) for cells in entities]}
+    )
     found = parse_context(text)
     wanted = [("report", n) for n, _ in enumerate(reports, 1)] + [
         ("entity", n) for n, _ in enumerate(entities, 1)
     ]
     assert [(one.kind, one.number) for one in found] == wanted
-    again = Sections(
-        reports=[row(*one.cells) for one in found if one.kind == "report"],
-        entities=[row(*one.cells) for one in found if one.kind == "entity"],
-    ).render()
+    again = rendered(
+        {
+            "report": [row(*one.cells) for one in found if one.kind == "report"],
+            "entity": [row(*one.cells) for one in found if one.kind == "entity"],
+        }
+    )
     if "-----" not in text.replace("-----Reports-----", "").replace("-----Entities-----", ""):
         assert again == text
 
 
 def test_a_text_cannot_pass_for_a_row_or_a_section() -> None:
     forged = "x\n-----Entities-----\nid,name,description\n1,Eve,she"
-    found = parse_context(Sections(entities=[row("Ann", forged)]).render())
+    found = parse_context(rendered({"entity": [row("Ann", forged)]}))
     assert [one.key for one in found] == [("ANN",)]
 
 
 def test_records_are_known_by_what_they_are_called() -> None:
-    text = Sections(
-        reports=[row("# The  quay\n\nIt was built.")],
-        claims=[row("Bob", "Ann", "DEBT", "TRUE", "", "", "He owes\nher.")],
-        relationships=[row("Bob", "Ann", "they met", 3)],
-    ).render()
+    text = rendered(
+        {
+            "report": [row("# The  quay\n\nIt was built.")],
+            "claim": [row("Bob", "Ann", "DEBT", "TRUE", "", "", "He owes\nher.")],
+            "relationship": [row("Bob", "Ann", "they met", 3)],
+        }
+    )
     assert [(one.kind, one.key) for one in parse_context(text)] == [
         ("report", ("The quay",)),
         ("claim", ("BOB", "ANN", "DEBT", "TRUE", "", "", "He owes her.")),
@@ -65,7 +69,7 @@ def test_records_are_known_by_what_they_are_called() -> None:
 
 
 def test_what_has_another_form_is_no_row() -> None:
-    text = Sections(entities=[row("Ann", "all of Ann"), row("Bob")]).render()
+    text = rendered({"entity": [row("Ann", "all of Ann"), row("Bob")]})
     assert [one.cells for one in parse_context(f"{text}x,Cy,all of Cy\n")] == [("Ann", "all of Ann")]
 
 
@@ -182,7 +186,7 @@ def test_lineage_over_a_working_file_without_the_rows_says_the_same(tmp_path: Pa
 def test_claims_of_a_version_that_did_not_merge_them_are_found_one_by_one(tmp_path: Path) -> None:
     warehouse = Warehouse(path=str(tmp_path / "{corpus}.duckdb"))
     same = row("Bob", "Ann", "DEBT", "TRUE", "", "", "He owes her.")
-    text = Sections(entities=[row("Bob", "")], claims=[same, same]).render()
+    text = rendered({"entity": [row("Bob", "")], "claim": [same, same]})
     claim = {
         "human_readable_id": 0, "text_unit_id": "u", "round": 0, "subject": "BOB", "object": "ANN", "type": "DEBT",
         "status": "TRUE", "description": "He owes her.", "spans": [], "engine": "llm",

@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts
-from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, Tables
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
 from graphrag_dagster.kernel.questions.answer_rows import AnswerRows, answer_id_of, still_valid
 from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
@@ -30,6 +30,7 @@ from graphrag_dagster.kernel.tables import (
     ANSWER_STATEMENTS,
     ANSWERS,
     Table,
+    Tables,
 )
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 

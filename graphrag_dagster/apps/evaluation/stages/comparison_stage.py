@@ -32,8 +32,8 @@ from graphrag_dagster.apps.evaluation.tasks import (
     REASON_READER,
 )
 from graphrag_dagster.kernel.pipeline.result_display import FilePath, Markdown, counts, rows_of
-from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun, Tables
-from graphrag_dagster.kernel.tables import ANSWER_CONTEXTS, ANSWERS
+from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun
+from graphrag_dagster.kernel.tables import ANSWER_CONTEXTS, ANSWERS, Tables
 
 _NO_JUDGE = "no model judges (evaluation.engine is extractive), and nothing else can"
 

@@ -1,8 +1,6 @@
 """The step of community reports: changed ones are written, the others are reused."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
@@ -16,7 +14,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.code_versions import (
     replies_in,
 )
 from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
-from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, Tables, embedded
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import (
@@ -37,17 +35,13 @@ from graphrag_dagster.kernel.tables import (
     REPORT_REFERENCES,
     TEXT_CHUNKS,
     WRITTEN_REPORTS,
+    Tables,
 )
-from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.index.graph_communities import adopted_reports_of
 from graphrag_dagster.systems.graphrag.reports.report_reuse import EarlierReport, earlier_reports
 from graphrag_dagster.systems.graphrag.settings import ReportSettings
 from graphrag_dagster.systems.graphrag.tasks import REPORT_WRITER
-
-if TYPE_CHECKING:
-    from graphrag_dagster.systems.graphrag.reports.report_tables import ReportFrames
-
 
 #: The tables that reports are written from.
 WRITTEN_FROM = (
@@ -68,67 +62,13 @@ WRITTEN_FROM = (
 _AT_ONCE = 64
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusReports:
-    """The tables of all reports, and the rows of ``graph.written_reports`` of those that were taken over."""
-
-    made: "ReportFrames"
-    taken_over: pl.DataFrame
-
-
-def write_reports(
-    session: TaskProvider, warehouse: Warehouse, corpus: str, code: str, frames: Mapping[str, pl.DataFrame]
-) -> CorpusReports:
-    """Write the reports of a corpus, but for those whose rows of before still hold.
-
-    Args:
-        session: of the asset ``reports``.
-        warehouse: with the tables of before.
-        corpus: its name.
-        code: version of the code that writes them, with its prompts.
-        frames: those of :data:`WRITTEN_FROM`, by their names.
-
-    Raises:
-        EngineError: the writer did not return one report per request.
-        EndpointError: the model endpoint cannot be used at all.
-    """
-    # Not needed by the steps before, the first of which calls a model.
-    from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
-
-    settings = session.settings
-    earlier = reusable_reports(warehouse, corpus, session.remembered)
-    made = build_reports(
-        entities=frames["entities"],
-        relationships=frames["relationships"],
-        claims=frames["claims"],
-        communities=frames["communities"],
-        members=frames["community_members"],
-        text_chunks=frames["text_chunks"],
-        gleaned_entities=frames["gleaned_entities"],
-        gleaned_relationships=frames["gleaned_relationships"],
-        aliases=frames["aliases"],
-        context_nodes=frames["context_nodes"],
-        writer=session.task(REPORT_WRITER),
-        tokens=get_tokenizer(settings.text_units.encoding),
-        context_tokens=settings.section(ReportSettings).context_tokens,
-        context_share=settings.section(ReportSettings).context_share,
-        kept=adopted_reports_of(warehouse, settings, corpus, frames["entities"], frames["relationships"]),
-        basis=report_basis(settings, code),
-        earlier=earlier,
-        at_once=None if settings.asks_model("reports") else _AT_ONCE,
-    )
-    return CorpusReports(made, made.written.filter(pl.col("fingerprint").is_in(earlier.keys())))
-
-
 _TASK = "report_writer"
 
 
 def report_basis(settings: CorpusSettings, code: str) -> str:
     """Return a hash of what decides all reports of a corpus beside its tables.
 
-    Args:
-        settings: of the corpus.
-        code: version of the code that writes them, with its prompts.
+    ``code`` is the version of the code that writes them, with its prompts.
     """
     asked = settings.asks_model(tasks()[_TASK].section)
     return stable_id(
@@ -146,11 +86,7 @@ def reusable_reports(
     """Return the corpus's reports by the fingerprints of what they were written from.
 
     Those of which a model's reply is no longer cached are not among them: they are asked for again.
-
-    Args:
-        warehouse: with the tables of before.
-        corpus: its name.
-        remembered: those of some keys under which there still is a reply.
+    ``remembered`` tells under which of some keys there still is a reply.
     """
     tables = (WRITTEN_REPORTS, REPORT_CONTEXTS, REPORT_CONTEXT_ROWS, COMMUNITY_REPORTS)
     try:
@@ -168,11 +104,25 @@ def reusable_reports(
 
 def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
     """A report per community, deepest level first, citing what it was written from (paper §3.1.5)."""
-    session = run.session("reports")
-    frames = {table.name: rows for table, rows in tables.items()}
-    written = write_reports(session, run.warehouse, run.corpus, code_version("reports"), frames)
-    made = written.made
-    session.uses_again(replies_in(written.taken_over))
+    # Not needed by the steps before, the first of which calls a model.
+    from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
+
+    session, settings = run.session("reports"), run.settings
+    own = settings.section(ReportSettings)
+    earlier = reusable_reports(run.warehouse, run.corpus, session.remembered)
+    made = build_reports(
+        tables,
+        writer=session.task(REPORT_WRITER),
+        tokens=get_tokenizer(settings.text_units.encoding),
+        context_tokens=own.context_tokens,
+        context_share=own.context_share,
+        kept=adopted_reports_of(run, tables[ENTITIES], tables[RELATIONSHIPS]),
+        basis=report_basis(settings, code_version("reports")),
+        earlier=earlier,
+        at_once=None if settings.asks_model("reports") else _AT_ONCE,
+    )
+    taken_over = made.written.filter(pl.col("fingerprint").is_in(earlier.keys()))
+    session.uses_again(replies_in(taken_over))
     begin_replacing(run.warehouse, run.corpus, WRITTEN_REPORTS)
     tokens = made.reports["tokens"]
     yield Made(
@@ -181,7 +131,7 @@ def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
         {
             **counts(made.reports, "engine"),
             "tokens": int(tokens.sum()),
-            "taken_over": written.taken_over.height,
+            "taken_over": taken_over.height,
             "invalid_citations": int((~made.references["valid"]).sum()),
             "largest_context_tokens": made.contexts["tokens"].max() or 0,
             **session.finish(),

@@ -1,7 +1,7 @@
 """The step of extraction: instances of entities, relationships and claims, their types and their vectors."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import polars as pl
@@ -12,7 +12,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.code_versions import (
     replies_in,
 )
 from graphrag_dagster.kernel.pipeline.result_display import counts
-from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, Tables, embedded
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
 from graphrag_dagster.kernel.tables import (
     CLAIMS,
     EXTRACTION_STATE,
@@ -23,13 +23,19 @@ from graphrag_dagster.kernel.tables import (
     TEXT_UNIT_EMBEDDINGS,
     TYPINGS,
     UNIT_LEDGER,
+    Tables,
 )
 from graphrag_dagster.kernel.tasks.name_judging_ports import EntityTyper, Typing, Untyped
 from graphrag_dagster.kernel.tasks.task_ports import UNKNOWN_TYPE, TextUnit
 from graphrag_dagster.systems.graphrag.index.extraction_tables import ExtractionFrames
-from graphrag_dagster.systems.graphrag.index.incremental_extraction import extract_corpus, state_of
-from graphrag_dagster.systems.graphrag.settings import ClaimSettings
-from graphrag_dagster.systems.graphrag.tasks import ENTITY_TYPER
+from graphrag_dagster.systems.graphrag.index.incremental_extraction import (
+    extract_new,
+    extract_units,
+    reusable_extraction,
+    state_of,
+)
+from graphrag_dagster.systems.graphrag.settings import ClaimSettings, ExtractionSettings
+from graphrag_dagster.systems.graphrag.tasks import CLAIM_EXTRACTOR, ENTITY_TYPER, GRAPH_EXTRACTOR
 
 
 def extraction(tables: Tables, run: StepRun) -> Iterator[Made]:
@@ -41,10 +47,17 @@ def extraction(tables: Tables, run: StepRun) -> Iterator[Made]:
     vectors = run.begin(partial(embedded, run, TEXT_UNIT_EMBEDDINGS, units), quiet=True)
     session, settings = run.session("extraction"), run.settings
     state = state_of(settings, code_version("extraction"))
-    done = extract_corpus(session, run.warehouse, run.corpus, units, state)
-    session.uses_again(replies_in(done.extracted.taken_over))
-    made = typed(done.extracted.frames, units, session.task(ENTITY_TYPER))
-    frames, engine = made.frames, {"engine": settings.engine_of("extraction")}
+    earlier, why_anew = reusable_extraction(run.warehouse, run.corpus, settings, state, session.remembered)
+    extract = partial(
+        extract_units,
+        extractor=session.task(GRAPH_EXTRACTOR),
+        claim_extractor=session.task(CLAIM_EXTRACTOR),
+        dangling=settings.section(ExtractionSettings).dangling,
+    )
+    done = extract_new(units, earlier, extract)
+    session.uses_again(replies_in(done.taken_over))
+    frames, repaired = typed(done.frames, units, session.task(ENTITY_TYPER))
+    engine = {"engine": settings.engine_of("extraction")}
     begin_replacing(run.warehouse, run.corpus, EXTRACTION_STATE)
     yield Made(GLEANED_ENTITIES, frames.entities, engine)
     yield Made(
@@ -57,12 +70,12 @@ def extraction(tables: Tables, run: StepRun) -> Iterator[Made]:
         {
             **counts(frames.ledger, "state"),
             **session.finish(),
-            "units_reused": done.extracted.taken_over.height,
-            "extracted_anew_because": done.why_anew,
+            "units_reused": done.taken_over.height,
+            "extracted_anew_because": why_anew,
             "quarantined": counts(frames.quarantine, "kind"),
             "typed": counts(frames.typings, "decided_by"),
             "typing_problems": int(frames.typings["problem"].is_not_null().sum()),
-            "typings_repaired": made.repaired,
+            "typings_repaired": repaired,
         },
     )
     yield Made(QUARANTINE, frames.quarantine)
@@ -74,16 +87,12 @@ def extraction(tables: Tables, run: StepRun) -> Iterator[Made]:
 _NAME = ["text_unit_id", "name"]
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """The tables of an extraction with all its types, and how many names had one of a repaired reply."""
-
-    frames: ExtractionFrames
-    repaired: int
-
-
-def typed(frames: ExtractionFrames, text_chunks: pl.DataFrame, typer: EntityTyper | None) -> Typed:
+def typed(
+    frames: ExtractionFrames, text_chunks: pl.DataFrame, typer: EntityTyper | None
+) -> tuple[ExtractionFrames, int]:
     """Return an extraction whose entities have the type that a model says, else the one by the rules.
+
+    The number tells how many names have one of a repaired reply.
 
     Args:
         frames: of which ``typings`` tells who has no type of their own, whatever was said of them before.
@@ -111,7 +120,7 @@ def typed(frames: ExtractionFrames, text_chunks: pl.DataFrame, typer: EntityType
         .with_columns(type=pl.coalesce("kind", "type"))
         .select(frames.entities.columns)
     )
-    return Typed(replace(frames, entities=entities, typings=typings), sum(one.repaired for one in said))
+    return replace(frames, entities=entities, typings=typings), sum(one.repaired for one in said)
 
 
 def untyped(entities: pl.DataFrame, typings: pl.DataFrame, text_chunks: pl.DataFrame) -> list[Untyped]:

@@ -21,9 +21,7 @@ from graphrag_dagster.kernel.graph.hierarchical_leiden import (
 from graphrag_dagster.kernel.graph.undirected_graph import Network
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
-from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, Tables, embedded
-from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, embedded
 from graphrag_dagster.kernel.tables import (
     CLUSTERING_STATE,
     COLD_START_EDGES,
@@ -39,6 +37,7 @@ from graphrag_dagster.kernel.tables import (
     LAYOUT,
     LAYOUT_STATE,
     RELATIONSHIPS,
+    Tables,
 )
 from graphrag_dagster.kernel.tasks.task_ports import RecordKind
 from graphrag_dagster.systems.graphrag.index.community_detection import Start, cluster, previous_clustering
@@ -207,27 +206,21 @@ IMPORTED = (IMPORTED_ENTITIES, IMPORTED_RELATIONS, IMPORTED_CLAIMS, IMPORTED_COM
 
 
 def adopted_communities(
-    warehouse: Warehouse,
-    settings: CorpusSettings,
-    corpus: str,
-    entities: pl.DataFrame,
-    relationships: pl.DataFrame,
+    run: StepRun, entities: pl.DataFrame, relationships: pl.DataFrame
 ) -> tuple[Hierarchy, Mapping[tuple[str, str], str]] | None:
     """Return the communities that came with the graphs of a corpus, and the id of each by graph and key.
 
     Args:
-        warehouse: where its tables are.
-        settings: of the corpus.
-        corpus: its name.
+        run: of a step.
         entities: rows of ``graph.entities``.
         relationships: rows of ``graph.relationships``.
 
     Returns:
         None where none came, or communities are found anew.
     """
-    if not settings.makes("imports") or settings.section(ImportSettings).communities != "kept":
+    if not run.settings.makes("imports") or run.settings.section(ImportSettings).communities != "kept":
         return None
-    with warehouse.reading(corpus) as reader:
+    with run.warehouse.reading(run.corpus) as reader:
         communities = reader.read(IMPORTED_COMMUNITIES)
         if communities.is_empty():
             return None
@@ -236,26 +229,17 @@ def adopted_communities(
 
 
 def adopted_reports_of(
-    warehouse: Warehouse,
-    settings: CorpusSettings,
-    corpus: str,
-    entities: pl.DataFrame,
-    relationships: pl.DataFrame,
+    run: StepRun, entities: pl.DataFrame, relationships: pl.DataFrame
 ) -> Mapping[str, AdoptedReport]:
     """Return the reports that came with kept communities and are kept too, by community.
 
-    Args:
-        warehouse: where its tables are.
-        settings: of the corpus.
-        corpus: its name.
-        entities: rows of ``graph.entities``.
-        relationships: rows of ``graph.relationships``.
+    See :func:`adopted_communities` for what is given.
     """
-    if settings.section(ImportSettings).reports != "kept":
+    if run.settings.section(ImportSettings).reports != "kept":
         return {}
-    if (kept := adopted_communities(warehouse, settings, corpus, entities, relationships)) is None:
+    if (kept := adopted_communities(run, entities, relationships)) is None:
         return {}
-    with warehouse.reading(corpus) as reader:
+    with run.warehouse.reading(run.corpus) as reader:
         return adopted_reports(
             reader.read(IMPORTED_REPORTS),
             kept[1],
@@ -290,7 +274,7 @@ def communities(tables: Tables, run: StepRun) -> Iterator[Made]:
         run.settings.section(CommunitySettings),
     )
     vectors = run.begin(partial(embedded, run, ENTITY_EMBEDDINGS, entities), quiet=True)
-    kept = adopted_communities(run.warehouse, run.settings, run.corpus, entities, relationships)
+    kept = adopted_communities(run, entities, relationships)
     if kept:
         hierarchy, begun = kept[0], {"begun": "imported"}
         edges, state = COLD_START_EDGES.empty(), CLUSTERING_STATE.empty()

@@ -31,7 +31,6 @@ from graphrag_dagster.kernel.tables import (
     UNIT_LEDGER,
 )
 from graphrag_dagster.kernel.tasks.task_ports import ClaimExtractor, GraphExtractor, TextUnit, UnitExtraction
-from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     ExtractionFrames,
     extraction_frames,
@@ -40,7 +39,6 @@ from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     with_claims,
 )
 from graphrag_dagster.systems.graphrag.settings import ClaimSettings, ExtractionSettings
-from graphrag_dagster.systems.graphrag.tasks import CLAIM_EXTRACTOR, GRAPH_EXTRACTOR
 
 _COUNTED = ("entities", "relationships", "claims", "quarantined")
 _UNIT = "text_unit_id"
@@ -153,10 +151,6 @@ _ASKED = ("graph_extractor", "claim_extractor")
 def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
     """Return all that decides what a text unit gives: rows of ``extraction.extraction_state``.
 
-    Args:
-        settings: of the corpus.
-        code: version of the code that extracts.
-
     Raises:
         EngineError: what an engine needs on this machine is not there.
     """
@@ -196,13 +190,6 @@ def reusable_extraction(
 
     Units of which a model's reply was lost, or is no longer cached, are not in the ledger that comes: they
     are asked about again.
-
-    Args:
-        warehouse: with the tables of before.
-        corpus: its name.
-        settings: of the corpus.
-        state: see :func:`state_of`.
-        remembered: those of some keys under which there still is a reply.
     """
     if _parses(settings) and not _pipeline_version(settings.section(ExtractionSettings).pipeline):
         return None, "the version of the spaCy pipeline cannot be told"
@@ -249,41 +236,3 @@ def _version_of(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusExtraction:
-    """An extraction, and why units that were extracted before were not taken over."""
-
-    extracted: ExtractedUnits
-    why_anew: str
-
-
-def extract_corpus(
-    session: TaskProvider, warehouse: Warehouse, corpus: str, text_chunks: pl.DataFrame, state: pl.DataFrame
-) -> CorpusExtraction:
-    """Extract the text units of a corpus, but for those whose rows of before still hold.
-
-    Args:
-        session: of the asset ``extraction``.
-        warehouse: with the tables of before.
-        corpus: its name.
-        text_chunks: rows of ``corpus.text_chunks``.
-        state: see :func:`graphrag_dagster.systems.graphrag.index.incremental_extraction.state_of`.
-
-    Raises:
-        EngineError: the engine cannot do what was asked of it.
-        EndpointError: the model endpoint cannot be used at all.
-    """
-    settings = session.settings
-
-    def extract(units: pl.DataFrame) -> ExtractionFrames:
-        return extract_units(
-            units,
-            extractor=session.task(GRAPH_EXTRACTOR),
-            claim_extractor=session.task(CLAIM_EXTRACTOR),
-            dangling=settings.section(ExtractionSettings).dangling,
-        )
-
-    earlier, why_anew = reusable_extraction(warehouse, corpus, settings, state, session.remembered)
-    return CorpusExtraction(extract_new(text_chunks, earlier, extract), why_anew)

@@ -10,7 +10,7 @@ from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import begin_replacing, code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
-from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun, Tables
+from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
 from graphrag_dagster.kernel.tables import (
     ALIASES,
     CANDIDATES,
@@ -25,6 +25,7 @@ from graphrag_dagster.kernel.tables import (
     RELATIONSHIPS,
     RESOLUTION_STATE,
     TEXT_CHUNKS,
+    Tables,
 )
 from graphrag_dagster.kernel.tasks.task_ports import DescriptionGroup, MergedDescription
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider

@@ -51,9 +51,6 @@ class LlmEntityTyper(Asker):
     """Asks a model which of the labels a name has in its text.
 
     Args:
-        model: answers.
-        prompts: ``type_entities_system``, ``type_entities_user`` and ``retry``.
-        labels: that it chooses from.
         max_tokens: longest reply; more where a call has so many names that the labels need it.
     """
 

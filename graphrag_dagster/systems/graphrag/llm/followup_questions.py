@@ -10,7 +10,13 @@ from pydantic import BaseModel, field_validator, model_validator
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
-from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete, NotUsable, read_typed
+from graphrag_dagster.kernel.models.chat.reply_parsing import (
+    Incomplete,
+    NotUsable,
+    first_of,
+    read_typed,
+    spelt_alike,
+)
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.questions.citations import canonical_citations
@@ -51,11 +57,8 @@ class _Explored(BaseModel):
     def _named_alike(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        lower = {str(key).strip().lower().replace("-", "_"): item for key, item in value.items()}
-        read = {
-            field: next((lower[name] for name in names if lower.get(name) is not None), None)
-            for field, names in _NAMES.items()
-        }
+        alike = spelt_alike(value)
+        read = {field: first_of(alike, names) for field, names in _NAMES.items()}
         return read | {"text": read["text"] or "", "follow_ups": read["follow_ups"] or []}
 
     @field_validator("text")
@@ -74,14 +77,7 @@ class _Explored(BaseModel):
 
 
 class LlmExplorer(Asker):
-    """Asks a model for intermediate answers with follow-up questions.
-
-    Args:
-        model: answers.
-        prompts: ``drift_primer_system``, ``drift_primer_user``, ``drift_step_system``, ``drift_step_user``
-            and ``retry``.
-        max_tokens: longest reply.
-    """
+    """Asks a model for intermediate answers with follow-up questions."""
 
     def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
         super().__init__(model, prompts, max_tokens)
@@ -211,8 +207,6 @@ class LlmReportRater(Asker):
     """Asks a model how much reports have to do with a question, one call for each batch of them.
 
     Args:
-        model: answers.
-        prompts: ``rate_reports_system``, ``rate_reports_user`` and ``retry``.
         max_tokens: longest reply; more where a batch has so many reports that their ratings need it.
     """
 

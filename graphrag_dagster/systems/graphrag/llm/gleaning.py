@@ -90,10 +90,6 @@ class Gleaner:
         a reply is cut off, beside asking about the whole with a higher limit, and what comes first counts.
         Their replies make one, which is cached as the reply to the whole.
 
-        Args:
-            text: what is asked about.
-            build: makes the first request about a text.
-
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """

@@ -6,8 +6,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from graphrag_dagster.kernel.catalogue.engines import Verdict
-from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
 from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete, NotUsable
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, read_words, worded
@@ -59,8 +58,6 @@ class LlmNameJudge(Asker):
     """Asks a model whether names are one entity.
 
     Args:
-        model: answers.
-        prompts: ``judge_names_system``, ``judge_names_user`` and ``retry``.
         max_tokens: longest reply; more where a call has so many pairs that the verdicts need it.
     """
 
@@ -138,11 +135,6 @@ def read_verdicts(
 ) -> tuple[dict[int, tuple[Word, str]], bool]:
     """Return the verdicts on pairs 1…count in a reply by their numbers, and whether its JSON was repaired.
 
-    Args:
-        text: the reply.
-        count: how many pairs were asked about.
-        check: refuses reasons that are none.
-
     Raises:
         Incomplete: not every pair has one verdict.
         NotUsable: none has, or there is a verdict on what was not asked, so that no number can be trusted.
@@ -216,12 +208,10 @@ class SupportShape(Shape):
     verdicts: list[_SupportVerdictShape]
 
 
-class LlmSupportJudge:
+class LlmSupportJudge(Asker):
     """Asks a model whether words support statements.
 
     Args:
-        model: answers.
-        prompts: ``judge_support_system``, ``judge_support_user`` and ``retry``.
         fallback: judges what the model gives no usable reply about.
         max_tokens: longest reply; more where a call has so many statements that the verdicts need it.
     """
@@ -229,12 +219,10 @@ class LlmSupportJudge:
     def __init__(
         self, model: ChatModel, prompts: PromptSource, *, fallback: SupportJudge, max_tokens: int = 1000
     ) -> None:
-        self._model = model
+        super().__init__(model, prompts, max_tokens)
         self._system = prompts.load("judge_support_system").render()
         self._user = prompts.load("judge_support_user")
-        self._retry = prompts.load("retry")
         self._fallback = fallback
-        self._max_tokens = max_tokens
 
     def judge(self, statements: Sequence[Cited]) -> Judged:
         """Return whether the words support each statement; ``problem`` where the fallback had to say it.
@@ -242,11 +230,7 @@ class LlmSupportJudge:
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        batches = list(_statement_batches(statements))
-        calls = self._model.concurrency
-        made = list(
-            run_in_order(self._judged, batches, name="Judging support", total=len(batches), calls=calls)
-        )
+        made = self._each(self._judged, list(_statement_batches(statements)), "Judging support")
         return Judged(
             tuple(item for one in made for item in one.items), sum((one.usage for one in made), Usage())
         )
@@ -255,9 +239,8 @@ class LlmSupportJudge:
         many = len(batch)
         shown = "\n".join(_statement_entry(number, one) for number, one in enumerate(batch, start=1))
         user = self._user.render(statements=enclose("source_text", shown))
-        limit = max(self._max_tokens, _TOKENS_PER_VERDICT * many)
-        messages = (Message("system", self._system), Message("user", user))
-        request = ChatRequest("judge_support", messages, limit, SupportShape)
+        least = _TOKENS_PER_VERDICT * many
+        request = self._asking("judge_support", self._system, user, SupportShape, least)
         example = WorkedExample.of(self._system)
 
         def read(text: str) -> tuple[tuple[tuple[Verdict, str], ...], bool]:
@@ -273,13 +256,8 @@ class LlmSupportJudge:
                 SupportOf(one.verdict, one.score, one.reason, f"support: {lost.reason}") for one in by_rule
             )
             return Judged(tuple(items), lost.usage)
-        return Judged(
-            tuple(
-                SupportOf(verdict, None, "" if verdict == "supported" else reason)
-                for verdict, reason in asked.value
-            ),
-            asked.usage,
-        )
+        told = (SupportOf(word, None, "" if word == "supported" else why) for word, why in asked.value)
+        return Judged(tuple(told), asked.usage)
 
 
 def _statement_batches(statements: Sequence[Cited]) -> Iterator[list[Cited]]:

@@ -55,9 +55,6 @@ class AnswerPrompts:
     """Makes the messages of the calls that answer.
 
     Args:
-        prompts: ``global_map_system`` (``…_points_system``, ``…_tagged_system``), ``global_map_user``,
-            ``global_reduce_system``, ``global_reduce_user``, ``local_search_system``, ``local_search_user``,
-            ``answer_response_type`` and ``answer_general_knowledge``.
         map_form: ``""``, ``_points`` or ``_tagged``: which of the map prompts.
         form: what is wished of the answer; nothing of it leaves the prompts as they are.
     """
@@ -186,9 +183,6 @@ class LlmAnswerer(Asker):
     """Asks a model for partial answers over chunks, then for one answer made of them.
 
     Args:
-        model: answers.
-        prompts: those of :class:`~graphrag_dagster.systems.graphrag.llm.llm_answerer.AnswerPrompts`, and
-            ``retry``.
         replies: partial answers as JSON by schema, or the paper's tagged text.
         unit: what is scored: the whole partial answer, or each of its points; points come as one partial
             answer with their lines in descending score and the highest as its score.

@@ -164,13 +164,9 @@ class GleaningExtractor:
     """Leads a conversation about each text, for what the model missed too.
 
     Args:
-        model: answers.
-        prompts: those that ``wanted`` names, and ``retry``.
-        wanted: what is asked for.
         system: makes the system prompt of the one that is loaded; its second argument tells whether replies
             are delimited tuples.
         shown: names in the corpus's own examples.
-        options: how it is asked.
     """
 
     engine: Engine = "llm"
@@ -259,13 +255,8 @@ class LlmGraphExtractor(GleaningExtractor):
     """Asks a model for the entities and relationships of each text unit, and for what it missed.
 
     Args:
-        model: answers.
-        prompts: ``extract_graph[_labelled][_tuples]_system``, ``extract_graph_user``, ``glean_continue``,
-            ``glean_check`` and ``retry``.
-        entity_types: types asked for.
         examples: of the corpus, shown in place of the prompt's own.
         relation_labels: whether relationships are asked for with labels; by default all are ``related_to``.
-        options: how it is asked.
     """
 
     def __init__(
@@ -328,12 +319,7 @@ class LlmClaimExtractor(GleaningExtractor):
     """Asks a model for claims about the entities of each text unit, and for those it missed.
 
     Args:
-        model: answers.
-        prompts: ``extract_claims[_tuples]_system``, ``extract_claims_user``, ``claims_continue``,
-            ``claims_check`` and ``retry``.
-        claim_description: which claims are asked for.
         examples: of the corpus, shown in place of the prompt's own.
-        options: how it is asked.
     """
 
     def __init__(

@@ -55,10 +55,7 @@ class LlmRouter(Asker):
     """Asks a model for the search method of a question, or for what to look up in a graph.
 
     Args:
-        model: answers.
-        prompts: ``route_system`` or ``graph_route_system``, ``route_user`` and ``retry``.
         chooses: ``route``, or ``graph_route`` for what of a graph is looked up.
-        max_tokens: longest reply.
     """
 
     def __init__(

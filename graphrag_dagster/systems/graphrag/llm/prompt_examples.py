@@ -26,15 +26,7 @@ def with_graph_examples(
     tuples: bool,
     labelled: bool = False,
 ) -> str:
-    """Return a system prompt with these examples in place of its general one; without any, as it is.
-
-    Args:
-        system: the prompt, whose last part is its example.
-        examples: of the corpus.
-        types: of entities, as they are asked for.
-        tuples: show delimited records, not JSON.
-        labelled: show the labels of relationships.
-    """
+    """Return a system prompt with these examples in place of its general one; without any, as it is."""
     wanted = ", ".join(one.upper() for one in types)
     return _shown(
         system,
@@ -155,12 +147,7 @@ class Copies:
 
     @classmethod
     def of(cls, system_prompt: str, shown: Iterable[str] = ()) -> "Copies":
-        """Take the names from the example in a system prompt, JSON or delimited tuples.
-
-        Args:
-            system_prompt: with its example.
-            shown: names of the corpus's own examples.
-        """
+        """Take the names from the example in a system prompt, JSON or delimited tuples."""
         found = (*_IN_JSON.findall(system_prompt), *_IN_TUPLES.findall(system_prompt), *shown)
         return cls(frozenset(map(normalise, found)))
 

@@ -64,15 +64,7 @@ _SHAPES: Mapping[Language, type[Shape]] = MappingProxyType({"sql": QueryShape, "
 
 
 class LlmQueryWriter(Asker):
-    """Asks a model for a query.
-
-    Args:
-        model: answers.
-        prompts: ``write_sql_system`` or ``write_cypher_system``, ``write_sql_user``, ``write_sql_again`` and
-            ``retry``.
-        language: of the queries.
-        max_tokens: longest reply.
-    """
+    """Asks a model for a query."""
 
     def __init__(
         self, model: ChatModel, prompts: PromptSource, *, language: Language = "sql", max_tokens: int = 1000
@@ -121,13 +113,7 @@ _NOTHING = "NOTHING"
 
 
 class LlmContextWriter(Asker):
-    """Asks a model for a context of its own knowledge.
-
-    Args:
-        model: answers.
-        prompts: ``own_context_system``, ``own_context_user`` and ``retry``.
-        max_tokens: longest reply.
-    """
+    """Asks a model for a context of its own knowledge."""
 
     def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 2000) -> None:
         super().__init__(model, prompts, max_tokens)

@@ -60,48 +60,33 @@ _LEAST = {"entity": 2, "relationship": 2, "claim": 7}
 
 
 @dataclass(frozen=True, slots=True)
-class TupleRecord:
-    """One record: its kind, its fields under the names of the prompts, the words it came as, and mends."""
+class RawRecord:
+    """A record as a reply gave it: the words of a tuple, or a JSON object."""
 
     kind: RecordType
-    fields: dict[str, object]
-    raw: str
-    mended: tuple[str, ...] = ()
+    fields: Fields
+    given: object
 
-    def taken(self) -> Fields:
-        """The fields for making an instance."""
-        return Fields(self.fields, list(self.mended))
+    @property
+    def raw(self) -> str:
+        """Its words."""
+        return self.given if isinstance(self.given, str) else _words(self.given)
 
 
 @dataclass(slots=True)
 class TupleParse:
-    """Contents of a reply. ``noise``: pieces without any field, such as headings and code fences.
+    """Contents of a reply: entities, then relationships, then claims, readable or repaired.
 
-    ``complete``: the reply has its end mark. ``cut``: it has none, and its last record has no end either.
+    ``quarantined`` are words and reasons; ``noise`` pieces without any field, such as headings and code
+    fences. ``complete``: the reply has its end mark. ``cut``: it has none, and its last record has no end
+    either.
     """
 
-    entities: list[TupleRecord] = field(default_factory=list)
-    relationships: list[TupleRecord] = field(default_factory=list)
-    claims: list[TupleRecord] = field(default_factory=list)
+    records: list[RawRecord] = field(default_factory=list)
     quarantined: list[tuple[str, str]] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
     complete: bool = False
     cut: bool = False
-
-    @property
-    def parsed(self) -> list[TupleRecord]:
-        """All readable records, repaired or not."""
-        return [*self.entities, *self.relationships, *self.claims]
-
-    @property
-    def repaired(self) -> list[tuple[str, str]]:
-        """Repaired records: as they came, and how they were repaired."""
-        return [(record.raw, "; ".join(record.mended)) for record in self.parsed if record.mended]
-
-    @property
-    def records(self) -> int:
-        """Records in the reply: readable and quarantined."""
-        return len(self.parsed) + len(self.quarantined)
 
 
 def parse_tuples(reply: str, *, claims: bool = False, labelled: bool = False) -> TupleParse:
@@ -117,6 +102,7 @@ def parse_tuples(reply: str, *, claims: bool = False, labelled: bool = False) ->
     found.cut = not found.complete and _ends_open(pieces)
     for piece in pieces:
         _read(piece, found, claims, labelled)
+    found.records.sort(key=lambda record: list(_MAKERS).index(record.kind))
     return found
 
 
@@ -137,20 +123,12 @@ def _is_closed(piece: str) -> bool:
 
 def _pieces(reply: str) -> Iterator[str]:
     for turn in _COMPLETE.split(reply):
-        for part in _split(_BOUNDARY, turn):
+        for part in _BOUNDARY.split(turn):
             starts = sorted({m.start() for p in (_START, _BARE_START) for m in p.finditer(part)})
             places = [0, *starts, len(part)]
             for begin, end in pairwise(places):
                 if piece := part[begin:end].strip():
                     yield piece
-
-
-def _split(pattern: re.Pattern[str], text: str) -> Iterator[str]:
-    begin = 0
-    for match in pattern.finditer(text):
-        yield text[begin : match.start()]
-        begin = match.end()
-    yield text[begin:]
 
 
 def _read(piece: str, found: TupleParse, claims: bool, labelled: bool) -> None:
@@ -168,22 +146,13 @@ def _read(piece: str, found: TupleParse, claims: bool, labelled: bool) -> None:
     if kind is None:
         found.quarantined.append((piece, "neither an entity nor a relationship nor a claim"))
     elif len(parts) < _LEAST[kind]:
-        found.quarantined.append((piece, f"{len(parts)} fields are too few for {_article(kind)} {kind}"))
+        article = "an" if kind == "entity" else "a"
+        found.quarantined.append((piece, f"{len(parts)} fields are too few for {article} {kind}"))
     else:
-        _add(found, kind, parts, piece[: len(piece) - len(rest)].strip(), mended, labelled)
-
-
-def _add(
-    found: TupleParse, kind: RecordType, parts: list[str], raw: str, mended: list[str], labelled: bool
-) -> None:
-    if kind == "entity":
-        found.entities.append(TupleRecord(kind, _entity(parts, mended), raw, tuple(mended)))
-    elif kind == "relationship":
-        label = {"relation": _label(parts)} if labelled else {}
-        fields = _relationship(parts, mended) | label
-        found.relationships.append(TupleRecord(kind, fields, raw, tuple(mended)))
-    else:
-        found.claims.append(TupleRecord(kind, _claim(parts, mended), raw, tuple(mended)))
+        label = {"relation": _label(parts)} if labelled and kind == "relationship" else {}
+        values = _VALUES[kind](parts, mended) | label
+        raw = piece[: len(piece) - len(rest)].strip()
+        found.records.append(RawRecord(kind, Fields(values, mended), raw))
 
 
 def _body(piece: str, tagged: re.Match[str] | None, mended: list[str]) -> tuple[str, str]:
@@ -272,10 +241,11 @@ def _joined(parts: Sequence[str]) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _article(kind: RecordType) -> str:
-    return "an" if kind == "entity" else "a"
-
-
+_VALUES: Mapping[RecordType, Callable[[list[str], list[str]], dict[str, object]]] = {
+    "entity": _entity,
+    "relationship": _relationship,
+    "claim": _claim,
+}
 _LISTS: Mapping[str, RecordType] = {
     "entities": "entity",
     "relationships": "relationship",
@@ -286,20 +256,6 @@ _MAKERS: Mapping[RecordType, Callable[[Fields, TextPlaces, int], Instance]] = {
     "relationship": make_relationship,
     "claim": make_claim,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class RawRecord:
-    """A record as a reply gave it: the words of a tuple, or a JSON object."""
-
-    kind: RecordType
-    fields: Fields
-    given: object
-
-    @property
-    def raw(self) -> str:
-        """Its words."""
-        return self.given if isinstance(self.given, str) else _words(self.given)
 
 
 @dataclass(slots=True)
@@ -421,16 +377,12 @@ def read_tuple_records(
     parsed = parse_tuples(text, claims="claim" in kinds, labelled=labelled)
     if parsed.cut:
         raise CutOff("the last record of the reply is cut off")
-    if not parsed.records and not parsed.complete and not gleaning:
+    some = bool(parsed.records or parsed.quarantined)
+    if not some and not parsed.complete and not gleaning:
         raise NotUsable("the reply holds no record and no end mark")
-    return _of_tuples(parsed, kinds), bool(parsed.records) and not parsed.complete
-
-
-def _of_tuples(parsed: TupleParse, kinds: Sequence[RecordType]) -> RawReply:
-    records = [RawRecord(r.kind, r.taken(), r.raw) for r in parsed.parsed if r.kind in kinds]
     bad = [(_guess(raw), raw, reason) for raw, reason in parsed.quarantined]
-    bad += [(r.kind, r.raw, f"no {r.kind} was asked for") for r in parsed.parsed if r.kind not in kinds]
-    return RawReply(records, bad)
+    bad += [(r.kind, r.raw, f"no {r.kind} was asked for") for r in parsed.records if r.kind not in kinds]
+    return RawReply([r for r in parsed.records if r.kind in kinds], bad), some and not parsed.complete
 
 
 def _guess(raw: str) -> RecordType:

@@ -48,13 +48,10 @@ class LlmDescriptionMerger(Asker):
     """Asks a model for one description of each element that has several.
 
     Args:
-        model: answers.
-        prompts: ``summarize_descriptions_system``, ``summarize_descriptions_user`` and ``retry``.
         merge_above_tokens: distinct descriptions that together are no longer than this are joined as they
             are, without a call; 0 sends every element that has two.
         max_input_tokens: descriptions sent in one call; what does not fit is folded in by further calls.
         max_words: length asked for.
-        max_output_tokens: longest reply.
         encoding: what tokens are counted by.
     """
 
@@ -248,11 +245,7 @@ class LlmReportWriter(Asker):
     """Asks a model for the report of each community.
 
     Args:
-        model: answers.
-        prompts: ``community_report_system``, ``community_report_user``, ``community_report_context_nodes``,
-            which only communities with context nodes are asked with, and ``retry``.
         fallback: writes the report where no reply could be used; ``problem`` then says why.
-        max_output_tokens: longest reply.
     """
 
     def __init__(

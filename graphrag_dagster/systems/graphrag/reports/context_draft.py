@@ -8,25 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.tasks.task_ports import RecordKind
-from graphrag_dagster.systems.graphrag.reports.report_context import (
-    CLAIMS,
-    ENTITIES,
-    RELATIONSHIPS,
-    REPORTS,
-    ElementRows,
-    Sections,
-)
+from graphrag_dagster.systems.graphrag.reports.report_context import HEADERS, ElementRows, rendered
 
 #: Rows that get in together or not at all: kind and place.
 Step = Iterable[tuple[RecordKind, int]]
-
-#: Of the kinds in the order of the text.
-HEADERS: Mapping[RecordKind, str] = {
-    "report": REPORTS,
-    "entity": ENTITIES,
-    "claim": CLAIMS,
-    "relationship": RELATIONSHIPS,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +40,7 @@ class Draft:
     """Chosen rows of each kind; grows step by step while the rendered text fits.
 
     Args:
-        rows: the rows to choose from, by kind.
         headers: tokens of the header of each kind.
-        count: tokens of a text.
         limit: most tokens of the rendered text.
         numbers: where the tokens of a text are those of its rows and headers together, what the numbers of
             the rows need; None where a text must be counted whole.
@@ -142,9 +125,9 @@ class Draft:
 
     def text(self, mark: _Mark | None = None) -> str:
         """Return the rendered text; with a mark, as it was there."""
-        return Sections(
-            *([self._rows[kind].texts[place] for place in self.places(kind, mark)] for kind in HEADERS)
-        ).render()
+        return rendered(
+            {kind: [self._rows[kind].texts[place] for place in self.places(kind, mark)] for kind in HEADERS}
+        )
 
     def places(self, kind: RecordKind, mark: _Mark | None = None) -> list[int]:
         """Return the chosen rows of a kind in the order of their numbers in the text."""

@@ -25,15 +25,16 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     ContextReport,
     RecordKind,
 )
-from graphrag_dagster.systems.graphrag.reports.context_draft import HEADERS, Draft, NumberTokens, Step
+from graphrag_dagster.systems.graphrag.reports.context_draft import Draft, NumberTokens, Step
 from graphrag_dagster.systems.graphrag.reports.context_node_section import ContextNodes
 from graphrag_dagster.systems.graphrag.reports.report_context import (
+    HEADERS,
     ChildReport,
     Community,
     ElementRows,
     Elements,
     PackedContext,
-    Sections,
+    rendered,
     row,
     shortened,
 )
@@ -45,10 +46,7 @@ class Packer:
     """Packs the contexts of all communities of a graph.
 
     Args:
-        elements: the indexed graph.
-        count: tokens of a text.
         limit: most tokens of a context.
-        context_nodes: of the communities, None for none.
         rows_add_up: whether ``count`` gives a context the sum of what it gives its rows and headers, as
             :attr:`graphrag_dagster.kernel.text.tokenization.Tokenizer.lines_add_up` says.
     """
@@ -103,8 +101,9 @@ class Packer:
         if tokens > self._limit:
             return None
         places = {kind: np.sort(some).tolist() for kind, some in self._all_of(community)}
-        texts = ([self._rows[kind].texts[place] for place in some] for kind, some in places.items())
-        text = Sections((), *texts).render()
+        text = rendered(
+            {kind: [self._rows[kind].texts[place] for place in some] for kind, some in places.items()}
+        )
         if self._numbers is None:
             tokens = self._count(text)
         else:

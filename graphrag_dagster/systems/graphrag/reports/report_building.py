@@ -14,6 +14,15 @@ from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.lazy_values import Deferred, once
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.questions.report_citations import References, without_citations
+from graphrag_dagster.kernel.tables import (
+    COMMUNITIES,
+    CONTEXT_NODES,
+    ENTITIES,
+    MERGED_CLAIMS,
+    RELATIONSHIPS,
+    TEXT_CHUNKS,
+    Tables,
+)
 from graphrag_dagster.kernel.tasks.task_ports import (
     RecordKind,
     ReportRequest,
@@ -35,7 +44,7 @@ from graphrag_dagster.systems.graphrag.reports.report_context import (
     index_elements,
 )
 from graphrag_dagster.systems.graphrag.reports.report_evidence import EvidenceIndex
-from graphrag_dagster.systems.graphrag.reports.report_reuse import AdoptedReport, EarlierReport, Fingerprints
+from graphrag_dagster.systems.graphrag.reports.report_reuse import AdoptedReport, EarlierReport, fingerprints
 from graphrag_dagster.systems.graphrag.reports.report_tables import (
     ReportFrames,
     ReportRows,
@@ -121,11 +130,6 @@ def most_urgent_first(
 
     Those come first that a larger community is likely to wait for, then what is large and takes long, since
     begun last it would keep all waiting. Sizes are told from the lengths of texts, before anything is packed.
-
-    Args:
-        communities: the rows.
-        elements: the indexed graph.
-        limit: most tokens of a context.
     """
     entities, edges = (
         np.fromiter(map(len, rows.texts), np.int64, len(rows.texts))
@@ -157,17 +161,8 @@ _Packed = tuple[_Community, PackedContext]
 
 
 def build_reports(
+    tables: Tables,
     *,
-    entities: pl.DataFrame,
-    relationships: pl.DataFrame,
-    claims: pl.DataFrame,
-    communities: pl.DataFrame,
-    members: pl.DataFrame,
-    text_chunks: pl.DataFrame,
-    gleaned_entities: pl.DataFrame,
-    gleaned_relationships: pl.DataFrame,
-    aliases: pl.DataFrame,
-    context_nodes: pl.DataFrame,
     writer: ReportWriter,
     tokens: TokenCounter,
     context_tokens: int,
@@ -185,16 +180,7 @@ def build_reports(
     context.
 
     Args:
-        entities: rows of ``graph.entities``.
-        relationships: rows of ``graph.relationships``.
-        claims: rows of ``graph.claims``.
-        communities: rows of ``graph.communities``.
-        members: rows of ``graph.community_members``.
-        text_chunks: rows of ``corpus.text_chunks``.
-        gleaned_entities: rows of ``extraction.gleaned_entities``.
-        gleaned_relationships: rows of ``extraction.gleaned_relationships``.
-        aliases: rows of ``resolution.aliases``.
-        context_nodes: rows of ``graph.context_nodes``.
+        tables: those that reports are written from.
         writer: writes the reports.
         tokens: counts tokens.
         context_tokens: most tokens of a packed context.
@@ -208,53 +194,25 @@ def build_reports(
     Raises:
         EngineError: the writer did not return one report per request.
     """
-    elements = index_elements(
-        entities=entities,
-        relationships=relationships,
-        claims=claims,
-        communities=communities,
-        members=members,
-        count=tokens.counts_of_lines,
-    )
+    elements, communities = index_elements(tables, tokens.counts_of_lines), tables[COMMUNITIES]
     numbers: dict[RecordKind, Mapping[str, int]] = {
-        "entity": _numbers(entities, "entity_id"),
-        "relationship": _numbers(relationships, "relationship_id"),
-        "claim": _numbers(claims, "claim_id"),
+        "entity": _numbers(tables[ENTITIES], "entity_id"),
+        "relationship": _numbers(tables[RELATIONSHIPS], "relationship_id"),
+        "claim": _numbers(tables[MERGED_CLAIMS], "claim_id"),
         "report": _numbers(communities, "community_id"),
     }
-    units = dict(text_chunks.select("text_unit_id", "text").iter_rows())
-    attached = attached_nodes(context_nodes, communities, elements)
+    units = dict(tables[TEXT_CHUNKS].select("text_unit_id", "text").iter_rows())
+    attached = attached_nodes(tables[CONTEXT_NODES], communities, elements)
     behind = ContextNodes(attached, elements, tokens.count, context_tokens, context_share)
     packer = Packer(elements, tokens.count, context_tokens, behind, rows_add_up=tokens.lines_add_up)
     # What came with a graph stands in for nothing, and what is above it is written from it.
-    fingerprints = (
-        {}
-        if kept
-        else Fingerprints(
-            basis,
-            elements,
-            attached,
-            entities=entities,
-            relationships=relationships,
-            text_chunks=text_chunks,
-            gleaned_entities=gleaned_entities,
-            gleaned_relationships=gleaned_relationships,
-            aliases=aliases,
-        ).of(communities)
-    )
-    rows = ReportRows(References(numbers, units), tokens.count, fingerprints)
-    found = {name: earlier[one] for name, one in fingerprints.items() if one in earlier}
+    hashes = {} if kept else fingerprints(basis, elements, attached, tables)
+    rows = ReportRows(References(numbers, units), tokens.count, hashes)
+    found = {name: earlier[one] for name, one in hashes.items() if one in earlier}
     missing = communities.filter(~pl.col("community_id").is_in([*found, *kept]))
     evidence = once(
         lambda: EvidenceIndex(
-            entities=entities,
-            relationships=relationships,
-            text_chunks=text_chunks,
-            units=units,
-            gleaned_entities=gleaned_entities,
-            gleaned_relationships=gleaned_relationships,
-            aliases=aliases,
-            concerning=_shown_of(elements, attached, missing["community_id"]) if found or kept else None,
+            tables, _shown_of(elements, attached, missing["community_id"]) if found or kept else None
         )
     )
     largest = int(communities.select(pl.max("summed_degree").fill_null(0)).item()) or 1

@@ -13,6 +13,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from graphrag_dagster.kernel.tables import (
+    COMMUNITIES,
+    COMMUNITY_MEMBERS,
+    ENTITIES,
+    MERGED_CLAIMS,
+    RELATIONSHIPS,
+    Tables,
+)
 from graphrag_dagster.kernel.tasks.task_ports import (
     ContextEntity,
     ContextNode,
@@ -77,13 +85,6 @@ def shortened(
     """Return rows with their descriptions cut to as many characters as fit, at need the titles too.
 
     A limit below the headers themselves leaves an empty context.
-
-    Args:
-        entities: entity rows, numbered from 1.
-        relationships: relationship rows between them.
-        ids: the records that the rows show.
-        count: tokens of a text.
-        limit: most tokens of the context.
     """
 
     def version(titles: int | None, descriptions: int) -> PackedContext:
@@ -129,22 +130,24 @@ def _cut(text: str, length: int | None) -> str:
 
 def _render(nodes: Sequence[ContextEntity], edges: Sequence[ContextRelationship]) -> str:
     titles = {node.id: node.title for node in nodes}
-    return Sections(
-        entities=[row(node.title, node.description) for node in nodes],
-        relationships=[
-            row(titles[edge.source], titles[edge.target], edge.description, edge.combined_degree)
-            for edge in edges
-        ],
-    ).render()
+    edge_rows = [
+        row(titles[edge.source], titles[edge.target], edge.description, edge.combined_degree)
+        for edge in edges
+    ]
+    node_rows = [row(node.title, node.description) for node in nodes]
+    return rendered({"entity": node_rows, "relationship": edge_rows})
 
 
 _LINE_BREAKS = re.compile("\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _FORGED = re.compile(r"^(?=-----)", re.MULTILINE)
 
-REPORTS = "-----Reports-----\nid,report\n"
-ENTITIES = "-----Entities-----\nid,name,description\n"
-CLAIMS = "-----Claims-----\nid,subject,object,type,status,start_date,end_date,description\n"
-RELATIONSHIPS = "-----Relationships-----\nid,source,target,description,combined_degree\n"
+#: Of the kinds in the order of the text.
+HEADERS: Mapping[RecordKind, str] = {
+    "report": "-----Reports-----\nid,report\n",
+    "entity": "-----Entities-----\nid,name,description\n",
+    "claim": "-----Claims-----\nid,subject,object,type,status,start_date,end_date,description\n",
+    "relationship": "-----Relationships-----\nid,source,target,description,combined_degree\n",
+}
 #: Behind all others, where the community has any; their numbers go on where those of the members end.
 CONTEXT_NODES = "-----Context nodes-----\nid,name,description,community,similarity\n"
 CONTEXT_RELATIONSHIPS = (
@@ -152,26 +155,9 @@ CONTEXT_RELATIONSHIPS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sections:
-    """The rows of a context without their numbers, as :func:`row` makes them, in the order of the numbers."""
-
-    reports: Sequence[str] = ()
-    entities: Sequence[str] = ()
-    claims: Sequence[str] = ()
-    relationships: Sequence[str] = ()
-
-    def render(self) -> str:
-        """Return the context; numbers are 1…n in each section, and empty sections are left out."""
-        parts: list[str] = []
-        for header, rows in (
-            (REPORTS, self.reports),
-            (ENTITIES, self.entities),
-            (CLAIMS, self.claims),
-            (RELATIONSHIPS, self.relationships),
-        ):
-            parts += section(header, rows)
-        return "".join(parts)
+def rendered(rows: Mapping[RecordKind, Sequence[str]]) -> str:
+    """Return the context of rows, as :func:`row` makes them; empty sections are left out."""
+    return "".join(part for kind, header in HEADERS.items() for part in section(header, rows.get(kind, ())))
 
 
 def section(header: str, rows: Sequence[str], first: int = 1) -> list[str]:
@@ -283,28 +269,11 @@ class Elements:
         self.relationships.tokens(edges)
 
 
-def index_elements(
-    *,
-    entities: pl.DataFrame,
-    relationships: pl.DataFrame,
-    claims: pl.DataFrame,
-    communities: pl.DataFrame,
-    members: pl.DataFrame,
-    count: Callable[[Sequence[str]], Sequence[int]],
-) -> Elements:
-    """Index the graph once for all communities.
-
-    Args:
-        entities: rows of ``graph.entities``.
-        relationships: rows of ``graph.relationships``.
-        claims: rows of ``graph.claims``.
-        communities: rows of ``graph.communities``.
-        members: rows of ``graph.community_members``.
-        count: tokens of each of many rows.
-    """
-    entities = entities.sort("name")
-    relationships = relationships.sort("source", "target")
-    claims = claims.sort("subject", "object", "type", "description", "claim_id")
+def index_elements(tables: Tables, count: Callable[[Sequence[str]], Sequence[int]]) -> Elements:
+    """Index the graph once for all communities; ``count`` gives the tokens of each of many rows."""
+    entities = tables[ENTITIES].sort("name")
+    relationships = tables[RELATIONSHIPS].sort("source", "target")
+    claims = tables[MERGED_CLAIMS].sort("subject", "object", "type", "description", "claim_id")
     titles: dict[str, str] = dict(entities.select("name", "title").iter_rows())
     names = entities["name"].to_list()
     place = {name: number for number, name in enumerate(names)}
@@ -333,7 +302,7 @@ def index_elements(
         relationship_values=relationships.select("description", "weight", "combined_degree").rows(),
         ends=ends,
         claims_of=_claims_of(claims, place),
-        communities=_communities(entities, relationships, communities, members, ends),
+        communities=_communities(tables, entities, relationships, ends),
     )
 
 
@@ -357,15 +326,14 @@ def _claims_of(claims: pl.DataFrame, place: dict[str, int]) -> dict[int, list[in
 
 
 def _communities(
-    entities: pl.DataFrame,
-    relationships: pl.DataFrame,
-    communities: pl.DataFrame,
-    members: pl.DataFrame,
-    ends: NDArray[np.int64],
+    tables: Tables, entities: pl.DataFrame, relationships: pl.DataFrame, ends: NDArray[np.int64]
 ) -> dict[str, Community]:
-    inside = members.join(
-        entities.select("entity_id", "degree").with_row_index("entity"), on="entity_id"
-    ).with_columns(pl.col("entity").cast(pl.Int64))
+    communities = tables[COMMUNITIES]
+    inside = (
+        tables[COMMUNITY_MEMBERS]
+        .join(entities.select("entity_id", "degree").with_row_index("entity"), on="entity_id")
+        .with_columns(pl.col("entity").cast(pl.Int64))
+    )
     edges = pl.DataFrame(
         {
             "edge": np.arange(len(ends)),

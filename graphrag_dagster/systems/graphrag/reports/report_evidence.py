@@ -11,6 +11,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from graphrag_dagster.kernel.tables import (
+    ALIASES,
+    ENTITIES,
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    RELATIONSHIPS,
+    TEXT_CHUNKS,
+    Tables,
+)
 from graphrag_dagster.kernel.tasks.task_ports import Quote, SupportingSentence
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
@@ -20,38 +29,23 @@ from graphrag_dagster.systems.graphrag.resolution.resolved_names import Resolved
 _UNITS_AT_ONCE = 2_000
 
 
-def supporting_sentences(
-    *,
-    entities: pl.DataFrame,
-    relationships: pl.DataFrame,
-    text_chunks: pl.DataFrame,
-    gleaned_entities: pl.DataFrame,
-    gleaned_relationships: pl.DataFrame,
-    aliases: pl.DataFrame,
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Return the sentences, and which entities and relationships each supports.
+def supporting_sentences(tables: Tables) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Return the sentences of the text units, and which entities and relationships each supports.
 
     Sentences are the spans of the relation records and, around mentions outside of these, the sentences of
     the unit by rule. Of equal ones in overlapping units the earliest unit's stays; one that is cut at the
     edge of a unit gives way to a sentence of the document that contains it. A relation record without spans
     is supported by the sentences of its unit that name both ends.
 
-    Args:
-        entities: ``entity_id`` and ``name``.
-        relationships: ``relationship_id``, ``source`` and ``target``.
-        text_chunks: rows of ``corpus.text_chunks``.
-        gleaned_entities: rows of ``extraction.gleaned_entities``.
-        gleaned_relationships: rows of ``extraction.gleaned_relationships``.
-        aliases: rows of ``resolution.aliases``.
-
     Returns:
         ``sentence`` (0… in the order of the corpus), ``text_unit_id``, ``start``, ``end``; then
         ``sentence``, ``entity_id``; then ``sentence``, ``relationship_id``.
     """
-    units = _units(text_chunks)
-    resolved = Resolved(aliases, text_chunks)
-    mentions = _mentions(units, resolved.named(gleaned_entities, "name"), entities)
-    stated = _stated(units, resolved.named(gleaned_relationships, "source", "target"), relationships)
+    text_chunks = tables[TEXT_CHUNKS]
+    units, resolved = _units(text_chunks), Resolved(tables[ALIASES], text_chunks)
+    mentions = _mentions(units, resolved.named(tables[GLEANED_ENTITIES], "name"), tables[ENTITIES])
+    edges = resolved.named(tables[GLEANED_RELATIONSHIPS], "source", "target")
+    stated = _stated(units, edges, tables[RELATIONSHIPS])
     spanned = _exploded(stated).select("unit", "relationship_id", "start", "end").unique()
     cut = spanned.select("unit", "start", "end").unique()
     outside = mentions.join(_inside(mentions, cut), on=["unit", "entity_id", "first", "last"], how="anti")
@@ -237,49 +231,27 @@ class EvidenceIndex:
     """Finds the sentences that support a context; built once for all communities.
 
     Args:
-        entities: rows of ``graph.entities``.
-        relationships: rows of ``graph.relationships``.
-        text_chunks: rows of ``corpus.text_chunks``.
-        units: their texts by their ids.
-        gleaned_entities: rows of ``extraction.gleaned_entities``.
-        gleaned_relationships: rows of ``extraction.gleaned_relationships``.
-        aliases: rows of ``resolution.aliases``.
+        tables: those that reports are written from.
         concerning: names of the entities that contexts show; None for any. Only documents that tell of these
             are looked at.
         limit: most sentences for one context.
     """
 
     def __init__(
-        self,
-        *,
-        entities: pl.DataFrame,
-        relationships: pl.DataFrame,
-        text_chunks: pl.DataFrame,
-        units: Mapping[str, str],
-        gleaned_entities: pl.DataFrame,
-        gleaned_relationships: pl.DataFrame,
-        aliases: pl.DataFrame,
-        concerning: Collection[str] | None = None,
-        limit: int = _LIMIT,
+        self, tables: Tables, concerning: Collection[str] | None = None, limit: int = _LIMIT
     ) -> None:
-        self._units = units
+        text_chunks = tables[TEXT_CHUNKS]
+        self._units: Mapping[str, str] = dict(text_chunks.select("text_unit_id", "text").iter_rows())
         if concerning is not None:
-            resolved = Resolved(aliases, text_chunks)
-            told = _told_of(resolved, concerning, gleaned_entities, gleaned_relationships)
+            told = _told_of(tables, concerning)
             documents = text_chunks.join(told, on="text_unit_id", how="semi").select("document_id")
             text_chunks = text_chunks.join(documents, on="document_id", how="semi")
-            gleaned_entities, gleaned_relationships = (
-                gleaned.join(text_chunks, on="text_unit_id", how="semi")
-                for gleaned in (gleaned_entities, gleaned_relationships)
-            )
-        sentences, named, stated = supporting_sentences(
-            entities=entities,
-            relationships=relationships,
-            text_chunks=text_chunks,
-            gleaned_entities=gleaned_entities,
-            gleaned_relationships=gleaned_relationships,
-            aliases=aliases,
-        )
+            gleaned = {
+                table: tables[table].join(text_chunks, on="text_unit_id", how="semi")
+                for table in (GLEANED_ENTITIES, GLEANED_RELATIONSHIPS)
+            }
+            tables = {**tables, **gleaned, TEXT_CHUNKS: text_chunks}
+        sentences, named, stated = supporting_sentences(tables)
         self._ids = sentences["text_unit_id"].unique().sort().to_list()
         self._unit = (sentences["text_unit_id"].rank("dense") - 1).to_numpy()
         self._spans = sentences.select("start", "end").to_numpy()
@@ -342,18 +314,13 @@ class EvidenceIndex:
         return sorted(map(int, sentences[best]))
 
 
-def _told_of(
-    resolved: Resolved,
-    names: Collection[str],
-    gleaned_entities: pl.DataFrame,
-    gleaned_relationships: pl.DataFrame,
-) -> pl.DataFrame:
+def _told_of(tables: Tables, names: Collection[str]) -> pl.DataFrame:
     """Return the ``text_unit_id`` of the units that tell of any of some entities."""
     wanted = pl.DataFrame({"name": list(names)}, schema={"name": pl.String})
-    named = resolved.named(gleaned_entities.select("text_unit_id", "name"), "name")
-    stated = resolved.named(
-        gleaned_relationships.select("text_unit_id", "source", "target"), "source", "target"
-    )
+    resolved = Resolved(tables[ALIASES], tables[TEXT_CHUNKS])
+    named = resolved.named(tables[GLEANED_ENTITIES].select("text_unit_id", "name"), "name")
+    edges = tables[GLEANED_RELATIONSHIPS].select("text_unit_id", "source", "target")
+    stated = resolved.named(edges, "source", "target")
     told = [named, *(stated.select("text_unit_id", name=end) for end in ("source", "target"))]
     return pl.concat(told).join(wanted, on="name", how="semi").select("text_unit_id").unique()
 

@@ -17,6 +17,16 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
+from graphrag_dagster.kernel.tables import (
+    ALIASES,
+    COMMUNITIES,
+    ENTITIES,
+    GLEANED_ENTITIES,
+    GLEANED_RELATIONSHIPS,
+    RELATIONSHIPS,
+    TEXT_CHUNKS,
+    Tables,
+)
 from graphrag_dagster.kernel.tasks.answering_ports import rating_of
 from graphrag_dagster.kernel.tasks.task_ports import Finding, RecordKind, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.context_node_section import Attached
@@ -125,78 +135,54 @@ _Digests = NDArray[np.uint8]
 _Places = NDArray[np.int64]
 
 
-class Fingerprints:
-    """Hashes of what reports are written from.
+def fingerprints(
+    basis: str, elements: Elements, attached: Mapping[str, Sequence[Attached]], tables: Tables
+) -> dict[str, str]:
+    """Return hashes of what reports are written from, by the ids of their communities.
 
     Args:
         basis: what decides all reports beside the tables: code, engine, model, settings.
         elements: the indexed graph.
         attached: the context nodes of each community, by its id.
-        entities: rows of ``graph.entities``.
-        relationships: rows of ``graph.relationships``.
-        text_chunks: rows of ``corpus.text_chunks``.
-        gleaned_entities: rows of ``extraction.gleaned_entities``.
-        gleaned_relationships: rows of ``extraction.gleaned_relationships``.
-        aliases: rows of ``resolution.aliases``.
+        tables: those that reports are written from.
     """
-
-    def __init__(
-        self,
-        basis: str,
-        elements: Elements,
-        attached: Mapping[str, Sequence[Attached]],
-        *,
-        entities: pl.DataFrame,
-        relationships: pl.DataFrame,
-        text_chunks: pl.DataFrame,
-        gleaned_entities: pl.DataFrame,
-        gleaned_relationships: pl.DataFrame,
-        aliases: pl.DataFrame,
-    ) -> None:
-        self._basis = basis
-        self._elements = elements
-        self._attached = attached
-        units = text_chunks.sort("human_readable_id").select(
-            "text_unit_id", "start_char", "end_char", document=pl.col("document_id").rle_id().cast(pl.Int64)
+    text_chunks = tables[TEXT_CHUNKS]
+    units = text_chunks.sort("human_readable_id").select(
+        "text_unit_id", "start_char", "end_char", document=pl.col("document_id").rle_id().cast(pl.Int64)
+    )
+    resolved = Resolved(tables[ALIASES], text_chunks)
+    named = resolved.named(tables[GLEANED_ENTITIES], "name").join(units, on="text_unit_id")
+    stated = (
+        resolved.named(tables[GLEANED_RELATIONSHIPS], "source", "target")
+        .join(units, on="text_unit_id")
+        .with_columns(
+            source=pl.min_horizontal("source", "target"), target=pl.max_horizontal("source", "target")
         )
-        resolved = Resolved(aliases, text_chunks)
-        named = resolved.named(gleaned_entities, "name").join(units, on="text_unit_id")
-        stated = (
-            resolved.named(gleaned_relationships, "source", "target")
-            .join(units, on="text_unit_id")
-            .with_columns(
-                source=pl.min_horizontal("source", "target"), target=pl.max_horizontal("source", "target")
-            )
-        )
-        self._documents = _of_documents(units, named, stated)
-        self._named_in = _documents_of(entities.sort("name"), named, "name")
-        self._stated_in = _documents_of(relationships.sort("source", "target"), stated, "source", "target")
-        self._entities, self._edges = _of_entities(elements), _of_edges(elements)
+    )
+    of_documents = _of_documents(units, named, stated)
+    of_entities, of_edges = _of_entities(elements), _of_edges(elements)
+    named_in = _documents_of(tables[ENTITIES].sort("name"), named, "name")
+    relations = tables[RELATIONSHIPS].sort("source", "target")
+    stated_in = _documents_of(relations, stated, "source", "target")
 
-    def of(self, communities: pl.DataFrame) -> dict[str, str]:
-        """Return the fingerprint of each community by its id.
-
-        Args:
-            communities: rows of ``graph.communities``.
-        """
-        found: dict[str, str] = {}
-        for name in communities.sort("level", descending=True)["community_id"]:
-            community = self._elements.communities[name]
-            told = [self._basis, *(f"{child} {found[child]}" for child in community.children)]
-            parts = [self._of_records(community.members, community.edges)]
-            for node in self._attached.get(name, ()):
-                told.append(f"{node.home} {node.similarity!r}")
-                parts.append(self._of_records(np.array([node.entity]), np.array(node.edges, dtype=np.int64)))
-            told_of = _digest("\n".join(told).encode("utf-8", "surrogatepass"))
-            found[name] = _digest(b"".join([told_of, *parts])).hex()
-        return found
-
-    def _of_records(self, entities: _Places, edges: _Places) -> bytes:
+    def of_records(entities: _Places, edges: _Places) -> bytes:
         """Hash of rows in their order, and of the documents that they are found in."""
-        found = [self._named_in[one] for one in entities] + [self._stated_in[one] for one in edges]
-        documents = np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
-        rows = (self._entities[entities], self._edges[edges], self._documents[documents])
+        places = [named_in[one] for one in entities] + [stated_in[one] for one in edges]
+        documents = np.unique(np.concatenate(places)) if places else np.empty(0, dtype=np.int64)
+        rows = (of_entities[entities], of_edges[edges], of_documents[documents])
         return _digest(b"".join(_digest(digests.tobytes()) for digests in rows))
+
+    found: dict[str, str] = {}
+    for name in tables[COMMUNITIES].sort("level", descending=True)["community_id"]:
+        community = elements.communities[name]
+        told = [basis, *(f"{child} {found[child]}" for child in community.children)]
+        parts = [of_records(community.members, community.edges)]
+        for node in attached.get(name, ()):
+            told.append(f"{node.home} {node.similarity!r}")
+            parts.append(of_records(np.array([node.entity]), np.array(node.edges, dtype=np.int64)))
+        told_of = _digest("\n".join(told).encode("utf-8", "surrogatepass"))
+        found[name] = _digest(b"".join([told_of, *parts])).hex()
+    return found
 
 
 def _digest(content: bytes) -> bytes:

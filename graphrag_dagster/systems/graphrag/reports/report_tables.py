@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import polars as pl
 
@@ -49,20 +48,6 @@ class ReportFrames:
     written: pl.DataFrame
 
 
-class _Report(NamedTuple):
-    """A row of ``reports.community_reports`` before its tokens are counted."""
-
-    community: Mapping[str, object]
-    title: str
-    summary: str
-    rating: float
-    rating_explanation: str
-    content: str
-    engine: str
-    problem: str | None = None
-    repaired: int = 0
-
-
 class _Collected:
     """Rows of a table as they come, with their values in the order of the columns.
 
@@ -92,8 +77,6 @@ class ReportRows:
     """Collects reports as rows of their tables.
 
     Args:
-        references: resolves what reports cite.
-        count: tokens of a text.
         fingerprints: of what reports are written from, by the id of their community.
     """
 
@@ -103,7 +86,8 @@ class ReportRows:
         self._references = references
         self._count = count
         self._fingerprints = fingerprints
-        self._reports: list[_Report] = []
+        #: Rows of ``reports.community_reports`` but for the tokens, which follow the content.
+        self._reports: list[tuple[tuple[object, ...], str, tuple[object, ...]]] = []
         self._findings = _Collected(REPORT_FINDINGS)
         self._cited = _Collected(REPORT_REFERENCES)
         self._contexts = _Collected(REPORT_CONTEXTS)
@@ -125,14 +109,7 @@ class ReportRows:
         written: WrittenReport,
         as_text: str | None = None,
     ) -> None:
-        """Store the report of a community: its text with resolved citations, its findings, its context.
-
-        Args:
-            community: row of ``graph.communities``.
-            context: that it was written from.
-            written: the report.
-            as_text: how it is kept, where that is known.
-        """
+        """Store the report of a community: its text with resolved citations, its findings, its context."""
         report_id = str(community["community_id"])
         title, resolve = one_line(written.title), self._references.resolve
         summary, cited = resolve(written.summary, (), written.quotes, context.ids)
@@ -142,19 +119,10 @@ class ReportRows:
             explanation, cited = resolve(one.explanation, one.citations, one.quotes, context.ids)
             self._cite(report_id, position, cited)
             findings.append((one_line(one.summary), explanation))
-        self._reports.append(
-            _Report(
-                community,
-                title,
-                summary,
-                _rating(written.rating),
-                without_citations(written.rating_explanation),
-                markdown(title, summary, findings),
-                written.engine,
-                written.problem,
-                written.usage.repaired,
-            )
-        )
+        rated = _rating(written.rating), without_citations(written.rating_explanation)
+        told = written.engine, written.problem, written.usage.repaired
+        before = (*_keys(community), title, summary, *rated)
+        self._reports.append((before, markdown(title, summary, findings), told))
         self._findings.add((report_id, position, *texts) for position, texts in enumerate(findings))
         self._contexts.add([_context_row(report_id, context)])
         self._shown.add(_shown_rows(report_id, context.ids))
@@ -166,17 +134,9 @@ class ReportRows:
     def keep(self, community: Mapping[str, object], kept: AdoptedReport) -> None:
         """Store a report that was written elsewhere, as it came; what it cites is looked up."""
         report_id = str(community["community_id"])
-        self._reports.append(
-            _Report(
-                community,
-                kept.title,
-                kept.summary,
-                _rating(kept.rating),
-                kept.rating_explanation,
-                kept.content,
-                IMPORTED,
-            )
-        )
+        rated = _rating(kept.rating), kept.rating_explanation
+        before = (*_keys(community), kept.title, kept.summary, *rated)
+        self._reports.append((before, kept.content, (IMPORTED, None, 0)))
         self._cite(report_id, -1, cited_elsewhere(kept.summary, kept.cited))
         for position, (summary, explanation) in enumerate(kept.findings):
             self._findings.add([(report_id, position, summary, explanation)])
@@ -186,12 +146,12 @@ class ReportRows:
         """Return what was collected."""
         # Counted now, since each count lets other threads in and waits for them: while many call a model,
         # that would keep the next requests from being made.
-        for report in self._reports:
-            if report.content not in self._tokens:
-                self._tokens[report.content] = self._count(report.content)
-        tokens = [self._tokens[report.content] for report in self._reports]
+        for _, content, _ in self._reports:
+            if content not in self._tokens:
+                self._tokens[content] = self._count(content)
+        rows = ((*before, content, self._tokens[content], *told) for before, content, told in self._reports)
         return ReportFrames(
-            COMMUNITY_REPORTS.frame_of(map(_report_row, self._reports, tokens)),
+            COMMUNITY_REPORTS.frame_of(rows),
             self._findings.frame(),
             self._cited.frame(),
             self._contexts.frame(),
@@ -218,22 +178,8 @@ def _rating(given: float) -> float:
     return min(max(given, 0.0), 10.0) if math.isfinite(given) else 0.0
 
 
-def _report_row(report: _Report, tokens: int) -> tuple[object, ...]:
-    community = report.community
-    return (
-        community["community_id"],
-        community["human_readable_id"],
-        community["level"],
-        report.title,
-        report.summary,
-        report.rating,
-        report.rating_explanation,
-        report.content,
-        tokens,
-        report.engine,
-        report.problem,
-        report.repaired,
-    )
+def _keys(community: Mapping[str, object]) -> tuple[object, ...]:
+    return community["community_id"], community["human_readable_id"], community["level"]
 
 
 def _shown_rows(report_id: str, ids: Mapping[RecordKind, Sequence[str]]) -> Iterator[tuple[object, ...]]:

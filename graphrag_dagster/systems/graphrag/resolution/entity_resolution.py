@@ -190,14 +190,7 @@ def _open_pairs(one: ComparedNames) -> list[ScoredPair]:
 def _ruled(
     compared: Sequence[ComparedNames], judge: Judge, places: _Places, bearing: Mapping[Name, int]
 ) -> list[ComparedNames]:
-    """Put what is open in any of the scopes to the judge at once, and cluster anew where it has ruled.
-
-    Args:
-        compared: the scopes.
-        judge: rules on pairs.
-        places: where names of a scope stand.
-        bearing: which group of namesakes a name is of.
-    """
+    """Put what is open in any of the scopes to the judge at once, and cluster anew where it has ruled."""
     open_pairs = list(map(_open_pairs, compared))
     questions = [
         question
@@ -294,7 +287,6 @@ class ModelNameJudge:
     the document and then between documents.
 
     Args:
-        judge: the model.
         documents: rows of ``corpus.documents``; only sentences of names that are asked about are kept.
     """
 

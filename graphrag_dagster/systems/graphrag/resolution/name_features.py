@@ -171,13 +171,7 @@ def short_place(scope: NameScope, pair: Pair) -> int | None:
 
 
 def features(scope: NameScope, pair: Pair, forms: ShortForms) -> dict[str, float]:
-    """Return the features of a pair that are not zero, each from 0 to 1.
-
-    Args:
-        scope: where both names stand.
-        pair: of candidates.
-        forms: the short forms of the scope.
-    """
+    """Return the features of a pair that are not zero, each from 0 to 1."""
     one, other = (scope.names[place] for place in pair)
     found = _of_names(one, other)
     if pair in forms.how:

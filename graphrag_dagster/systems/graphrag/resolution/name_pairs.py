@@ -350,12 +350,7 @@ def _unchanged(aliases: pl.DataFrame, names: pl.DataFrame) -> frozenset[str]:
 
 
 def state_of_resolution(code: str, *, enabled: bool) -> pl.DataFrame:
-    """Return all that decides how two names compare: rows of ``resolution.resolution_state``.
-
-    Args:
-        code: version of the code that compares.
-        enabled: whether anything is compared.
-    """
+    """Return all that decides how two names compare: rows of ``resolution.resolution_state``."""
     parts = {
         "code": code,
         "enabled": enabled,

@@ -63,13 +63,7 @@ class ScopeNames:
 def of_document(
     document: str, mentions: Sequence[NameMention], sentences: Mapping[tuple[str, int], str]
 ) -> ScopeNames:
-    """Return the names of a document.
-
-    Args:
-        document: its name.
-        mentions: of this document.
-        sentences: text by document and number.
-    """
+    """Return the names of a document."""
     places: dict[Name, list[int]] = defaultdict(list)
     in_sentence: dict[int, set[str]] = defaultdict(set)
     for one in mentions:
@@ -95,13 +89,7 @@ def places_in_document(found: ScopeNames, wanted: frozenset[Name]) -> dict[Name,
 def places_in_documents(
     documents: Mapping[str, ScopeNames], known_as: Callable[[str, Name], Name], wanted: frozenset[Name]
 ) -> dict[Name, tuple[Place, ...]]:
-    """Return the first places of names of the corpus, those in different documents first.
-
-    Args:
-        documents: the names of each.
-        known_as: gives the name of the corpus that a name of a document stands for.
-        wanted: names of the corpus.
-    """
+    """Return the first places of names of the corpus, those in different documents first."""
     where: dict[Name, list[Place]] = defaultdict(list)
     for document, found in documents.items():
         for name, numbers in zip(found.names, found.scope.sentences, strict=True):

@@ -41,10 +41,6 @@ def vector_rag(search: Search, ranked: Sequence[str]) -> Answer:
     """Answer a question from the best text units, taken in their order until the next does not fit.
 
     One call with the prompt of a partial answer makes the answer (spec_graphrag §7, SS).
-
-    Args:
-        search: the question.
-        ranked: ids of text units, best first.
     """
     answerer = search.engines.task(ANSWERER)
     units = sources_of(search.index)

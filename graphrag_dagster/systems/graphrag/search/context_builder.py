@@ -119,8 +119,6 @@ class ContextBuilder:
     """Takes rows in, text units and sections of others; a sentence stands in what it gives once.
 
     Args:
-        index: the tables of the corpus.
-        count: tokens of a text.
         limit: most tokens of the rendered context, headers included.
         headers: of the sections, in the order in which they are shown.
         leading: kinds whose rows say something by what stands before their text, too.

@@ -226,10 +226,6 @@ class OpenQuestions:
 
     Those of more helpful answers come first, then those that stand first in their answer; the seed decides
     between equally good ones. Case, blanks and punctuation make no other question.
-
-    Args:
-        question: what they are to help with.
-        seed: decides between equally good ones.
     """
 
     def __init__(self, question: str, seed: int) -> None:

@@ -214,14 +214,7 @@ _HEADING = "In the graph"
 def with_edges(
     final: FinalAnswer, rows: Sequence[ContextUnit], facts: Sequence[Fact], entities: Collection[str]
 ) -> FinalAnswer:
-    """Return an answer with the edges of the entities that the question names below its sentences.
-
-    Args:
-        final: the answer.
-        rows: of the context.
-        facts: those that rows of relationships show, in their order.
-        entities: ids of what the question names.
-    """
+    """Return an answer with the edges of the entities that the question names below its sentences."""
     edges = [row for row in rows if row.kind == "relationship"]
     label = LABELS["relationship"]
     lines = [

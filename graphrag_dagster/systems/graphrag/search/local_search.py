@@ -6,7 +6,7 @@ say already. What they leave over goes to further text units.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.kernel.questions.citations import ContextKind
@@ -51,72 +51,61 @@ ENTITIES = 50
 _AROUND = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """Subject of a question, best first: ids of text units and of entities."""
-
-    unit_ids: Sequence[str]
-    entity_ids: Sequence[str]
-
-
 def local(search: Search) -> Answer:
-    """Answer a question from what the graph and the documents say around what it names."""
-    sought = looked_for(search, with_history(search))
-    ranking = sought.local(ENTITIES)
-    ranked, done = _best(search, sought.text, ranking)
-    made = replace(local_search(search, ranked), trace=named_in(ranking.linked))
-    return with_retrieval_trace(search, made, sought.note, done)
-
-
-def local_search(search: Search, ranked: Ranked) -> Answer:
-    """Answer a question from the surroundings of its entities, in one call.
+    """Answer a question, in one call, from what the graph and the documents say around what it names.
 
     What was never materialised is left out of the context.
-
-    Args:
-        search: the question.
-        ranked: what it is about.
     """
+    sought = looked_for(search, with_history(search))
+    ranking = sought.local(ENTITIES)
+    context, done = _context(search, sought.text, ranking)
     answerer, method = search.engines.task(ANSWERER), search.method.name
-    context = _context(search, ranked)
     answer = Answer(search.question.text, method, None, REFUSAL, answerer.engine, refused=True)
-    if not context.rows:
-        return answer
-    final = answerer.answer(search.question.text, context.rows, context.rendered, search.question.history)
-    used = bool(final.text.strip())
-    answer = replace(
-        answer,
-        context=tuple(
-            ContextUse(row.kind, context.units.record_id(row.id), row.title, 0, tokens, used)
-            for row, tokens in zip(context.rows, context.row_tokens, strict=True)
-        ),
-        steps=(Call("answer", "the surroundings of its entities", None, sum(context.row_tokens), used),),
-    )
-    return finished(answer, final, context.units, {row.id for row in context.rows}, search.supporting)
+    if context.rows:
+        final = answerer.answer(search.question.text, context.rows, context.rendered, search.question.history)
+        used = bool(final.text.strip())
+        answer = replace(
+            answer,
+            context=tuple(
+                ContextUse(row.kind, context.units.record_id(row.id), row.title, 0, tokens, used)
+                for row, tokens in zip(context.rows, context.row_tokens, strict=True)
+            ),
+            steps=(Call("answer", "the surroundings of its entities", None, sum(context.row_tokens), used),),
+        )
+        shown = {row.id for row in context.rows}
+        answer = finished(answer, final, context.units, shown, search.supporting)
+    told = replace(answer, trace=named_in(ranking.linked))
+    return with_retrieval_trace(search, told, sought.note, done)
 
 
 def context_around(search: Search, question: str) -> tuple[LocalContext, list[Reranked]]:
     """Return the rows for a question that helps with the one that is asked, and how they were reranked."""
     sought = with_history(search, question)
-    ranking = looked_for(search, sought).local(ENTITIES)
-    ranked, done = _best(search, sought, ranking)
-    return _context(search, ranked), done
+    return _context(search, sought, looked_for(search, sought).local(ENTITIES))
 
 
-def _best(search: Search, sought: str, ranking: LocalRanking) -> tuple[Ranked, list[Reranked]]:
+def _context(search: Search, sought: str, ranking: LocalRanking) -> tuple[LocalContext, list[Reranked]]:
     units, done = in_new_order(search, sought, ranking.units.ids, followed=True)
-    return Ranked(units, ranking.entities.ids), done
-
-
-def _context(search: Search, ranked: Ranked) -> LocalContext:
-    options = search.options
-    return local_context(
-        search.index, ranked, count=search.count, limit=options.context_tokens, shares=options.shares
+    options, entities = search.options, ranking.entities.ids
+    context = local_context(
+        search.index,
+        units,
+        entities,
+        count=search.count,
+        limit=options.context_tokens,
+        shares=options.shares,
     )
+    return context, done
 
 
 def local_context(
-    index: IndexSnapshot, ranked: Ranked, *, count: Count, limit: int, shares: "LocalShares"
+    index: IndexSnapshot,
+    unit_ids: Sequence[str],
+    entity_ids: Sequence[str],
+    *,
+    count: Count,
+    limit: int,
+    shares: "LocalShares",
 ) -> LocalContext:
     """Choose the rows for a question, each section in order of rank until its next row does not fit.
 
@@ -125,17 +114,18 @@ def local_context(
 
     Args:
         index: the tables of the corpus.
-        ranked: what the question is about.
+        unit_ids: of the text units that the question is about, best first.
+        entity_ids: of the entities that it is about, best first.
         count: tokens of a text.
         limit: most tokens of the rendered context, headers included.
         shares: of the sections.
     """
     builder = ContextBuilder(index, count, limit, HEADERS)
-    builder.take_sources(ranked.unit_ids, limit - int(limit * shares.of_graph))
-    best = ranked.entity_ids[:_AROUND]
-    builder.fill("entity", entity_rows(index, ranked.entity_ids), shares.entities)
+    builder.take_sources(unit_ids, limit - int(limit * shares.of_graph))
+    best = entity_ids[:_AROUND]
+    builder.fill("entity", entity_rows(index, entity_ids), shares.entities)
     builder.fill("relationship", relationship_rows(index, best), shares.relationships)
     builder.fill("claim", claim_rows(index, best), shares.claims)
-    builder.fill("report", report_rows(index, ranked.entity_ids), shares.reports)
-    builder.take_sources(ranked.unit_ids, limit)
+    builder.fill("report", report_rows(index, entity_ids), shares.reports)
+    builder.take_sources(unit_ids, limit)
     return builder.context()

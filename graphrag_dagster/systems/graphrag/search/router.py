@@ -68,10 +68,6 @@ class RoutedMethod:
     why: str
     routed: Routed | None = None
 
-    def told_in(self, made: Answer) -> Answer:
-        """Return an answer that tells what was asked of a model for the choice, and what that cost."""
-        return with_route(made, self.routed, "no method")
-
 
 def answer(search: Search) -> Answer:
     """Answer a question by the method that suits it; by the other where that gives nothing and is near.
@@ -88,16 +84,11 @@ def answer(search: Search) -> Answer:
         made = other if not other.refused else made
     trace = made.trace if made.section(NAMES) else (*named_in(names), *made.trace)
     told = replace(made, why="; ".join(filter(None, (why, made.why))), trace=trace)
-    return choice.told_in(told)
+    return with_route(told, choice.routed, "no method")
 
 
 def choose(search: Search, linked_names: Sequence[LinkedName]) -> RoutedMethod:
-    """Choose between the surroundings of what a question names, the reports of the corpus, and its tables.
-
-    Args:
-        search: the question.
-        linked_names: what in it looks like a name, and what each was taken for.
-    """
+    """Choose between the surroundings of what a question names, the reports of the corpus, and its tables."""
     if (counted_by := _by_query(search)) is not None:
         return counted_by
     named = sorted((one for one in linked_names if one.named and one.entity_id), key=lambda one: -one.sure)
@@ -179,12 +170,7 @@ def _reported(index: IndexSnapshot, level: int) -> float:
 
 
 def cues_of(search: Search, names: Sequence[str]) -> dict[str, float]:
-    """Return the cues of a question by which a way is chosen.
-
-    Args:
-        search: the question.
-        names: the names in it that are linked to entities.
-    """
+    """Return the cues of a question by which a way is chosen."""
     nearest = search.retriever.units(with_history(search), None, "lexical", most=_NEAREST)
     texts = [search.index.passages[one].text for one in nearest.ids]
     return cues(search.question.text, names, texts, search.retriever.rarity.of)

@@ -15,17 +15,22 @@ CLEAN = (
 
 
 def fields(reply: str, kind: str) -> list[tuple[object, ...]]:
-    return [tuple(record.fields.values()) for record in getattr(parse_tuples(reply), kind)]
+    found = parse_tuples(reply).records
+    return [tuple(record.fields.values.values()) for record in found if record.kind == kind]
+
+
+def mended(reply: str) -> list[list[str]]:
+    return [record.fields.mended for record in parse_tuples(reply).records if record.fields.mended]
 
 
 def test_clean_records_need_no_mending() -> None:
     parsed = parse_tuples(CLEAN)
-    assert fields(CLEAN, "entities") == [
+    assert fields(CLEAN, "entity") == [
         ("FED", "ORGANIZATION", "The central bank"),
         ("JEROME POWELL", "PERSON", "Its chair (since 2018)"),
     ]
-    assert fields(CLEAN, "relationships") == [("JEROME POWELL", "FED", "He chairs it", "9")]
-    assert (parsed.records, parsed.repaired, parsed.quarantined, parsed.noise) == (3, [], [], [])
+    assert fields(CLEAN, "relationship") == [("JEROME POWELL", "FED", "He chairs it", "9")]
+    assert (len(parsed.records), mended(CLEAN), parsed.quarantined, parsed.noise) == (3, [], [], [])
     assert parsed.complete
 
 
@@ -34,32 +39,32 @@ def test_clean_records_need_no_mending() -> None:
     [
         (
             '("entity"<|>"A B"<|>"geo"<|>"Said to be ""near"".")',
-            "entities",
+            "entity",
             ("A B", "geo", 'Said to be ""near"".'),
         ),
-        ('"entity"<|>A<|>GEO<|>A place', "entities", ("A", "GEO", "A place")),
-        ("entity<|>A<|>GEO<|>A place", "entities", ("A", "GEO", "A place")),
-        ('("Entity"<|>A<|>GEO<|>A place)', "entities", ("A", "GEO", "A place")),
+        ('"entity"<|>A<|>GEO<|>A place', "entity", ("A", "GEO", "A place")),
+        ("entity<|>A<|>GEO<|>A place", "entity", ("A", "GEO", "A place")),
+        ('("Entity"<|>A<|>GEO<|>A place)', "entity", ("A", "GEO", "A place")),
         (
             '("entity"{tuple_delimiter}A{tuple_delimiter}GEO{tuple_delimiter}A place)',
-            "entities",
+            "entity",
             ("A", "GEO", "A place"),
         ),
-        ("(“entity”<|>“A”<|>“GEO”<|>“A place”)", "entities", ("A", "GEO", "A place")),
-        ('("entity", "A", "GEO", "A place, far away")', "entities", ("A", "GEO", "A place, far away")),
-        ('("entity"<|>A<|>GEO<|>A place<|>7)', "entities", ("A", "GEO", "A place")),
-        ('("entity"<|>A<|>GEO<|>A place<|>by the sea)', "entities", ("A", "GEO", "A place by the sea")),
-        ('("entity"<|>A<|>A place of some importance)', "entities", ("A", "", "A place of some importance")),
-        ('("entity"<|>A<|>GEO)', "entities", ("A", "GEO", "")),
-        ('("entity"\n<|>A\n<|>GEO\n<|>A place)', "entities", ("A", "GEO", "A place")),
-        ("(A<|>GEO<|>A place)", "entities", ("A", "GEO", "A place")),
-        ('("relation"<|>A<|>B<|>Next to<|>9)', "relationships", ("A", "B", "Next to", "9")),
-        ('("relationship"<|>A<|>B<|>Next to)', "relationships", ("A", "B", "Next to", "")),
-        ('("relationship"<|>A<|>B<|>"Next to"|>9)', "relationships", ("A", "B", "Next to", "9")),
-        ('("relationship"<|>A<|>B<|>"Next to"</|>9)', "relationships", ("A", "B", "Next to", "9")),
-        ('("relationship"<|>A<|>B<|>Next to<|>high)', "relationships", ("A", "B", "Next to", "high")),
-        ('("relationship"<|>A<|>B<|>near<|>Next to<|>9)', "relationships", ("A", "B", "near Next to", "9")),
-        ("(A<|>B<|>Next to<|>9)", "relationships", ("A", "B", "Next to", "9")),
+        ("(“entity”<|>“A”<|>“GEO”<|>“A place”)", "entity", ("A", "GEO", "A place")),
+        ('("entity", "A", "GEO", "A place, far away")', "entity", ("A", "GEO", "A place, far away")),
+        ('("entity"<|>A<|>GEO<|>A place<|>7)', "entity", ("A", "GEO", "A place")),
+        ('("entity"<|>A<|>GEO<|>A place<|>by the sea)', "entity", ("A", "GEO", "A place by the sea")),
+        ('("entity"<|>A<|>A place of some importance)', "entity", ("A", "", "A place of some importance")),
+        ('("entity"<|>A<|>GEO)', "entity", ("A", "GEO", "")),
+        ('("entity"\n<|>A\n<|>GEO\n<|>A place)', "entity", ("A", "GEO", "A place")),
+        ("(A<|>GEO<|>A place)", "entity", ("A", "GEO", "A place")),
+        ('("relation"<|>A<|>B<|>Next to<|>9)', "relationship", ("A", "B", "Next to", "9")),
+        ('("relationship"<|>A<|>B<|>Next to)', "relationship", ("A", "B", "Next to", "")),
+        ('("relationship"<|>A<|>B<|>"Next to"|>9)', "relationship", ("A", "B", "Next to", "9")),
+        ('("relationship"<|>A<|>B<|>"Next to"</|>9)', "relationship", ("A", "B", "Next to", "9")),
+        ('("relationship"<|>A<|>B<|>Next to<|>high)', "relationship", ("A", "B", "Next to", "high")),
+        ('("relationship"<|>A<|>B<|>near<|>Next to<|>9)', "relationship", ("A", "B", "near Next to", "9")),
+        ("(A<|>B<|>Next to<|>9)", "relationship", ("A", "B", "Next to", "9")),
     ],
 )
 def test_noisy_records_are_read(noisy: str, kind: str, expected: tuple[object, ...]) -> None:
@@ -83,13 +88,12 @@ def test_noisy_records_are_read(noisy: str, kind: str, expected: tuple[object, .
     ],
 )
 def test_whatever_parts_the_records_all_are_found(reply: str) -> None:
-    parsed = parse_tuples(reply)
-    assert (fields(reply, "entities"), fields(reply, "relationships")) == (
-        fields(CLEAN, "entities"),
-        fields(CLEAN, "relationships"),
+    assert (fields(reply, "entity"), fields(reply, "relationship")) == (
+        fields(CLEAN, "entity"),
+        fields(CLEAN, "relationship"),
     )
-    assert parsed.records == 3
-    assert not parsed.repaired
+    assert len(parse_tuples(reply).records) == 3
+    assert not mended(reply)
 
 
 def test_a_reply_that_is_cut_anywhere_loses_nothing_in_silence() -> None:
@@ -97,10 +101,10 @@ def test_a_reply_that_is_cut_anywhere_loses_nothing_in_silence() -> None:
     kinds = ("entity", "relationship")
     for end in range(CLEAN.index("<|COMPLETE")):
         try:
-            reply, mended = read_tuple_records(CLEAN[:end], kinds, gleaning=False)
+            reply, repaired = read_tuple_records(CLEAN[:end], kinds, gleaning=False)
         except NotUsable:
             continue
-        assert mended
+        assert repaired
         assert CLEAN[:end].rstrip("\n#").endswith(")")
         assert not reply.bad
     assert not read_tuple_records(CLEAN, kinds, gleaning=False)[1]
@@ -125,8 +129,8 @@ def test_a_last_record_without_its_end_is_cut_off_unless_none_has_one(reply: str
 
 def test_the_end_mark_of_a_turn_does_not_swallow_the_first_record_of_the_next() -> None:
     glued = CLEAN + CLEAN
-    assert parse_tuples(glued).records == 6
-    assert fields(glued, "relationships") == fields(CLEAN, "relationships") * 2
+    assert len(parse_tuples(glued).records) == 6
+    assert fields(glued, "relationship") == fields(CLEAN, "relationship") * 2
 
 
 def test_what_cannot_be_used_is_kept_with_its_reason() -> None:
@@ -141,15 +145,16 @@ def test_what_cannot_be_used_is_kept_with_its_reason() -> None:
 
 def test_words_without_any_field_are_noise() -> None:
     parsed = parse_tuples("I am sorry, I cannot do that.")
-    assert (parsed.records, parsed.noise, parsed.complete) == (0, ["I am sorry, I cannot do that."], False)
+    assert (parsed.records, parsed.noise, parsed.complete) == ([], ["I am sorry, I cannot do that."], False)
 
 
 def test_claims_come_with_and_without_a_tag() -> None:
     body = "ACME<|>NONE<|>FINE<|>TRUE<|>2019<|>NONE<|>Acme was fined<|>It was fined."
     for reply in (f'("claim"<|>{body})', f"({body})"):
         parsed = parse_tuples(reply, claims=True)
-        assert parsed.claims[0].fields["description"] == "Acme was fined"
-        assert parsed.claims[0].fields["quotes"] == ["It was fined."]
+        (claim,) = parsed.records
+        assert claim.fields.values["description"] == "Acme was fined"
+        assert claim.fields.values["quotes"] == ["It was fined."]
 
 
 FIELD_TEXT = st.text(st.sampled_from("abcXYZ äß.,'()#-0189\"\n"), min_size=1, max_size=20)
@@ -162,8 +167,8 @@ WORD = st.text(st.sampled_from("abcdefXYZ"), min_size=1, max_size=8)
 )
 def test_every_written_record_comes_back(records: list[tuple[str, str, str]], between: str) -> None:
     reply = between.join(f'("entity"<|>{n}<|>{t}<|>{d})' for n, t, d in records) + "<|COMPLETE|>"
-    assert fields(reply, "entities") == records
-    assert parse_tuples(reply).repaired == []
+    assert fields(reply, "entity") == records
+    assert mended(reply) == []
 
 
 @given(
@@ -190,9 +195,7 @@ def test_every_written_record_comes_back(records: list[tuple[str, str, str]], be
 def test_nothing_is_lost_whatever_the_reply(parts: list[str]) -> None:
     reply = "".join(parts)
     parsed = parse_tuples(reply)
-    assert parsed.records == len(parsed.parsed) + len(parsed.quarantined)
-    assert len(parsed.repaired) <= len(parsed.parsed)
-    kept = "".join([*(r.raw for r in parsed.parsed), *(raw for raw, _ in parsed.quarantined), *parsed.noise])
+    kept = "".join([*(r.raw for r in parsed.records), *(raw for raw, _ in parsed.quarantined), *parsed.noise])
     for letter in "abcXYZäß":
         # The end mark is the only word that belongs to nothing.
         assert kept.count(letter) >= re.sub(r"<\|COMPLETE\|>", "", reply).count(letter)

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.tables import CONTEXT_NODES
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Finding, Quote, ReportRequest, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.report_building import ReportFrames, build_reports
 from graphrag_dagster.systems.graphrag.reports.report_tables import check_context_rows
-from support.report_graphs import Counted, Graph, build_graph, words_of
+from support.report_graphs import Counted, Graph, build_graph, tables_of, words_of
 
 PAIRS = ["ab", "ac", "bc", "cd", "de", "df", "ef", "xy"]
 TREE = {"p": (None, "abcdef"), "l": ("p", "abc"), "r": ("p", "def"), "q": (None, "xy")}
@@ -63,7 +63,7 @@ def build(
     if backwards:
         frames = {name: frame.reverse() for name, frame in frames.items()}
     return build_reports(
-        **frames,
+        tables_of(frames),
         writer=writer,
         tokens=Counted(words_of),
         context_tokens=limit,

@@ -21,7 +21,7 @@ from graphrag_dagster.systems.graphrag.reports.report_context import (
     CONTEXT_RELATIONSHIPS,
     index_elements,
 )
-from support.report_graphs import Counted, Graph, build_graph, words_of
+from support.report_graphs import Counted, Graph, build_graph, tables_of, words_of
 
 PAIRS = ["ab", "ac", "bc", "cx", "xy", "yz", "az"]
 TREE: dict[str, tuple[str | None, str]] = {"p": (None, "abc"), "q": (None, "xyz")}
@@ -55,7 +55,7 @@ def taken(community: str, names: str, home: str, level: int = 0) -> pl.DataFrame
 
 def packed(context_nodes: pl.DataFrame, limit: int = 1000, share: float = 0.5) -> tuple[str, list[str]]:
     made = graph()
-    elements = index_elements(**made.frames(), count=Counted(words_of).counts_of_lines)
+    elements = index_elements(made.tables(), Counted(words_of).counts_of_lines)
     attached = attached_nodes(context_nodes, made.communities, elements)
     packer = Packer(elements, words_of, limit, ContextNodes(attached, elements, words_of, limit, share))
     context = packer.pack("p", {})
@@ -68,9 +68,7 @@ def packed(context_nodes: pl.DataFrame, limit: int = 1000, share: float = 0.5) -
 def written(context_nodes: pl.DataFrame, writer: ReportWriter) -> ReportFrames:
     made = graph()
     return build_reports(
-        **made.frames(),
-        **corpus(made, BEFORE),
-        context_nodes=context_nodes,
+        tables_of({**made.frames(), **corpus(made, BEFORE), "context_nodes": context_nodes}),
         writer=writer,
         tokens=Counted(words_of),
         context_tokens=1000,
@@ -134,11 +132,9 @@ def test_an_extractive_report_tells_of_them_apart_with_words_and_citations() -> 
 
 def test_without_words_their_descriptions_are_told() -> None:
     made = graph()
-    nothing = {**corpus(made), "text_chunks": tables.TEXT_CHUNKS.empty()}
+    nothing = {"text_chunks": tables.TEXT_CHUNKS.empty(), "context_nodes": taken("p", "y", "q")}
     found = build_reports(
-        **made.frames(),
-        **nothing,
-        context_nodes=taken("p", "y", "q"),
+        tables_of({**made.frames(), **corpus(made), **nothing}),
         writer=ExtractiveReportWriter(),
         tokens=Counted(words_of),
         context_tokens=1000,
@@ -164,6 +160,6 @@ def test_a_writer_is_given_them_beside_the_members() -> None:
 @pytest.mark.parametrize("level", [0, 3])
 def test_what_is_attached_is_read_at_the_level_of_the_community(level: int) -> None:
     made = graph()
-    elements = index_elements(**made.frames(), count=Counted(words_of).counts_of_lines)
+    elements = index_elements(made.tables(), Counted(words_of).counts_of_lines)
     found = attached_nodes(taken("p", "x", "q", level), made.communities, elements)
     assert list(found) == (["p"] if level == 0 else [])

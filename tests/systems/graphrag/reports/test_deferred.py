@@ -8,7 +8,7 @@ from test_build import PAIRS, TREE, QuotingWriter, corpus
 from graphrag_dagster.kernel.tables import CONTEXT_NODES
 from graphrag_dagster.kernel.tasks.task_ports import Finding, ReportRequest, WrittenReport
 from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
-from support.report_graphs import Counted, build_graph, words_of
+from support.report_graphs import Counted, build_graph, tables_of, words_of
 
 
 class ReadingTheText:
@@ -33,16 +33,14 @@ def test_evidence_is_looked_for_only_where_a_writer_reads_it(monkeypatch) -> Non
     graph, looked = build_graph([(pair[0], pair[1]) for pair in PAIRS], TREE), []
     index = build_reports.__globals__["EvidenceIndex"]
 
-    def counted(**frames):
+    def counted(*given):
         looked.append("looked")
-        return index(**frames)
+        return index(*given)
 
     monkeypatch.setitem(build_reports.__globals__, "EvidenceIndex", counted)
     for writer, times in ((ReadingTheText(), 0), (FallingBack(), 1)):
         made = build_reports(
-            **graph.frames(),
-            **corpus(graph),
-            context_nodes=CONTEXT_NODES.empty(),
+            tables_of({**graph.frames(), **corpus(graph), "context_nodes": CONTEXT_NODES.empty()}),
             writer=writer,
             tokens=Counted(words_of),
             context_tokens=60,

@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.tasks.task_ports import ReportRequest, ReportWriter
 from graphrag_dagster.systems.graphrag.reports.report_building import build_reports
 from graphrag_dagster.systems.graphrag.reports.report_reuse import EarlierReport, earlier_reports
 from graphrag_dagster.systems.graphrag.reports.report_tables import ReportFrames
-from support.report_graphs import Counted, Graph, build_graph, words_of
+from support.report_graphs import Counted, Graph, build_graph, tables_of, words_of
 
 SOME = ["ab", "bc", "de", "xy"]
 pairs = st.lists(st.sampled_from([*PAIRS, "ae", "cx"]), unique=True).map(
@@ -64,7 +64,7 @@ def build(
     limit: int = 60,
 ) -> ReportFrames:
     return build_reports(
-        **frames,
+        tables_of(frames),
         writer=writer,
         tokens=Counted(words_of),
         context_tokens=limit,

@@ -83,25 +83,21 @@ def index(
     mentions, records, limit: int = 400, chunks: pl.DataFrame = CHUNKS, concerning: set[str] | None = None
 ) -> EvidenceIndex:
     made = graph()
-    return EvidenceIndex(
-        entities=made.entities,
-        relationships=made.relationships,
-        text_chunks=chunks,
-        units=dict(chunks.select("text_unit_id", "text").iter_rows()),
-        gleaned_entities=tables.GLEANED_ENTITIES.frame(mentions),
-        gleaned_relationships=tables.GLEANED_RELATIONSHIPS.frame(records),
-        aliases=tables.ALIASES.empty(),
-        limit=limit,
-        concerning=concerning,
-    )
+    read = {
+        tables.TEXT_CHUNKS: chunks,
+        tables.GLEANED_ENTITIES: tables.GLEANED_ENTITIES.frame(mentions),
+        tables.GLEANED_RELATIONSHIPS: tables.GLEANED_RELATIONSHIPS.frame(records),
+        tables.ALIASES: tables.ALIASES.empty(),
+    }
+    return EvidenceIndex({**made.tables(), **read}, concerning, limit)
 
 
 @pytest.fixture
 def context() -> PackedContext:
     """Entities A, B, C are 1, 2, 3; relationships AB, AC are 1, 2."""
-    packed = Packer(
-        index_elements(**graph().frames(), count=Counted(words_of).counts_of_lines), words_of, 1000
-    ).pack("c", {})
+    packed = Packer(index_elements(graph().tables(), Counted(words_of).counts_of_lines), words_of, 1000).pack(
+        "c", {}
+    )
     assert packed.ids["entity"] == tuple(stable_id("entity", name) for name in "ABC")
     return packed
 

@@ -29,7 +29,7 @@ def pack(
     *,
     rows_add_up: bool = False,
 ) -> PackedContext:
-    elements = index_elements(**graph.frames(), count=Counted(count).counts_of_lines)
+    elements = index_elements(graph.tables(), Counted(count).counts_of_lines)
     packer = Packer(elements, count, limit, rows_add_up=rows_add_up)
     return packer.pack(community, reports or {})
 
@@ -222,7 +222,7 @@ random_leaves = st.builds(
 
 def naive(graph: Graph, limit: int, count: Callable[[str], int]) -> tuple[set[str], list[tuple[str, str]]]:
     """spec_graphrag §6, word for word: render and count everything after every step."""
-    elements = index_elements(**graph.frames(), count=Counted(count).counts_of_lines)
+    elements = index_elements(graph.tables(), Counted(count).counts_of_lines)
     names = graph.entities.sort("name")["name"].to_list()
     pairs = graph.relationships.sort(-pl.col("combined_degree"), "source", "target").select(
         "source", "target"

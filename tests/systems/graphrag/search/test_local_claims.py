@@ -7,7 +7,7 @@ import pytest
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.settings.search_settings import LocalShares
-from graphrag_dagster.systems.graphrag.search.local_search import Ranked, local_context
+from graphrag_dagster.systems.graphrag.search.local_search import local_context
 from support.index_frames import DOCUMENT, filled, index_of
 
 QUAY, MERGER = "built by Orrin Vask", "opposed the merger"
@@ -36,7 +36,7 @@ def index() -> IndexSnapshot:
 
 
 def shown(index: IndexSnapshot) -> tuple[list[str], list[list[str]]]:
-    context = local_context(index, Ranked([], ["q"]), count=len, limit=1000, shares=LocalShares(claims=0.5))
+    context = local_context(index, [], ["q"], count=len, limit=1000, shares=LocalShares(claims=0.5))
     claims = [row for row in context.rows if row.kind == "claim"]
     words = [[index.words(one.quote) for one in context.units.provenance(row.id)] for row in claims]
     return [row.text for row in claims], words

@@ -10,7 +10,7 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.settings.search_settings import LocalShares
-from graphrag_dagster.systems.graphrag.search.local_search import Ranked, local_context
+from graphrag_dagster.systems.graphrag.search.local_search import local_context
 from support.index_frames import filled, index_of
 
 SENTENCES = [f"Ship number {n} left the quay of Skarnes with {n} tonnes of salt." for n in range(10, 30)]
@@ -50,8 +50,8 @@ def snapshot(text: str, spans: list[tuple[int, int]], described: str = "", tied:
 
 
 def context(index: IndexSnapshot, order: list[int], limit: int = 4000) -> LocalContext:
-    ranked = Ranked([f"u{n}" for n in order], ["e", "f"])
-    return local_context(index, ranked, count=len, limit=limit, shares=LocalShares())
+    units = [f"u{n}" for n in order]
+    return local_context(index, units, ["e", "f"], count=len, limit=limit, shares=LocalShares())
 
 
 def texts(made: LocalContext, kind: str) -> list[str]:

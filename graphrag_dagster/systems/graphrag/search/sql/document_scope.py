@@ -24,8 +24,8 @@ _ONWARDS = re.compile(r" on(?:wards?)?\b", re.IGNORECASE)
 _FROM_TO = re.compile(r"\s(?:to|and)\s|[–—]")
 
 
-class DaysError(ValueError):
-    """Something written as a day or period is not one, is ambiguous, or ends before it starts."""
+class ScopeError(ValueError):
+    """A question names a folder or a day that there is not, or a day or period that cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ def days_in(text: str) -> tuple[Days | None, str]:
     (Days(first=datetime.date(2019, 1, 1), last=datetime.date(2020, 5, 31)), 'documents')
 
     Raises:
-        DaysError: there is no such day, it may be two, or the period ends before it begins.
+        ScopeError: there is no such day, it may be two, or the period ends before it begins.
     """
     for start, end in impossible_in(text):
         if _LIMITING.search(text[:start]):
-            raise DaysError(f"there is no {text[start:end]} in the calendar")
+            raise ScopeError(f"there is no {text[start:end]} in the calendar")
     found = periods_in(text)
     for place, named in enumerate(found):
         if before := _BEFORE.search(text[: named.start]):
@@ -84,7 +84,7 @@ def _spans(named: NamedPeriod) -> bool:
 def _days(word: str, named: NamedPeriod, last: NamedPeriod) -> Days:
     for one in (named, last):
         if one.ambiguous:
-            raise DaysError(f"{one.words} may be {one.either}; write the year first")
+            raise ScopeError(f"{one.words} may be {one.either}; write the year first")
     start, end = named.period.start, last.period.end
     if last is named:
         match word:
@@ -99,7 +99,7 @@ def _days(word: str, named: NamedPeriod, last: NamedPeriod) -> Days:
             case "until" | "till" | "up to":
                 return Days(None, end)
     if end < start:
-        raise DaysError(f"from {named.words} to {last.words}: the period ends before it begins")
+        raise ScopeError(f"from {named.words} to {last.words}: the period ends before it begins")
     return Days(start, end)
 
 
@@ -118,10 +118,6 @@ _PLACES = tuple(re.compile(rf"\b{one}{_ENDS}", re.IGNORECASE) for one in _FOLDER
 _LAST = re.compile(rf"\b{_PLACE}(?P<place>[^\s\"'”?]+?)/?$", re.IGNORECASE)
 _NOWHERE = re.compile(rf"\b(?:named |mentioned )?{_AMONG} {_DOCUMENTS}(?=$| )", re.IGNORECASE)
 _FORMAT = re.compile(r"\b(?P<format>[a-z]{2,8}) (?=(?:documents?|files?)\b)", re.IGNORECASE)
-
-
-class ScopeError(ValueError):
-    """A question names a folder that there is not, or a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +169,9 @@ def scope_in(question: str, index: IndexSnapshot) -> tuple[DocumentScope, str]:
     """Return the documents that a question is limited to, and the question without that.
 
     Raises:
-        ScopeError: it names a folder, a file or a day that there is not.
+        ScopeError: it names a folder, a file or a day that there is not; see :func:`days_in`.
     """
-    try:
-        days, rest = days_in(question)
-    except DaysError as error:
-        raise ScopeError(str(error)) from None
+    days, rest = days_in(question)
     place, rest = _place_in(rest, index)
     chosen = None
     if (found := _FORMAT.search(rest)) and found["format"].lower() in index.once(_formats):

@@ -55,12 +55,6 @@ def composed(template: Template, filled: Filled, scope: DocumentScope, most: int
 
     Its rows have the columns of the template, ``total``, how many rows there are, and of a dated template
     ``undated``, how many rows are left out.
-
-    Args:
-        template: of the question.
-        filled: its slots.
-        scope: the documents that are meant.
-        most: rows that are given.
     """
     used = _parts(template)
     parts = {name: dedent(sql).strip() for name, sql in _PARTS.items() if name in used}

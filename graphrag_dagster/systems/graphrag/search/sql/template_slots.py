@@ -110,13 +110,7 @@ class DocumentProperty:
 
 
 def property_named(phrase: str, index: IndexSnapshot, *, numeric: bool = False) -> DocumentProperty | None:
-    """Return the property that a phrase names, without case and signs; None for none.
-
-    Args:
-        phrase: its name; a plural is one too.
-        index: of the corpus.
-        numeric: only one that has numbers.
-    """
+    """Return the property that a phrase names, without case and signs; None for none."""
     known = index.once(_properties)
     wanted = tuple(words(phrase))
     shorter = (*wanted[:-1], wanted[-1].removesuffix("s")) if wanted else ()
@@ -232,11 +226,6 @@ class Filled:
 
 def fill(template: Template, said: Mapping[str, str | None], index: IndexSnapshot) -> Filled:
     """Return what the words of a question become.
-
-    Args:
-        template: that the question has the form of.
-        said: the words by slot; slots may be missing.
-        index: of the corpus.
 
     Raises:
         Unfit: some of them are nothing of this corpus; says which.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.systems.graphrag.search.sql.document_scope import Days, DaysError, days_in
+from graphrag_dagster.systems.graphrag.search.sql.document_scope import Days, ScopeError, days_in
 
 DAYS = st.dates(date(1000, 1, 1), date(2999, 12, 31))
 WRITTEN = (
@@ -28,7 +28,7 @@ def test_two_days_are_a_period_in_their_order(first: date, last: date, form: str
     if first <= last:
         assert days_in(text) == (Days(first, last), "documents")
     else:
-        with pytest.raises(DaysError, match="ends before it begins"):
+        with pytest.raises(ScopeError, match="ends before it begins"):
             days_in(text)
 
 
@@ -64,17 +64,17 @@ def test_years_and_months_are_whole(text: str, first: str, last: str | None) -> 
 
 @pytest.mark.parametrize("text", ["30 February 2021", "2021-13", "2021-02-30", "31 June 2020", "0 May 2020"])
 def test_a_day_that_is_none_is_named(text: str) -> None:
-    with pytest.raises(DaysError, match=f"there is no {text} in the calendar"):
+    with pytest.raises(ScopeError, match=f"there is no {text} in the calendar"):
         days_in(f"documents in {text}")
 
 
 def test_an_end_that_is_no_day_is_named_too() -> None:
-    with pytest.raises(DaysError, match="there is no 31 June 2020"):
+    with pytest.raises(ScopeError, match="there is no 31 June 2020"):
         days_in("documents between 1 May 2020 and 31 June 2020")
 
 
 def test_what_may_be_two_days_has_to_be_said_plainly() -> None:
-    with pytest.raises(DaysError, match="may be 2019-04-03 or 2019-03-04"):
+    with pytest.raises(ScopeError, match="may be 2019-04-03 or 2019-03-04"):
         days_in("documents since 03/04/2019")
 
 
