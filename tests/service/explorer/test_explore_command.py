@@ -22,7 +22,9 @@ def _answers(page: str) -> tuple[str, dict[str, Any]]:
     return data["told"], json.loads(gzip.decompress(base64.b64decode(data["packed"])))
 
 
-def test_one_file_holds_the_page_and_all_that_it_shows(run: Run, coast: Path, tmp_path: Path) -> None:
+def test_one_file_holds_the_page_and_all_that_it_shows_and_asks_nobody(
+    run: Run, coast: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "map.html"
     code, out, _ = run("explore", "coast", "--export", str(file))
     assert code == 0
@@ -44,11 +46,7 @@ def test_one_file_holds_the_page_and_all_that_it_shows(run: Run, coast: Path, tm
         text = answers[f"/corpora/coast/documents/{document[0]}/text"]
         assert len("".join(part["text"] for part in text["parts"])) == text["characters"]
 
-
-def test_the_file_runs_its_own_scripts_alone_and_asks_nobody(run: Run, coast: Path, tmp_path: Path) -> None:
-    file = tmp_path / "map.html"
-    run("explore", "coast", "--export", str(file))
-    page = file.read_text(encoding="utf-8")
+    # It runs its own scripts alone.
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
     assert policy
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import polars as pl
+import pytest
 
+from graphrag_dagster.apps.evaluation.figures.figure_style import Figure
 from graphrag_dagster.apps.evaluation.figures.lego_figures import path_figures
 from graphrag_dagster.apps.evaluation.report.report_files import write_report_files
 from graphrag_dagster.apps.evaluation.report.report_page import render
@@ -67,9 +69,14 @@ def data(**more: object) -> ReportData:
     return ReportData(**{**given, **more})  # type: ignore[arg-type]
 
 
-def test_figures_are_drawn_of_what_was_measured() -> None:
-    figures = {figure.name: figure for figure in path_figures(summary())}
-    assert list(figures) == [
+@pytest.fixture(scope="module")
+def figures() -> list[Figure]:
+    return path_figures(summary())
+
+
+def test_figures_are_drawn_of_what_was_measured(figures: list[Figure]) -> None:
+    by_name = {figure.name: figure for figure in figures}
+    assert list(by_name) == [
         "paths_hits_at_1_lex",
         "paths_answer_f1_lex",
         "paths_path_f1_at_32",
@@ -78,12 +85,12 @@ def test_figures_are_drawn_of_what_was_measured() -> None:
         "paths_calls_hits_at_1_lex",
         "paths_time_subgraph_recall",
     ]
-    bars = figures["paths_hits_at_1_lex"]
+    bars = by_name["paths_hits_at_1_lex"]
     assert "All questions: 1 0.33, 12 0.56, 13-lex 0.33, GRAG-M-lex 0.22." in bars.alt
     assert "2 hops" in bars.alt
     assert "Grey: GRAG-M" in bars.caption
-    assert "12: 0.01, 0.54" in figures["paths_time_subgraph_recall"].alt
-    assert all(figure.png.startswith(b"\x89PNG") for figure in figures.values())
+    assert "12: 0.01, 0.54" in by_name["paths_time_subgraph_recall"].alt
+    assert all(figure.png.startswith(b"\x89PNG") for figure in figures)
 
 
 def test_of_one_instance_there_is_no_figure() -> None:
@@ -91,9 +98,8 @@ def test_of_one_instance_there_is_no_figure() -> None:
     assert path_figures(PATH_SUMMARY.empty()) == []
 
 
-def test_the_report_has_a_part_of_them() -> None:
-    made = summary()
-    page = render(data(path_summary=made, recall_windows=windows(), figures=path_figures(made)))
+def test_the_report_has_a_part_of_them(figures: list[Figure]) -> None:
+    page = render(data(path_summary=summary(), recall_windows=windows(), figures=figures))
     for words in (
         "Which instance of LEGO-GraphRAG is best?",
         "Hits@1-lex",
