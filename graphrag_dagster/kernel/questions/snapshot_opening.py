@@ -160,8 +160,8 @@ class CachedTables:
         for name, frame in self.frames.items():
             part, _, table = name.rpartition(".")
             own.setdefault(part, {})[table] = frame
-        parts = {name: loaded(parts()[name].made)(**frames) for name, frames in own.items() if name}
-        return IndexSnapshot(**own[""], parts=parts)
+        of_systems = {name: loaded(parts()[name].made)(**frames) for name, frames in own.items() if name}
+        return IndexSnapshot(**own[""], parts=of_systems)
 
     def write(self, folder: Path) -> None:
         """Write them into a folder that is there; see :meth:`opened`."""

@@ -13,6 +13,7 @@ from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.published import snapshot_manifest
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.coterag.search.coterag_method import INSUFFICIENT
 from graphrag_dagster.systems.coterag.tables import COTERAG_MEMBERS
@@ -39,6 +40,14 @@ def corpus(coterag_home: Path, home: Path) -> Path:
 def endpoint() -> Iterator[ScriptedEndpoint]:
     with ScriptedEndpoint() as running:
         yield running
+
+
+@pytest.mark.usefixtures("corpus")
+def test_a_large_index_is_answered_from_its_stored_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_memory = Index.open("coast").ask(QUESTION, method="coterag").text
+    monkeypatch.setattr(snapshot_manifest, "LARGE_FROM", 0)
+    assert Index.open("coast").ask(QUESTION, method="coterag").text == in_memory
+    assert Index.open("coast").ask(QUESTION, method="coterag").text == in_memory
 
 
 ROUNDS = "Rounds over what stands apart"
