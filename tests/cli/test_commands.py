@@ -153,7 +153,7 @@ def test_sql_does_nothing_else(indexed: Run, query: str) -> None:
         (["index", "../corpora"], ["not a folder"]),
         (["ask", "nowhere", "Why?"], ["no corpus 'nowhere'"]),
         (["ask", "coast", "Why?", "--level", "C9"], ["C9", "C0"]),
-        (["ask", "coast", "Why?", "--level", "root"], ["'root' is no community level"]),
+        (["ask", "coast", "Why?", "--level", "root"], ["'root' is not a community level"]),
         (["ask", "coast", ""], ["question"]),
         (
             ["ask", "coast", "Why?", "--general-knowledge"],

@@ -1,4 +1,4 @@
-"""Answers as rows of their tables."""
+"""Answers as rows of the answer tables."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.text.evidence import Row, Words
 
 @dataclass(slots=True)
 class AnswerRows:
-    """Collects answers as rows; ``snapshot`` and ``options`` say what they were made from."""
+    """Collects answers as rows; ``snapshot`` and ``options`` identify what produced them."""
 
     snapshot: str
     options: str
@@ -27,14 +27,14 @@ class AnswerRows:
     def add(
         self, position: int, question: str, method: str, answer: Answer, usd: float | None = None
     ) -> None:
-        """Take in the answer to a question of the list.
+        """Add the answer to one question.
 
         Args:
-            position: of the question.
+            position: of the question in the list.
             question: as asked.
-            method: the way that was asked for.
-            answer: what came of it.
-            usd: US dollars of its calls, None where a price is unknown.
+            method: the requested search method.
+            answer: the answer.
+            usd: cost of its model calls in US dollars; None if a price is unknown.
         """
         answer_id = answer_id_of(question, method)
         self._answers.append(
@@ -64,7 +64,7 @@ class AnswerRows:
                 "options": self.options,
                 "query": _json(asdict(answer.query)) if answer.query else None,
                 "filters": _json(answer.scope.filters) if answer.scope else None,
-                "trace": _json([asdict(one) for one in answer.trace]),
+                "trace": _json([asdict(section) for section in answer.trace]),
             }
         )
         self._costs.append(
@@ -80,7 +80,7 @@ class AnswerRows:
         self._contexts += [
             {
                 "answer_id": answer_id,
-                "position": place,
+                "position": number,
                 "kind": use.kind,
                 "record_id": use.record_id,
                 "title": use.title,
@@ -89,7 +89,7 @@ class AnswerRows:
                 "used": use.used,
                 "text": use.text,
             }
-            for place, use in enumerate(answer.context)
+            for number, use in enumerate(answer.context)
         ]
         self._citations += [
             {
@@ -102,7 +102,7 @@ class AnswerRows:
         self._statements += [
             {
                 "answer_id": answer_id,
-                "position": place,
+                "position": number,
                 "text": statement.text,
                 "citations": list(statement.sources),
                 "similarity": statement.similarity,
@@ -110,7 +110,7 @@ class AnswerRows:
                 "score": statement.score,
                 "reason": statement.reason or None,
             }
-            for place, statement in enumerate(answer.statements)
+            for number, statement in enumerate(answer.statements)
         ]
 
     def rows(self) -> tuple[list[dict[str, Any]], ...]:
@@ -134,14 +134,14 @@ _OF_WORDS = ("text_unit_id", "document_id", "start_char", "end_char", "quotation
 
 
 def _words(source: Source) -> dict[str, Any]:
-    """The columns of a citation's words, or of its row; a triple is found again by the cited relationship."""
+    """Return the columns of a citation's quoted words or row; a triple is found by its cited relationship."""
     words, row = {}, None
     match source.evidence:
-        case Words() as found:
-            words = found.to_dict()
-        case Row() as found:
-            words = {"document_id": found.key} if found.table == _DOCUMENTS else {}
-            row = _json(found.to_dict())
+        case Words() as evidence:
+            words = evidence.to_dict()
+        case Row() as evidence:
+            words = {"document_id": evidence.key} if evidence.table == _DOCUMENTS else {}
+            row = _json(evidence.to_dict())
     return {name: words.get(name) for name in _OF_WORDS} | {"row": row}
 
 
@@ -150,18 +150,18 @@ def _json(values: Mapping[str, Any] | Sequence[Any]) -> str:
 
 
 def answer_id_of(question: str, method: str) -> str:
-    """Return the id of the answer to a question in one way."""
+    """Return the id of the answer to a question by a search method."""
     return stable_id("answer", question, method)
 
 
 def still_valid(known: pl.DataFrame | None, wanted: Iterable[str], snapshot: str, options: str) -> list[str]:
-    """Return the ids of known answers that were made from the same index with the same settings.
+    """Return the ids of known answers that were produced from the same snapshot with the same options.
 
-    An answer that lacks something for want of usable replies is made again.
+    An answer with problems, such as unusable replies, is not valid and is produced again.
 
     Args:
-        known: rows of ``answers.answers``, None where there are none.
-        wanted: ids of the answers that are asked for.
+        known: rows of ``answers.answers``; None if the table is missing.
+        wanted: ids of the requested answers.
         snapshot: version of the published index.
         options: hash of the settings.
     """

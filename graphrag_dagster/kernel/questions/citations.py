@@ -1,4 +1,4 @@
-"""Citations as models write them: ``[Data: Entities (1, 2); Relationships (3, +more)]`` and its variants."""
+"""Citations as models write them: ``[Data: Entities (1, 2); Relationships (3, +more)]`` and variants."""
 
 import math
 import re
@@ -18,15 +18,16 @@ from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS
 from graphrag_dagster.kernel.text.text_similarity import stem, words
 
-#: Cosine of two words from which one may stand for the other.
+#: Cosine at which one word may match another.
 _LEAST = 0.35
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """How well each sentence [n] holds each word [w] of a question: 1 for its stem, else by meaning, 0…1.
+    """Alignment of the words [w] of a question with sentences [n].
 
-    ``same``: the stem itself is there. ``weight`` [w]: how rare the words are among the sentences.
+    ``held`` [n, w]: 1 for the same stem, else the cosine of the best match, 0 to 1. ``same`` [n, w]: whether
+    the stem itself occurs. ``weight`` [w]: rarity of each word among the sentences.
     """
 
     held: Scores
@@ -37,33 +38,35 @@ class Aligned:
 def aligned(
     asked: Sequence[str], sentences: Sequence[str], embedder: Embedder, names: Collection[str] = ()
 ) -> Aligned:
-    """Compare the words of a question with those of sentences.
+    """Align the words of a question with those of sentences.
 
     Args:
-        asked: meaningful words, lower case, in any order.
-        sentences: what may hold them; also the background for what is rare.
-        embedder: makes the vectors of single words.
-        names: stems for which, as for numbers, nothing else may stand.
+        asked: meaningful words in lower case, in any order.
+        sentences: the candidates, which also serve as the background for rarity.
+        embedder: embeds single words.
+        names: stems that, like numbers, only match exactly.
     """
-    said = [[word for word in words(text) if word not in STOP_WORDS and len(word) > 1] for text in sentences]
-    vocabulary = sorted({*asked, *chain.from_iterable(said)})
-    place = {word: number for number, word in enumerate(vocabulary)}
+    tokens = [
+        [word for word in words(text) if word not in STOP_WORDS and len(word) > 1] for text in sentences
+    ]
+    vocabulary = sorted({*asked, *chain.from_iterable(tokens)})
+    position = {word: number for number, word in enumerate(vocabulary)}
     vectors = embedder.embed(vocabulary)
     stems = np.array([stem(word) for word in vocabulary], dtype=object)
-    # The last column stands for sentences without a meaningful word.
-    near = np.zeros((len(asked), len(vocabulary) + 1))
+    # The last column is for sentences without a meaningful word.
+    similarity = np.zeros((len(asked), len(vocabulary) + 1))
     equal = np.zeros((len(asked), len(vocabulary) + 1), dtype=np.bool_)
     for row, word in enumerate(asked):
         if stem(word) not in names and word.isalpha():
-            cosine = cosines(vectors, vectors[place[word]])
-            near[row, :-1] = np.where(cosine >= _LEAST, cosine, 0.0)
+            cosine = cosines(vectors, vectors[position[word]])
+            similarity[row, :-1] = np.where(cosine >= _LEAST, cosine, 0.0)
         equal[row, :-1] = stems == stem(word)
-    near[equal] = 1.0
-    flat, starts = _flat([[place[word] for word in own] or [len(vocabulary)] for own in said])
-    often = Counter(chain.from_iterable({stem(word) for word in own} for own in said))
-    weight = [math.log(1 + len(sentences) / (1 + often[stem(word)])) for word in asked]
+    similarity[equal] = 1.0
+    flat, starts = _flat([[position[word] for word in row] or [len(vocabulary)] for row in tokens])
+    frequency = Counter(chain.from_iterable({stem(word) for word in row} for row in tokens))
+    weight = [math.log(1 + len(sentences) / (1 + frequency[stem(word)])) for word in asked]
     return Aligned(
-        np.maximum.reduceat(near[:, flat], starts, axis=1).T,
+        np.maximum.reduceat(similarity[:, flat], starts, axis=1).T,
         np.logical_or.reduceat(equal[:, flat], starts, axis=1).T,
         np.array(weight),
     )
@@ -75,13 +78,13 @@ def _flat(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.intp], NDArray[np.i
     return np.fromiter(chain.from_iterable(rows), dtype=np.intp, count=int(lengths.sum())), starts
 
 
-#: What a search context may hold and an answer may cite; a source is a text unit.
+#: Kinds of context rows that an answer may cite; a source is a text unit.
 ContextKind = Literal["entity", "relationship", "claim", "report", "source"]
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A reference to a row of the context by its id there (local to the prompt)."""
+    """A reference to a context row by its id, which is local to the prompt."""
 
     kind: ContextKind
     id: int
@@ -109,7 +112,7 @@ _BEGINNINGS: Mapping[str, ContextKind] = MappingProxyType(
 _WIDEST_RANGE = 50
 
 _DATA = r"\s{0,3}Data\s?:"
-# What stands in a mark is found first and read then, so that time stays linear whatever the text.
+# Marks are matched first and parsed afterwards, which keeps the time linear for any text.
 _MARK = re.compile(
     r"(?P<blank>[ \t]{0,8})(?:"
     rf"\[{_DATA}(?P<a>[^\[\]]{{1,1000}}(?:\[[^\[\]]{{1,200}}\][^\[\]]{{0,200}}){{0,8}})\]"
@@ -139,7 +142,7 @@ class _CitationGroup:
 
 
 def parse_citations(text: str) -> tuple[Citation, ...]:
-    """Return what a text cites, each once, in the order of the text; ``+more`` is none."""
+    """Return the distinct citations of a text in order of appearance, ignoring ``+more``."""
     cited = (
         Citation(group.kind, number)
         for mark in _MARK.finditer(text)
@@ -151,48 +154,48 @@ def parse_citations(text: str) -> tuple[Citation, ...]:
 
 
 def ends_in_citation(text: str) -> bool:
-    """Return whether a text ends inside a citation, so that its end is lost."""
+    """Return whether a text was cut off inside a citation."""
     return _UNCLOSED.search(text[-1500:].rstrip()) is not None
 
 
 def canonical_citations(text: str) -> str:
-    """Return the text with every citation in the one form ``[Data: Entities (1, 2); Reports (3)]``."""
+    """Return the text with every citation in canonical form: ``[Data: Entities (1, 2); Reports (3)]``."""
     return _rewritten(text, lambda _, number: number, others=True)
 
 
 def rewrite_citations(text: str, mapping: Mapping[Citation, int]) -> str:
     """Return the text with new ids in its citations.
 
-    Ids that are not in ``mapping`` are taken out, and so are marks that are left with none.
+    Ids that are not in ``mapping`` are removed, as are marks left empty.
     """
     return _rewritten(text, lambda kind, number: mapping.get(Citation(kind, number)), others=False)
 
 
-def _rewritten(text: str, new: Callable[[ContextKind, int], int | None], *, others: bool) -> str:
-    def rewritten(mark: re.Match[str]) -> str:
+def _rewritten(text: str, new_id: Callable[[ContextKind, int], int | None], *, others: bool) -> str:
+    def rewrite_mark(mark: re.Match[str]) -> str:
         groups, parts = list(_groups(mark)), []
         if not groups:
             return mark[0]
         for group in groups:
             if group.kind:
-                ids = [new(group.kind, number) for number in group.ids]
+                ids = [new_id(group.kind, number) for number in group.ids]
                 label, kept = LABELS[group.kind], [number for number in ids if number is not None]
             else:
                 label, kept = group.label, list(group.ids) if others else []
             if kept:
-                shown = [*map(str, dict.fromkeys(kept)), *(["+more"] if group.more else [])]
-                parts.append(f"{label} ({', '.join(shown)})")
+                items = [*map(str, dict.fromkeys(kept)), *(["+more"] if group.more else [])]
+                parts.append(f"{label} ({', '.join(items)})")
         return f"{mark['blank']}[Data: {'; '.join(parts)}]" if parts else ""
 
-    return _MARK.sub(rewritten, text)
+    return _MARK.sub(rewrite_mark, text)
 
 
 def _groups(mark: re.Match[str]) -> Iterator[_CitationGroup]:
     inside = next(mark[name] for name in "abcd" if mark[name] is not None)
     for group in _GROUP.finditer(inside):
         label = group["label"]
-        written = _ONE_NUMBER.findall(group["ids"])
-        numbers = tuple(number for one in written if "+" not in one for number in _numbers(one))
+        items = _ONE_NUMBER.findall(group["ids"])
+        numbers = tuple(number for item in items if "+" not in item for number in _numbers(item))
         yield _CitationGroup(_kind(label), label, numbers, "+" in group["ids"])
 
 
@@ -201,9 +204,9 @@ def _kind(label: str) -> ContextKind | None:
     return next((kind for start, kind in _BEGINNINGS.items() if label.lower().startswith(start)), None)
 
 
-def _numbers(written: str) -> Iterable[int]:
-    if written.isdecimal():
-        return (int(written),)
-    first, _, last = re.sub(r"[#\s]", "", written).replace("–", "-").partition("-")
+def _numbers(item: str) -> Iterable[int]:
+    if item.isdecimal():
+        return (int(item),)
+    first, _, last = re.sub(r"[#\s]", "", item).replace("–", "-").partition("-")
     begin, end = int(first), int(last or first)
     return range(begin, end + 1) if begin <= end < begin + _WIDEST_RANGE else sorted({begin, end})

@@ -1,4 +1,4 @@
-"""An indexed corpus to ask: what all doors, and an evaluation, have in common."""
+"""An indexed corpus that can be asked questions, as the command line, the service and evaluations use it."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ Vectors = NDArray[np.float32]
 
 def embedders_here() -> list[str]:
     """Return the names of the embedders that need neither a corpus nor an endpoint."""
-    return [one.name for one in embedders().values() if not one.asks_model]
+    return [embedder.name for embedder in embedders().values() if not embedder.asks_model]
 
 
 def embed_here(name: str, texts: Sequence[str]) -> Vectors:
-    """Return unit vectors of texts by an embedder of this machine, one a row.
+    """Return unit vectors of texts from a local embedder, one per row.
 
     Raises:
-        QuestionError: there is none of that name.
-        EngineError: what it needs is not installed.
+        QuestionError: there is no local embedder of that name.
+        EngineError: a package that it needs is not installed.
     """
     if name not in embedders_here():
         raise QuestionError(f"there is no embedder {name!r}; there are: {', '.join(embedders_here())}")
@@ -66,13 +66,13 @@ def embed_here(name: str, texts: Sequence[str]) -> Vectors:
 def embedded(
     embedder: CorpusEmbedder, index: IndexSnapshot, texts: Sequence[str], *, queries: bool
 ) -> Vectors:
-    """Return unit vectors of texts that can be compared with those of an index, one a row.
+    """Return unit vectors of texts that are comparable with those of an index, one per row.
 
     Args:
         embedder: of the corpus.
         index: with the vectors.
-        texts: what is embedded.
-        queries: these are looked for, not found.
+        texts: to embed.
+        queries: the texts are queries, not passages.
 
     Raises:
         SettingsError: another embedder made the vectors of the index.
@@ -84,7 +84,7 @@ def embedded(
 
 
 def check_embedder(vectors: pl.DataFrame, name: str) -> None:
-    """Refuse vectors of an index that cannot be compared with those of an embedder.
+    """Check that the vectors of an index are comparable with those of an embedder.
 
     Raises:
         SettingsError: another embedder made them.
@@ -102,7 +102,7 @@ _UNPUBLISHED = "warehouse"
 
 @dataclass(frozen=True, slots=True)
 class EntityHit:
-    """An entity that a query is about; ``score`` of any scale, higher is nearer."""
+    """An entity that matches a query; ``score`` has no fixed scale, higher is better."""
 
     entity_id: str
     title: str
@@ -124,9 +124,9 @@ class ReportText:
 
 
 class CorpusIndex:
-    """One snapshot of a corpus's index; open it anew to see what a later run published.
+    """One snapshot of a corpus's index. Open it again to see what a later run published.
 
-    It holds no lock: runs go on while it is asked. Several threads may ask at once.
+    It holds no lock, so runs can go on meanwhile. It may be used from several threads.
     """
 
     def __init__(
@@ -158,9 +158,9 @@ class CorpusIndex:
 
         Args:
             name: the corpus.
-            corpora: where corpora lie; default: as the environment says.
-            warehouse: where their tables lie; default: as the environment says.
-            memory: where replies are remembered; default: as the environment says.
+            corpora: the corpus store; default: from the environment.
+            warehouse: the warehouse; default: from the environment.
+            memory: the LLM cache; default: from the environment.
 
         Raises:
             CorpusError: there is no such corpus.
@@ -170,9 +170,9 @@ class CorpusIndex:
         warehouse = warehouse or Warehouse()
         settings = (corpora or CorpusStore()).settings(name)
         unpublished = _unpublished(warehouse, name)
-        index, found = open_published(warehouse, name)
-        version = found.index if found else unpublished
-        if found and (graph := attached_graph(warehouse, name, settings, found.index)):
+        index, snapshot = open_published(warehouse, name)
+        version = snapshot.index if snapshot else unpublished
+        if snapshot and (graph := attached_graph(warehouse, name, settings, snapshot.index)):
             index = replace(index, graph=graph)
         count = get_tokenizer(settings.text_units.encoding).count
         searcher = Searcher(index, settings, count, Support(shared_static()))
@@ -180,41 +180,43 @@ class CorpusIndex:
 
     @staticmethod
     def names() -> list[str]:
-        """Names of the corpora that can be opened, sorted."""
+        """Return the names of the corpora that can be opened, sorted."""
         known = set(CorpusStore().names())
         return [name for name in Warehouse().corpora() if name in known]
 
     @staticmethod
     def methods(name: str) -> list[str]:
-        """Names of the search methods that the settings of a corpus make an index for.
+        """Return the names of the search methods that a corpus's settings build an index for.
 
         Raises:
             CorpusError: there is no such corpus.
             SettingsError: its settings cannot be used.
         """
         settings = CorpusStore().settings(name)
-        return [one.name for one in methods().values() if not one.needs or settings.makes(one.needs)]
+        return [
+            method.name for method in methods().values() if not method.needs or settings.makes(method.needs)
+        ]
 
     @staticmethod
     def published_version(name: str) -> str:
-        """Return what changes when another index is published; an evaluation of the same changes nothing.
+        """Return a version that changes whenever another index is published, so evaluations can be reused.
 
         Raises:
-            WarehouseError: what was published is damaged.
+            WarehouseError: the published snapshot is damaged.
         """
         warehouse = Warehouse()
-        found = published(warehouse, name)
-        return found.index if found else _unpublished(warehouse, name)
+        snapshot = published(warehouse, name)
+        return snapshot.index if snapshot else _unpublished(warehouse, name)
 
     @staticmethod
     def snapshot(name: str) -> str | None:
-        """Return the version of the snapshot that is read, as ``snapshots`` lists it; None for none.
+        """Return the version of the current snapshot, as listed by ``snapshots``; None if there is none.
 
         Raises:
-            WarehouseError: what was published is damaged.
+            WarehouseError: the published snapshot is damaged.
         """
-        found = published(Warehouse(), name)
-        return found.version if found else None
+        current = published(Warehouse(), name)
+        return current.version if current else None
 
     def ask(
         self,
@@ -234,20 +236,20 @@ class CorpusIndex:
             question: at most 4,000 characters.
             method: a search method, as :func:`~graphrag_dagster.kernel.catalogue.registry.methods` lists
                 them, or ``C<k>`` of a deeper level; default: ``search.method`` of the corpus's settings, or
-                global where a level is given.
-            level: community level, such as ``C1``, of a way that reads one of choice; default:
+                global if a level is given.
+            level: community level, such as ``C1``, for methods with a selectable level; default:
                 ``search.level``.
-            history: questions and answers so far, oldest first.
+            history: earlier questions and answers, oldest first.
             response_type: length and layout of the answer in at most 200 characters, such as ``single
                 sentence``; default: ``search.response_type``.
-            general_knowledge: a model may add what it knows of the world, marked ``[LLM: verify]``;
-                default: ``search.general_knowledge``.
+            general_knowledge: a model may add general knowledge, marked ``[LLM: verify]``; default:
+                ``search.general_knowledge``.
             filters: which documents to answer from; None: all.
-            listen: hears a model's answer as it comes.
+            listen: receives a model's answer as it is streamed.
 
         Raises:
-            QuestionError: the question, method or level cannot be answered, or no document fits the filters;
-                says what to do.
+            QuestionError: the question, method or level is invalid, or no document matches the filters; the
+                message says what to do.
             EngineError: an engine cannot do what was asked.
             EndpointError: the model endpoint cannot be used.
         """
@@ -256,12 +258,12 @@ class CorpusIndex:
         return self.answer(asked, listen)
 
     def answer(self, question: Question, listen: Callable[[str], None] | None = None) -> Answer:
-        """Answer a question that was put together before; see :meth:`ask`."""
-        own, session = self._settings.search, self._session()
+        """Answer a prepared question; see :meth:`ask`."""
+        options, session = self._settings.search, self._session()
         session.listen = listen
         session.form = AnswerForm.checked(
-            own.response_type if question.response_type is None else question.response_type,
-            own.general_knowledge if question.general_knowledge is None else question.general_knowledge,
+            options.response_type if question.response_type is None else question.response_type,
+            options.general_knowledge if question.general_knowledge is None else question.general_knowledge,
         )
         return self.searcher.answer(question, session)
 
@@ -269,11 +271,11 @@ class CorpusIndex:
         return session_of(self.name, self._settings, user, self._memory)
 
     def embed(self, texts: Sequence[str], *, queries: bool = False) -> Vectors:
-        """Return unit vectors of texts that can be compared with those of the index, one a row.
+        """Return unit vectors of texts that are comparable with those of the index, one per row.
 
         Args:
-            texts: what is embedded; a blank one gives zeros.
-            queries: these are looked for, not found: some models want a prefix before such texts.
+            texts: to embed; a blank text gives zeros.
+            queries: the texts are queries, not passages; some models expect a prefix on queries.
 
         Raises:
             SettingsError: another embedder made the vectors of the index.
@@ -284,31 +286,33 @@ class CorpusIndex:
 
     @staticmethod
     def embedders() -> list[str]:
-        """Names of the embedders that need neither a corpus nor an endpoint."""
+        """Return the names of the embedders that need neither a corpus nor an endpoint."""
         return embedders_here()
 
     @staticmethod
     def embed_here(name: str, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of texts by such an embedder; see :func:`.embedding.embed_here`."""
+        """Return unit vectors of texts from a local embedder; see :func:`embed_here`."""
         return embed_here(name, texts)
 
     def search_entities(self, query: str, limit: int = 10) -> list[EntityHit]:
-        """Return the entities that a query is about, best first.
+        """Return the entities that match a query, best first.
 
         Raises:
             QuestionError: the query is blank or too long.
         """
-        found = self.searcher.entities(checked(query), limit, self._session())
+        hits = self.searcher.entities(checked(query), limit, self._session())
         columns = ("entity_id", "title", "type", "description", "degree")
-        rows = self.searcher.index.entities.filter(pl.col("entity_id").is_in([one for one, _ in found]))
+        rows = self.searcher.index.entities.filter(
+            pl.col("entity_id").is_in([entity_id for entity_id, _ in hits])
+        )
         by_id = {row["entity_id"]: row for row in rows.select(columns).iter_rows(named=True)}
-        return [EntityHit(**by_id[one], score=score) for one, score in found]
+        return [EntityHit(**by_id[entity_id], score=score) for entity_id, score in hits]
 
     def report(self, report_id: str) -> ReportText:
-        """Return a report.
+        """Return a community report.
 
         Raises:
-            QuestionError: there is none of that id.
+            QuestionError: there is no report of that id.
         """
         rows = self.searcher.index.reports.filter(pl.col("report_id") == report_id)
         if rows.is_empty():
@@ -319,7 +323,7 @@ class CorpusIndex:
         """Return a text unit.
 
         Raises:
-            QuestionError: there is none of that id.
+            QuestionError: there is no text unit of that id.
         """
         passage = self.searcher.index.passages.get(text_unit_id)
         if passage is None:
@@ -330,13 +334,13 @@ class CorpusIndex:
 def session_of(
     corpus: str, settings: CorpusSettings, user: str, memory: LLMCache | None = None
 ) -> TaskProvider:
-    """Return the engines of a corpus for who asks it outside of a run.
+    """Return the task provider of a corpus for use outside a run.
 
     Args:
         corpus: its name.
         settings: of the corpus.
-        user: the name under which what is asked of models is booked.
-        memory: where replies are remembered; default: as the environment says.
+        user: the name under which model calls are accounted.
+        memory: the LLM cache; default: from the environment.
     """
     language = Language(memory=memory or LLMCache(), corpora=CorpusStore())
     return language.session_of(settings, User(corpus, user, str(uuid.uuid4())))

@@ -1,4 +1,4 @@
-"""Filters on documents: conditions on their metadata, as a person states them."""
+"""Filters on documents: user-defined conditions on their metadata."""
 
 import operator
 import re
@@ -13,7 +13,7 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.documents.document_metadata import Value, value_of
 from graphrag_dagster.kernel.text.periods import Period, only_period
 
-#: The longest first, so that none hides another.
+#: Longest first, so that ``>=`` is not read as ``>``.
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {
         ">=": operator.ge,
@@ -35,7 +35,7 @@ Texts = Annotated[tuple[Text, ...], Field(max_length=_MOST)]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What has to hold of a document's metadata: a key, a comparison and a value."""
+    """A condition on a document's metadata: a key, a comparison and a value."""
 
     key: str
     sign: str
@@ -46,47 +46,47 @@ class Condition:
 
     @classmethod
     def read(cls, text: str) -> "Condition":
-        """Read a condition such as ``year>=2020`` or ``speaker=Anna``.
+        """Parse a condition such as ``year>=2020`` or ``speaker=Anna``.
 
         Raises:
-            QuestionError: it is none, or it compares the order of something that has none.
+            QuestionError: the text is not a condition, its date is ambiguous, or its value has no order.
         """
-        found = _CONDITION.fullmatch(text)
-        if not found or not found["value"]:
+        match = _CONDITION.fullmatch(text)
+        if not match or not match["value"]:
             raise QuestionError(
-                f"{text!r} is no condition; write a key, one of {' '.join(OPERATORS)}, and a value, such as "
-                "year>=2020 or speaker=Anna"
+                f"{text!r} is not a condition; write a key, one of {' '.join(OPERATORS)}, and a value, "
+                "such as year>=2020 or speaker=Anna"
             )
-        made = cls(found["key"], found["sign"], value_of(found["value"]))
-        if made.ordered and made.value.number is None and made.value.period is None:
+        condition = cls(match["key"], match["sign"], value_of(match["value"]))
+        if condition.ordered and condition.value.number is None and condition.value.period is None:
             raise QuestionError(
-                f"{text!r} compares an order, which only numbers and dates have; {made.value.text!r} is "
-                "neither; use = or !="
+                f"{text!r} compares by order, but {condition.value.text!r} is neither a number nor a date; "
+                "use = or !="
             )
-        if (named := only_period(made.value.text)) and named.ambiguous:
-            raise QuestionError(f"in {text!r} the date may be {named.either}; write the year first")
-        return made
+        if (date := only_period(condition.value.text)) and date.ambiguous:
+            raise QuestionError(f"in {text!r} the date may be {date.either}; write the year first")
+        return condition
 
     @property
     def ordered(self) -> bool:
-        """Whether it compares which is more."""
+        """Whether the comparison is by order."""
         return self.sign not in ("=", "!=")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Which documents an answer is made from; all that is given has to hold.
+    """Which documents to answer from. All given filters must match.
 
     Attributes:
         documents: titles, paths, names or ids of documents; any of them.
         folders: folders below the corpus folder; any of them.
-        date_from: a day or period; documents of days before its first are left out.
-        date_to: a day or period; documents of days after its last are left out.
+        date_from: a day or period; earlier documents are excluded.
+        date_to: a day or period; later documents are excluded.
         where: conditions on metadata, such as ``year>=2020``; all of them.
-        soft: whether what the question itself names is favoured; None: as the settings say.
+        soft: favour what the question itself names; None: as set for the corpus.
     """
 
-    # A filter that is misspelt must not be dropped in silence.
+    # A misspelt filter must not be ignored silently.
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
         extra="forbid",
         json_schema_extra={"description": "which documents to answer from; all that is given has to hold"},
@@ -118,53 +118,53 @@ class Filters:
 
     @property
     def restricting(self) -> bool:
-        """Whether any document may be left out."""
+        """Whether any document may be excluded."""
         return any((self.documents, self.folders, self.date_from, self.date_to, self.where))
 
     def conditions(self) -> list[Condition]:
         """Return the conditions on metadata.
 
         Raises:
-            QuestionError: one is none.
+            QuestionError: one is invalid.
         """
         return [Condition.read(text) for text in self.where]
 
     def days(self) -> tuple[Period | None, Period | None]:
-        """Return the period of the first day and that of the last, None where not limited.
+        """Return the periods of the first and the last day, None if not limited.
 
         Raises:
-            QuestionError: one names no day or period that there is, may mean two, or the last is before the
-                first.
+            QuestionError: one is no valid day or period or is ambiguous, or the last ends before the first
+                begins.
         """
         first, last = _period("from", self.date_from), _period("to", self.date_to)
         if first and last and last.end < first.start:
             raise QuestionError(
-                f"the filters contradict each other: from {self.date_from!r} to {self.date_to!r} is no time, "
-                "since the last day is before the first"
+                f"the filters contradict each other: from {self.date_from!r} to {self.date_to!r} ends before "
+                "it begins"
             )
         return first, last
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is given, as values that JSON can hold."""
+        """Return the given filters as JSON-compatible values."""
         return {name: value for name, value in asdict(self).items() if value not in ((), None)}
 
 
-#: No filter: every document.
+#: No filter: all documents.
 ALL = Filters()
 
 
 def _period(which: str, text: str | None) -> Period | None:
     if text is None:
         return None
-    named = only_period(text)
-    if named is None:
+    date = only_period(text)
+    if date is None:
         raise QuestionError(
-            f"the date {which} {text!r} is no day or period that there is; write one such as 2019-07-14, "
+            f"the date {which} {text!r} is not a valid day or period; write one such as 2019-07-14, "
             "July 2019, 2019 or FY24 Q2"
         )
-    if named.ambiguous:
-        raise QuestionError(f"the date {which} {text!r} may be {named.either}; write the year first")
-    return named.period
+    if date.ambiguous:
+        raise QuestionError(f"the date {which} {text!r} may be {date.either}; write the year first")
+    return date.period
 
 
 _LEVEL = re.compile(r"[cC]?(\d{1,3})")
@@ -174,8 +174,8 @@ def level_of(text: str) -> int:
     """Return k of ``Ck``.
 
     Raises:
-        QuestionError: the text names no level.
+        QuestionError: the text is not a community level.
     """
     if found := _LEVEL.fullmatch(text.strip()):
         return int(found[1])
-    raise QuestionError(f"{text!r} is no community level; give C0, C1, C2, C3 …")
+    raise QuestionError(f"{text!r} is not a community level; give C0, C1, C2, C3 …")

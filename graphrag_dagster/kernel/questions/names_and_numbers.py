@@ -1,4 +1,4 @@
-"""Names, numbers and dates in a text, and whether another text has them too."""
+"""Names, numbers and dates in a text, and whether they occur in another text."""
 
 import math
 import re
@@ -17,7 +17,7 @@ def _words(text: str) -> frozenset[str]:
 
 _WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W\d_]+)?\.?")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
-#: Written with a capital for another reason than being a name.
+#: Capitalised for another reason than being a name.
 _NO_NAMES = _words(
     """
     however although additionally moreover furthermore overall according january february march april
@@ -28,15 +28,15 @@ _NO_NAMES = _words(
     """
 )
 _PEOPLE = re.compile(r"(?<=\w{4})(?:ians?|ans?|ese|ish|ia|ns?|y|a|i|s)\Z")
-#: From how many letters on a name may have another form, or a slip in it, and how near that must be.
+#: Letters from which a name may have other forms or a misspelling, and the similarity that needs.
 _SHORTEST, _LONG, _MISSPELT = 5, 6, 88
-#: Most letters of a name that may be the initials of others.
+#: Maximum length of a name that may be an acronym.
 _ACRONYM = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """Words with capitals one after another, folded; ``text`` as they are written."""
+    """A sequence of capitalised words, folded; ``text`` is the original spelling."""
 
     words: tuple[str, ...]
     text: str
@@ -44,38 +44,38 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class KnownWords:
-    """What a text has that a name may be found by: its folded words, and the initials of its capitals."""
+    """What names are matched against: the folded words of a text and the initials of capitalised words."""
 
     words: frozenset[str]
     initials: str
 
     @classmethod
     def of(cls, text: str) -> "KnownWords":
-        """Return those of a text."""
-        found = [_bare(one) for one in _WORD.findall(text)]
-        capitals = (word[0] for word in found if word[:1].isupper())
-        return cls(frozenset(map(fold, found)), "".join(map(fold, capitals)))
+        """Return the known words of a text."""
+        words = [_bare(word) for word in _WORD.findall(text)]
+        capitals = (word[0] for word in words if word[:1].isupper())
+        return cls(frozenset(map(fold, words)), "".join(map(fold, capitals)))
 
     def with_those_of(self, text: str) -> "KnownWords":
-        """Return these and those of another text."""
+        """Return the union with those of another text."""
         other = KnownWords.of(text)
         return KnownWords(self.words | other.words, f"{self.initials} {other.initials}")
 
 
 def fold(word: str) -> str:
-    """Return a word in lower case, without accents."""
+    """Return a word in lower case without accents."""
     decomposed = unicodedata.normalize("NFKD", word.lower())
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
 def names_of(text: str, common: Callable[[str], bool]) -> list[Name]:
-    """Return the names of a text, in order.
+    """Return the names of a text in order.
 
     Args:
-        text: a sentence or several.
-        common: whether a word is no name although a sentence begins with it.
+        text: one or more sentences.
+        common: whether a word that begins a sentence is not a name.
     """
-    found: list[Name] = []
+    names: list[Name] = []
     run: list[tuple[str, int, int]] = []
     end = 0
     for match in _WORD.finditer(text):
@@ -83,45 +83,45 @@ def names_of(text: str, common: Callable[[str], bool]) -> list[Name]:
         begins = not text[:end].strip() or (text[end - 1] == "." and _ends(text, end))
         parted = any(mark in text[end : match.start()] for mark in ",;:()!?\n") or begins
         if run and parted:
-            found.append(_name(text, run))
+            names.append(_name(text, run))
             run = []
         if _is_name(word, begins=begins, common=common):
             run.append((word, match.start(), match.start() + len(word)))
         elif run:
-            found.append(_name(text, run))
+            names.append(_name(text, run))
             run = []
         end = match.end()
-    return [*found, _name(text, run)] if run else found
+    return [*names, _name(text, run)] if run else names
 
 
 def wholly_missing_from(name: Name, known: KnownWords) -> bool:
-    """Return whether a text has no word of a name."""
+    """Return whether none of a name's words occur in a text."""
     return not any(_stands(word, known) for word in name.words)
 
 
 def missing_from(name: Name, known: KnownWords, others: Sequence[Name] = ()) -> bool:
-    """Return whether a name does not stand in a text.
+    """Return whether a name is missing from a text.
 
-    A name is there with the last of its words (Douglas for William Douglas), unless all that the text calls
-    so is called otherwise before (Coal Quay for Fish Quay), or with its initials.
+    A name is present if its last word is (Douglas for William Douglas), unless every name in the text with
+    that last word begins differently (Coal Quay for Fish Quay). It is also present by its initials.
 
     Args:
-        name: of a statement.
+        name: from a statement.
         known: the words of the text.
-        others: the names of the text.
+        others: the names in the text.
     """
     if _stands(name.words[-1], known):
         before = {word for word in name.words[:-1] if len(word) > 1}
-        alike = [set(one.words[:-1]) for one in others if one.words[-1] == name.words[-1]]
-        return bool(before and alike) and all(one and not one & before for one in alike)
+        prefixes = [set(other.words[:-1]) for other in others if other.words[-1] == name.words[-1]]
+        return bool(before and prefixes) and all(prefix and not prefix & before for prefix in prefixes)
     if len(name.words) > 1 and "".join(word[0] for word in name.words) in known.words:
         return False
-    # What follows the name proper may be its kind: Coal Quay Harbour.
+    # The last word may be the kind of thing: Coal Quay Harbour.
     return len(name.words) < 3 or not all(_stands(word, known) for word in name.words[:-1])
 
 
 def share_found(names: Sequence[Name], known: KnownWords) -> float:
-    """Return the share of the words of names that stand in a text; 1 without names."""
+    """Return the share of the names' words that occur in a text; 1 without names."""
     words = [word for name in names for word in name.words]
     return sum(_stands(word, known) for word in words) / len(words) if words else 1.0
 
@@ -132,10 +132,10 @@ def _stands(word: str, known: KnownWords) -> bool:
     ):
         return True
     if len(word) == 1:
-        return any(one.startswith(word) for one in known.words)
+        return any(other.startswith(word) for other in known.words)
     if len(word) < _SHORTEST:
         return word + "s" in known.words or word.removesuffix("s") in known.words
-    return any(_alike(word, one) for one in known.words if one[:1] == word[0] and len(one) > 3)
+    return any(_alike(word, other) for other in known.words if other[:1] == word[0] and len(other) > 3)
 
 
 def _alike(word: str, other: str) -> bool:
@@ -148,7 +148,7 @@ def _alike(word: str, other: str) -> bool:
 
 
 def _of_a_place(word: str) -> str:
-    """A word without what turns the name of a place into that of its people: Italy, Italian, Italians."""
+    """Strip the endings that turn a place into its people: Italy, Italian, Italians."""
     return _PEOPLE.sub("", _PEOPLE.sub("", word))
 
 
@@ -157,7 +157,7 @@ def _bare(word: str) -> str:
 
 
 def _ends(text: str, end: int) -> bool:
-    """Whether the full stop before a place ends a sentence, not an initial or an abbreviation."""
+    """Return whether the full stop before ``end`` ends a sentence, not an initial or an abbreviation."""
     before = text[: end - 1].rsplit(None, 1)[-1]
     return len(before) > 3 or before.islower()
 
@@ -195,7 +195,7 @@ _SMALL = MappingProxyType(
     }
 )
 _TO_TWELFTH = "third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-#: "second" and "first" say an order or a time as often as a number.
+#: "first" and "second" are excluded: they state an order or a time as often as a number.
 _ORDINALS = MappingProxyType(
     {
         **{word: number for number, word in enumerate(_listed(_TO_TWELFTH), start=3)},
@@ -219,7 +219,7 @@ _MONTH_OF = MappingProxyType(
     {name: number for number, month in enumerate(_MONTHS, start=1) for name in (month, month[:3])}
     | {"sept": 9}
 )
-#: Words, in lower case as in capitals, that are seldom the month.
+#: Words that are seldom the month, even capitalised.
 _NO_MONTH = frozenset({"may", "march", "mar", "dec", "jan", "sep", "oct", "nov"})
 
 _TOKEN = re.compile(
@@ -239,13 +239,13 @@ _BOUNDS: MappingProxyType[str, Bound] = MappingProxyType(
     }
 )
 _LINKS = frozenset({"than", "at", "of", "a"})
-#: How far about may be off, and how much more (or less) than a bound may be for the bound to be worth saying.
+#: Relative tolerance of "about", and the largest ratio to a bound at which the bound still holds.
 _ABOUT, _BEYOND = 0.06, 1.6
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number: its value, of what kind, as it is written, its significant digits, and how exact it is."""
+    """A number: value, kind, original text, significant digits and bound."""
 
     value: float
     kind: Kind
@@ -255,45 +255,49 @@ class Number:
 
 
 def numbers_of(text: str) -> list[Number]:
-    """Return the numbers of a text, in order: cardinals, ordinals, per cent, decades, centuries, months.
+    """Return the numbers of a text in order: cardinals, ordinals, per cent, decades, centuries, months.
 
-    A bare "one", "first" and "second" are none. A date is its parts; months are numbers from 1 of their own
-    kind.
+    A bare "one", "first" or "second" is ignored. A date yields its parts; months count from 1 and have their
+    own kind.
     """
     return list(_numbers(list(_TOKEN.finditer(text))))
 
 
 def is_among(number: Number, known: Sequence[Number]) -> bool:
-    """Return whether one of the numbers known says the same, as exactly as ``number`` is meant."""
-    return any(_same(number, one) for one in known)
+    """Return whether one of the known numbers equals ``number`` within its stated precision."""
+    return any(_same(number, other) for other in known)
 
 
 def rivals(number: Number, known: Sequence[Number]) -> list[Number]:
-    """Return the numbers known that could stand in the place of ``number``: of its kind, years for years."""
-    return [one for one in known if one.kind == number.kind and _is_year(one) == _is_year(number)]
+    """Return the known numbers that could replace ``number``: the same kind, and years only for years."""
+    return [other for other in known if other.kind == number.kind and _is_year(other) == _is_year(number)]
 
 
 def _is_year(number: Number) -> bool:
     return number.kind == "count" and number.text.isdigit() and 1000 <= number.value <= 2100
 
 
-def _same(said: Number, known: Number) -> bool:
-    if said.kind == "decade":
-        return known.kind in ("decade", "count") and said.value <= known.value < said.value + 10
-    if said.kind == "century":
-        return known.value == said.value if known.kind == "century" else _century(known) == said.value
-    if said.kind != known.kind:
+def _same(stated: Number, known: Number) -> bool:
+    if stated.kind == "decade":
+        return known.kind in ("decade", "count") and stated.value <= known.value < stated.value + 10
+    if stated.kind == "century":
+        return known.value == stated.value if known.kind == "century" else _century(known) == stated.value
+    if stated.kind != known.kind:
         return False
-    if math.isclose(said.value, known.value, rel_tol=1e-9):
+    if math.isclose(stated.value, known.value, rel_tol=1e-9):
         return True
-    if _is_year(said) or said.kind == "month" or not said.value:
+    if _is_year(stated) or stated.kind == "month" or not stated.value:
         return False
-    ratio = known.value / said.value
-    if said.bound == "about" or known.bound == "about":
+    ratio = known.value / stated.value
+    if stated.bound == "about" or known.bound == "about":
         return abs(ratio - 1) <= _ABOUT
-    if said.bound:
-        return 1 <= (ratio if said.bound == "over" else 1 / ratio if ratio else 0) <= _BEYOND
-    return said.digits > 1 and known.digits > said.digits and _rounded(known.value, said.digits) == said.value
+    if stated.bound:
+        return 1 <= (ratio if stated.bound == "over" else 1 / ratio if ratio else 0) <= _BEYOND
+    return (
+        stated.digits > 1
+        and known.digits > stated.digits
+        and _rounded(known.value, stated.digits) == stated.value
+    )
 
 
 def _century(known: Number) -> int | None:
@@ -305,32 +309,32 @@ def _rounded(value: float, digits: int) -> float:
 
 
 def _numbers(tokens: Sequence[re.Match[str]]) -> Iterator[Number]:
-    place = 0
-    while place < len(tokens):
-        token = tokens[place]
+    position = 0
+    while position < len(tokens):
+        token = tokens[position]
         if token["iso"]:
             year, month, day = token["iso"].split("-")
             yield Number(float(year), "count", year, len(year))
             yield Number(float(month), "month", _MONTHS[min(max(int(month), 1), 12) - 1].title(), 2)
             yield Number(float(day), "count", str(int(day)), 2)
-            place += 1
+            position += 1
         elif token["digits"]:
-            number, place = _from_digits(tokens, place)
+            number, position = _from_digits(tokens, position)
             yield number
         elif token["word"]:
-            found, place = _from_words(tokens, place)
-            if found:
-                yield found
+            number_word, position = _from_words(tokens, position)
+            if number_word:
+                yield number_word
         else:
-            place += 1
+            position += 1
 
 
-def _from_digits(tokens: Sequence[re.Match[str]], place: int) -> tuple[Number, int]:
-    token = tokens[place]
-    written = re.sub(r"[,\u00a0\u2009\u202f]", "", token["digits"])
-    value, after = float(written), (token["after"] or "").strip().lower()
-    digits = len(written.replace(".", "").strip("0")) or 1
-    end = place + 1
+def _from_digits(tokens: Sequence[re.Match[str]], position: int) -> tuple[Number, int]:
+    token = tokens[position]
+    digits_text = re.sub(r"[,\u00a0\u2009\u202f]", "", token["digits"])
+    value, after = float(digits_text), (token["after"] or "").strip().lower()
+    digits = len(digits_text.replace(".", "").strip("0")) or 1
+    end = position + 1
     if after == "s" and value % 10 == 0:
         return Number(value, "decade", token[0], digits), end
     value *= _SCALES.get(after, 1)
@@ -343,46 +347,46 @@ def _from_digits(tokens: Sequence[re.Match[str]], place: int) -> tuple[Number, i
         kind = "percent"
     elif following in ("century", "centuries") and after in ("st", "nd", "rd", "th"):
         kind = "century"
-    return Number(value, kind, _written(tokens, place, end), digits, _bound_before(tokens, place)), end
+    return Number(value, kind, _written(tokens, position, end), digits, _bound_before(tokens, position)), end
 
 
 def _spelt(token: re.Match[str]) -> bool:
     return len(token["word"]) > 2
 
 
-def _per_cent(tokens: Sequence[re.Match[str]], place: int) -> bool:
-    return [(one["word"] or "").lower() for one in tokens[place : place + 2]] == ["per", "cent"]
+def _per_cent(tokens: Sequence[re.Match[str]], position: int) -> bool:
+    return [(token["word"] or "").lower() for token in tokens[position : position + 2]] == ["per", "cent"]
 
 
-def _from_words(tokens: Sequence[re.Match[str]], place: int) -> tuple[Number | None, int]:
-    """The number whose words begin at a place, and the place after it; None where none begins there."""
-    word = tokens[place]["word"]
+def _from_words(tokens: Sequence[re.Match[str]], position: int) -> tuple[Number | None, int]:
+    """Parse the number that begins at ``position``, if any; also return the position after it."""
+    word = tokens[position]["word"]
     lower = word.lower()
     if lower in _MONTH_OF and word[0].isupper():
-        if lower not in _NO_MONTH or _by_a_number(tokens, place):
-            return Number(float(_MONTH_OF[lower]), "month", word, 2), place + 1
-        return None, place + 1
+        if lower not in _NO_MONTH or _by_a_number(tokens, position):
+            return Number(float(_MONTH_OF[lower]), "month", word, 2), position + 1
+        return None, position + 1
     if lower in _ORDINALS:
-        following = (tokens[place + 1]["word"] or "").lower() if place + 1 < len(tokens) else ""
+        following = (tokens[position + 1]["word"] or "").lower() if position + 1 < len(tokens) else ""
         kind: Kind = "century" if following == "century" else "count"
-        return Number(float(_ORDINALS[lower]), kind, word, 2), place + 1
+        return Number(float(_ORDINALS[lower]), kind, word, 2), position + 1
     if lower not in _SMALL:
-        return None, place + 1
-    value, end = _spelt_out(tokens, place)
+        return None, position + 1
+    value, end = _spelt_out(tokens, position)
     if value == 1:
         return None, end
     following = (tokens[end]["word"] or "").lower() if end < len(tokens) else ""
     kind = "percent" if following == "percent" or _per_cent(tokens, end) else "count"
     digits = len(f"{value:.0f}".strip("0")) or 1
-    return Number(value, kind, _written(tokens, place, end), digits, _bound_before(tokens, place)), end
+    return Number(value, kind, _written(tokens, position, end), digits, _bound_before(tokens, position)), end
 
 
-def _spelt_out(tokens: Sequence[re.Match[str]], place: int) -> tuple[float, int]:
-    """The value of the number words from a place on, and the place after the last of them."""
-    whole, part, end, last = 0.0, 0.0, place, place
+def _spelt_out(tokens: Sequence[re.Match[str]], position: int) -> tuple[float, int]:
+    """Return the value of the number words from ``position`` on, and the position after the last."""
+    whole, part, end, last = 0.0, 0.0, position, position
     while end < len(tokens):
         word = tokens[end][0].lower()
-        if word in _SMALL and (last == place or _goes_on(part, _SMALL[word])):
+        if word in _SMALL and (last == position or _goes_on(part, _SMALL[word])):
             part += _SMALL[word]
         elif word == "hundred" and 0 < part < 100:
             part *= 100
@@ -399,7 +403,7 @@ def _spelt_out(tokens: Sequence[re.Match[str]], place: int) -> tuple[float, int]
 
 
 def _goes_on(part: float, small: int) -> bool:
-    """Whether a number word goes on with the number before it: twenty-one, a hundred and five."""
+    """Return whether a number word continues the number before it: twenty-one, a hundred and five."""
     return (small < 10 and part % 100 >= 20 and part % 10 == 0) or (small < 100 and part % 100 == 0)
 
 
@@ -407,13 +411,13 @@ def _written(tokens: Sequence[re.Match[str]], start: int, end: int) -> str:
     return tokens[start].string[tokens[start].start() : tokens[end - 1].end()].strip()
 
 
-def _by_a_number(tokens: Sequence[re.Match[str]], place: int) -> bool:
-    near = [*tokens[max(place - 1, 0) : place], *tokens[place + 1 : place + 2]]
-    return any(one["digits"] for one in near)
+def _by_a_number(tokens: Sequence[re.Match[str]], position: int) -> bool:
+    neighbours = [*tokens[max(position - 1, 0) : position], *tokens[position + 1 : position + 2]]
+    return any(token["digits"] for token in neighbours)
 
 
-def _bound_before(tokens: Sequence[re.Match[str]], place: int) -> Bound | None:
-    for token in reversed(tokens[max(place - 3, 0) : place]):
+def _bound_before(tokens: Sequence[re.Match[str]], position: int) -> Bound | None:
+    for token in reversed(tokens[max(position - 3, 0) : position]):
         word = (token["word"] or "").lower()
         if word in _BOUNDS:
             return _BOUNDS[word]

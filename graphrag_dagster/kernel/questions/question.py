@@ -1,4 +1,4 @@
-"""A question as every door asks it, and the search for its answer that every search method is given."""
+"""A question, and the search that every search method receives to answer it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.task_ports import Turn
 
 
-#: Said where nothing was found; what was searched is told behind it. ``Answer.refused`` is what to test for.
+#: Text of a refusal, followed by what was searched. Test ``Answer.refused`` instead of this text.
 REFUSAL = "No answer was found."
 LONGEST_QUESTION = 4000
 
@@ -41,34 +41,34 @@ _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 class Engines(Protocol):
-    """Who does the language tasks of a question; each is made when it is first needed."""
+    """The providers of the language tasks of a question; each is created on first use."""
 
     def task(self, task: Task[Port], /) -> Port:
-        """Who does a task; None where only a model could, and there is none."""
+        """Return the provider of a task; None if only a model could do it and there is none."""
 
     def embedder(self) -> CorpusEmbedder:
-        """Who turns the question into a vector."""
+        """Return the embedder for the question."""
 
     def reranker(self) -> Reranker | None:
-        """Who puts the first text units found into another order; None: nobody."""
+        """Return the reranker of the first text units found; None: they keep their order."""
 
     def support_judge(self) -> SupportJudge:
-        """Who says whether words support what is said."""
+        """Return the judge of whether cited words support a statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, whoever asks; what is None is as the settings of the corpus say.
+    """A question. Values of None default to the settings of the corpus.
 
     Attributes:
-        text: at most 4,000 characters; surrounding blanks are taken off.
-        method: a search method of the catalogue, or ``C<k>`` of a deeper level; default: global where a level
+        text: at most 4,000 characters; surrounding whitespace is stripped.
+        method: a search method of the catalogue, or ``C<k>`` of a deeper level; default: global if a level
             is given, else that of the settings.
-        level: community level, such as ``C1``, of a search method that reads one of choice.
+        level: community level, such as ``C1``, for search methods with a selectable level.
         filters: which documents to answer from.
-        history: the conversation so far, oldest first; not every search method takes it into account.
+        history: the conversation so far, oldest first; not every search method uses it.
         response_type: length and layout of the answer in at most 200 characters, such as ``single sentence``.
-        general_knowledge: a model may add what it knows of the world, marked ``[LLM: verify]``.
+        general_knowledge: a model may add general knowledge, marked ``[LLM: verify]``.
     """
 
     text: str
@@ -80,10 +80,10 @@ class Question:
     general_knowledge: bool | None = None
 
     def checked(self) -> Question:
-        """Return it without surrounding blanks.
+        """Return the validated question, stripped of surrounding whitespace.
 
         Raises:
-            QuestionError: the text is blank, too long or no text, or the history no text.
+            QuestionError: the question is blank or too long, or it or the history has invalid characters.
         """
         checked_turns(text for turn in self.history for text in (turn.question, turn.answer))
         return replace(self, text=checked(self.text))
@@ -91,14 +91,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What any question is answered from by one search method.
+    """What a search method answers any question from.
 
     Attributes:
         method: the search method.
         index: the tables of the corpus.
-        count: tokens of a text.
+        count: counts the tokens of a text.
         settings: of the corpus.
-        level: community level that is read, k of Ck; None where the search method reads none.
+        level: community level to read, k of Ck; None if the search method reads none.
     """
 
     method: SearchMethod
@@ -114,19 +114,19 @@ class Basis:
 
     @property
     def retriever(self) -> Retriever:
-        """Finds text units and entities; made once per snapshot, on first use."""
+        """Finds text units and entities; created once per snapshot on first use."""
         return retriever_of(self.index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search(Basis):
-    """A question by a search method, and what it is answered from.
+    """A question with its search method and everything it is answered from.
 
     Attributes:
-        question: what is asked.
-        engines: who does the language tasks.
-        support: compares statements with the words they rest on; None: by shared words.
-        scope: what the index was restricted to; None: it is whole.
+        question: the question.
+        engines: provides the language tasks.
+        support: compares statements with the words they cite; None: by shared words.
+        scope: what the index was restricted to; None: the whole index.
     """
 
     question: Question
@@ -136,26 +136,26 @@ class Search(Basis):
 
     @property
     def supporting(self) -> Support:
-        """Compares statements with words, and has them judged as the engines say."""
+        """Compares statements with the words they cite, using the support judge of the engines."""
         return (self.support or Support()).by(self.engines.support_judge())
 
     @property
     def favour(self) -> Favour:
-        """Which documents the question names, or where it names none, the one before it."""
+        """Documents that the question names; if it names none, those of the previous question."""
         soft = self.question.filters.soft
         if not (self.options.soft_filters if soft is None else soft):
             return Favour()
-        own = favour_of(self.question.text, self.index)
-        if own.clues or own.notes or not self.question.history:
-            return own
+        favour = favour_of(self.question.text, self.index)
+        if favour.clues or favour.notes or not self.question.history:
+            return favour
         return favour_of(self.question.history[-1].question, self.index)
 
 
 def checked(question: str) -> str:
-    """Return the question without surrounding blanks.
+    """Return the question without surrounding whitespace.
 
     Raises:
-        QuestionError: it holds no letter or digit, or a character no text has, or more than 4,000 characters.
+        QuestionError: it has no letter or digit, has control characters, or exceeds 4,000 characters.
     """
     asked = question.strip()
     if not any(character.isalnum() for character in asked):
@@ -173,7 +173,7 @@ def checked_turns(texts: Iterable[str]) -> None:
     """Check earlier questions and answers of a conversation.
 
     Raises:
-        QuestionError: one holds half of a surrogate pair, which nothing can store or send.
+        QuestionError: one has half of a surrogate pair, which cannot be stored or sent.
     """
     if any(map(_HALVES.search, texts)):
         raise QuestionError(
@@ -182,23 +182,23 @@ def checked_turns(texts: Iterable[str]) -> None:
 
 
 def retriever_of(index: IndexSnapshot) -> Retriever:
-    """Return who finds text units and entities of an index; made once."""
+    """Return the retriever of an index; created once."""
     return index.once(_retriever)
 
 
 def given_titles(documents: pl.DataFrame) -> pl.DataFrame:
-    """Return ``document_id`` and ``title`` of documents, blank for what a row is called for want of one.
+    """Return ``document_id`` and ``title`` of documents.
 
-    What a row of a table is called then says nothing.
+    The title of a table row that was made up from its path and row number is blank, as it says nothing.
     """
-    own = documents.select("document_id", "path", "row", "title")
-    called = [
+    titles = documents.select("document_id", "path", "row", "title")
+    row_titles = [
         title if row is None or title != name_of(path, row) else ""
-        for _, path, row, title in own.filter(pl.col("row").is_not_null()).iter_rows()
+        for _, path, row, title in titles.filter(pl.col("row").is_not_null()).iter_rows()
     ]
-    given = own.filter(pl.col("row").is_null()).select("document_id", "title")
-    rows = own.filter(pl.col("row").is_not_null()).select(
-        "document_id", title=pl.Series(called, dtype=pl.String)
+    given = titles.filter(pl.col("row").is_null()).select("document_id", "title")
+    rows = titles.filter(pl.col("row").is_not_null()).select(
+        "document_id", title=pl.Series(row_titles, dtype=pl.String)
     )
     return pl.concat([given, rows])
 

@@ -1,7 +1,7 @@
 """Citations in a report's text, ``[Data: Entities (1, 2); Relationships (7, +more)]`` (spec_graphrag §6).
 
-A writer cites rows by their numbers in the context. What is stored cites them by the small numbers of their
-tables; ids that the context does not have are taken out of the text and kept as invalid references.
+A writer cites rows by their numbers in the context. Stored reports cite the ``human_readable_id`` of records
+instead. Ids that are not in the context are removed from the text and kept as invalid references.
 """
 
 import re
@@ -26,12 +26,12 @@ _BEGINNINGS: Mapping[str, RecordKind] = MappingProxyType(
     {"entit": "entity", "relation": "relationship", "claim": "claim", "report": "report"}
 )
 
-#: For each kind of rows of a context, the id of each record, in the order of their numbers.
+#: The record ids of the rows of a context by kind, in the order of their numbers.
 RecordIds = Mapping[RecordKind, tuple[str, ...]]
 
 
 class ReportCitation(NamedTuple):
-    """One id as it stands in a text; ``kind`` is None for an unknown label, ``number`` for no number."""
+    """A cited id; ``kind`` is None for an unknown label, ``number`` for a non-number."""
 
     kind: RecordKind | None
     number: int | None
@@ -40,12 +40,12 @@ class ReportCitation(NamedTuple):
 
 
 def parse_citations(text: str) -> list[ReportCitation]:
-    """Return every id cited in a text, in its order; ``+more`` is none."""
-    return [cited for mark in _marks(text) for cited in _inside(mark["inside"]).ids]
+    """Return every cited id of a text in order, ignoring ``+more``."""
+    return [citation for mark in _marks(text) for citation in _inside(mark["inside"]).ids]
 
 
 def marked_parts(text: str) -> Iterator[tuple[str, list[ReportCitation]]]:
-    """Yield what stands before each mark of a text with the ids in it, and last what follows, with none."""
+    """Yield the text before each mark with the ids in the mark, and last the remaining text without ids."""
     end = 0
     for mark in _marks(text):
         yield text[end : mark.start()], list(_inside(mark["inside"]).ids)
@@ -54,35 +54,35 @@ def marked_parts(text: str) -> Iterator[tuple[str, list[ReportCitation]]]:
 
 
 def rewrite_citations(text: str, number_of: Callable[[ReportCitation], int | None]) -> str:
-    """Return the text with every cited id replaced; ids without a new number are taken out.
+    """Return the text with every cited id replaced; ids without a new number are removed.
 
-    Marks that are left with nothing go, with the blanks before them.
+    Marks left empty are removed with the whitespace before them.
 
     Args:
-        text: what cites.
-        number_of: the new number of a cited id, None for an id that is not to stay.
+        text: with citations.
+        number_of: returns the new number of a cited id, None to remove it.
     """
 
-    def rewritten(mark: re.Match[str]) -> str:
+    def rewrite_mark(mark: re.Match[str]) -> str:
         numbers: dict[RecordKind, list[int]] = {}
         inside = _inside(mark["inside"])
-        for cited in inside.ids:
-            number = number_of(cited)
-            if cited.kind and number is not None:
-                numbers.setdefault(cited.kind, []).append(number)
-        kept = {kind: (ids, kind in inside.more) for kind, ids in numbers.items()}
-        return mark["blank"] + _mark(kept) if kept else ""
+        for citation in inside.ids:
+            number = number_of(citation)
+            if citation.kind and number is not None:
+                numbers.setdefault(citation.kind, []).append(number)
+        remaining = {kind: (ids, kind in inside.more) for kind, ids in numbers.items()}
+        return mark["blank"] + _mark(remaining) if remaining else ""
 
-    return _MARK.sub(rewritten, text) if "[" in text else text
+    return _MARK.sub(rewrite_mark, text) if "[" in text else text
 
 
 def without_citations(text: str) -> str:
-    """Return a text without its citations, which mean nothing outside the context they point into."""
+    """Return a text without its citations, which are meaningless outside its context."""
     return _MARK.sub("", text) if "[" in text else text
 
 
 def citation_mark(numbers: Mapping[RecordKind, Sequence[int]]) -> str:
-    """Return a mark with at most five ids of each kind, then ``+more`` (spec_graphrag §6)."""
+    """Return a mark with at most five ids per kind, then ``+more`` (spec_graphrag §6)."""
     return _mark({kind: (ids[:_SHOWN], len(ids) > _SHOWN) for kind, ids in numbers.items()})
 
 
@@ -91,8 +91,8 @@ def _mark(numbers: Mapping[RecordKind, tuple[Sequence[int], bool]]) -> str:
     for kind, label in LABELS.items():
         if kind in numbers:
             ids, more = numbers[kind]
-            shown = [*map(str, dict.fromkeys(ids)), *(["+more"] if more else [])]
-            groups.append(f"{label} ({', '.join(shown)})")
+            items = [*map(str, dict.fromkeys(ids)), *(["+more"] if more else [])]
+            groups.append(f"{label} ({', '.join(items)})")
     return f"[Data: {'; '.join(groups)}]"
 
 
@@ -102,12 +102,12 @@ def _kind(label: str) -> RecordKind | None:
 
 
 def _marks(text: str) -> Iterator[re.Match[str]]:
-    # Most texts have none, and to see that is quicker than to look for them.
+    # Most texts have no mark, and this check is faster than the search.
     return _MARK.finditer(text) if "[" in text else iter(())
 
 
 class _Inside(NamedTuple):
-    """What stands in a mark: the ids in their order, and the kinds with ``+more``."""
+    """The parsed content of a mark: the ids in order, and the kinds with ``+more``."""
 
     ids: tuple[ReportCitation, ...]
     more: frozenset[RecordKind | None]
@@ -115,7 +115,7 @@ class _Inside(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _inside(inside: str) -> _Inside:
-    """Read a mark; many reports cite the same small numbers, and each mark is read and rewritten."""
+    """Parse a mark. Cached since reports often cite the same numbers and each mark is parsed twice."""
     ids: list[ReportCitation] = []
     more = set()
     for group in _GROUP.finditer(inside):
@@ -132,7 +132,7 @@ def _inside(inside: str) -> _Inside:
 
 
 class Reference(NamedTuple):
-    """A row of ``reports.report_references`` without its place in the report."""
+    """A row of ``reports.report_references`` without its position in the report."""
 
     kind: str
     record_id: str | None
@@ -143,25 +143,25 @@ class Reference(NamedTuple):
 
 
 def cited_elsewhere(text: str, records: Mapping[RecordKind, Mapping[int, str]]) -> list[Reference]:
-    """Return what a text cites that was written elsewhere, each once.
+    """Return the distinct references of a text that was written elsewhere.
 
     Args:
-        text: with citations as reports have them.
-        records: for each kind, the id of each record by the number that the text cites it with.
+        text: with citations in the form used by reports.
+        records: record ids by kind and by the cited number.
     """
-    found = []
-    for cited in parse_citations(text):
-        known = records.get(cited.kind, {}) if cited.kind else {}
-        record = known.get(cited.number) if cited.number is not None else None
-        found.append(Reference(cited.kind or "entity", record, cited.written, record is not None))
-    return list(dict.fromkeys(found))
+    references = []
+    for citation in parse_citations(text):
+        known = records.get(citation.kind, {}) if citation.kind else {}
+        record = known.get(citation.number) if citation.number is not None else None
+        references.append(Reference(citation.kind or "entity", record, citation.written, record is not None))
+    return list(dict.fromkeys(references))
 
 
 @dataclass(frozen=True, slots=True)
 class References:
     """Resolves citations and quotes of any report.
 
-    ``numbers``: for each kind, the small number of each record; ``units``: the texts of the text units.
+    ``numbers``: the number of each record by kind; ``units``: the texts of the text units.
     """
 
     numbers: Mapping[RecordKind, Mapping[str, int]]
@@ -170,35 +170,35 @@ class References:
     def resolve(
         self, text: str, citations: Iterable[Citation], quotes: Iterable[Quote], ids: RecordIds
     ) -> tuple[str, list[Reference]]:
-        """Return the text with small numbers in its citations, and what it cites, each once.
+        """Return the text with stored numbers in its citations, and its distinct references.
 
-        Citations that do not stand in the text yet are added at its end.
+        Citations that the text lacks are appended to it.
 
         Args:
-            text: a summary or explanation; ids in it are numbers of the context.
-            citations: further rows of the context that the text rests on.
+            text: a summary or explanation; its ids are numbers of the context.
+            citations: further context rows that the text rests on.
             quotes: words of text units that the text rests on.
-            ids: of the rows of the context, by kind: number i is the i-th.
+            ids: record ids of the context rows by kind; number i is the i-th.
         """
-        found: dict[Reference, None] = {}
-        written = set()
+        references: dict[Reference, None] = {}
+        already_cited = set()
 
-        def number_of(cited: ReportCitation) -> int | None:
-            reference = _reference(cited, ids)
-            found[reference] = None
-            written.add((cited.kind, cited.number))
+        def number_of(citation: ReportCitation) -> int | None:
+            reference = _reference(citation, ids)
+            references[reference] = None
+            already_cited.add((citation.kind, citation.number))
             record = reference.record_id
-            return self.numbers[cited.kind][record] if cited.kind and record else None
+            return self.numbers[citation.kind][record] if citation.kind and record else None
 
         stored = rewrite_citations(text, number_of)
         numbers: dict[RecordKind, list[int]] = {}
         for citation in citations:
-            if citation.kind != "source" and (citation.kind, citation.id) not in written:
+            if citation.kind != "source" and (citation.kind, citation.id) not in already_cited:
                 number = number_of(ReportCitation(citation.kind, citation.id, "", str(citation.id)))
                 if number is not None:
                     numbers.setdefault(citation.kind, []).append(number)
-        found |= dict.fromkeys(map(self._quotation, quotes))
-        return f"{stored.rstrip()} {citation_mark(numbers)}".lstrip() if numbers else stored, list(found)
+        references |= dict.fromkeys(map(self._quotation, quotes))
+        return f"{stored.rstrip()} {citation_mark(numbers)}".lstrip() if numbers else stored, list(references)
 
     def _quotation(self, quote: Quote) -> Reference:
         text, span = self.units.get(quote.unit_id), quote.span
@@ -209,8 +209,8 @@ class References:
 
 def _reference(cited: ReportCitation, ids: RecordIds) -> Reference:
     if cited.kind is None:
-        # A context has no other rows; what a reply calls "sources" comes nearest to text units.
+        # A context has no other kinds of rows; "sources" in a reply are most likely text units.
         return Reference("text_unit", None, f"{cited.label} {cited.written}".strip(), valid=False)
-    own = ids[cited.kind]
-    record = own[cited.number - 1] if cited.number and cited.number <= len(own) else None
+    record_ids = ids[cited.kind]
+    record = record_ids[cited.number - 1] if cited.number and cited.number <= len(record_ids) else None
     return Reference(cited.kind, record, cited.written, record is not None)

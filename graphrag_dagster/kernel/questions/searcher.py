@@ -1,4 +1,4 @@
-"""One entry point to all search methods, over one snapshot of an index."""
+"""The entry point to all search methods, over one snapshot of an index."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 
 
-#: Text units that the nearest passage is looked for in, and characters of it that are shown.
+#: Text units searched for the nearest passage, and the most characters of it shown.
 _UNITS, _SHOWN = 5, 300
 #: What rows of a context are called, in the singular and in the plural.
 _FILTERS = {
@@ -49,10 +49,10 @@ _ROWS = {"source": ("text unit",), "entity": ("entity", "entities"), "summary": 
 
 
 def with_search_summary(search: Search, made: Answer) -> Answer:
-    """Return an answer; one that is refused for want of anything found says what was searched.
+    """Add what was searched to a refusal for lack of results; return any other answer unchanged.
 
-    Its ``nearest`` is the sentence that shares the most words with the question, found by words alone, so
-    that no model is asked. What says itself why it is refused stays as it is.
+    ``nearest`` becomes the sentence that shares the most words with the question. It is found lexically, so
+    that no model is called. A refusal with another text is returned unchanged.
 
     Args:
         search: the question, over the documents that were searched.
@@ -67,26 +67,26 @@ def with_search_summary(search: Search, made: Answer) -> Answer:
     return replace(made, text="\n\n".join(filter(None, (text, _shown(nearest)))), nearest=nearest)
 
 
-def _searched(search: Search, made: Answer) -> str:
+def _searched(search: Search, answer: Answer) -> str:
     index = search.index
     within = f"{counted(len(index.documents), 'document')} ({counted(len(index.text_chunks), 'text unit')})"
-    rows = Counter(one.kind for one in made.context)
+    rows = Counter(row.kind for row in answer.context)
     read = ", ".join(counted(number, *_ROWS.get(kind, (kind,))) for kind, number in rows.items())
-    told = f"The method {made.method} searched {within}{f' and read {read}' if read else ''}"
+    summary = f"The method {answer.method} searched {within}{f' and read {read}' if read else ''}"
     filters = ", ".join(_filters(search.scope.filters)) if search.scope else ""
-    return f"{told}; filters in force: {filters}." if filters else f"{told}."
+    return f"{summary}; filters in force: {filters}." if filters else f"{summary}."
 
 
 def _filters(given: Mapping[str, Any]) -> Iterator[str]:
     for name, value in given.items():
         if name not in _FILTERS:
             continue
-        shown = " or ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-        yield f"{_FILTERS[name]} {shown}"
+        values = " or ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        yield f"{_FILTERS[name]} {values}"
 
 
 def _nearest(search: Search) -> Source | None:
-    """The readable sentence that shares the most words with the question; None where none shares any."""
+    """Return the readable sentence that shares the most words with the question, if any."""
     index = search.index
     if index.text_chunks.is_empty():
         return None
@@ -95,9 +95,9 @@ def _nearest(search: Search) -> Source | None:
     best: tuple[int, float, Quote] | None = None
     for unit_id in ranking.ids:
         for span, words in spans_of(index, unit_id):
-            shared, reads = len(wanted.intersection(stems(words))), readability(words)
-            if shared and reads and (best is None or (shared, reads) > best[:2]):
-                best = shared, reads, _without_mark(index, Quote(unit_id, span))
+            shared, readable = len(wanted.intersection(stems(words))), readability(words)
+            if shared and readable and (best is None or (shared, readable) > best[:2]):
+                best = shared, readable, _without_mark(index, Quote(unit_id, span))
     return _source(index, best[2]) if best else None
 
 
@@ -113,19 +113,19 @@ def _source(index: IndexSnapshot, quote: Quote) -> Source:
 def _shown(nearest: Source | None) -> str:
     if nearest is None or nearest.evidence is None:
         return "No passage shares a word with the question."
-    told = nearest.evidence.told
-    said = told.said.strip()
-    short = said if len(said) <= _SHOWN else f"{said[:_SHOWN].rsplit(' ', 1)[0]} …"
-    return f"The nearest passage is in {told.where}: {told.marked(short)}"
+    passage = nearest.evidence.told
+    words = passage.said.strip()
+    short = words if len(words) <= _SHOWN else f"{words[:_SHOWN].rsplit(' ', 1)[0]} …"
+    return f"The nearest passage is in {passage.where}: {passage.marked(short)}"
 
 
 B = TypeVar("B", bound=Basis)
 
 
 def known_method(name: str) -> SearchMethod | None:
-    """Return the search method of a name, in whatever capitals; ``C<k>`` of deeper levels is one too."""
-    for own, method in methods().items():
-        if own.casefold() == name.casefold():
+    """Return the search method of a name, ignoring case; includes ``C<k>`` of deeper levels."""
+    for method_name, method in methods().items():
+        if method_name.casefold() == name.casefold():
             return method
     try:
         return at_level(level_of(name.upper())) if _of_a_level(name) else None
@@ -137,7 +137,7 @@ def method_of(name: str) -> SearchMethod:
     """Return the search method of a name.
 
     Raises:
-        QuestionError: there is none, which lists those there are, or it names a level that cannot be.
+        QuestionError: there is none, or the name has an invalid level; the message lists the methods.
     """
     if (method := known_method(name)) is not None:
         return method
@@ -155,8 +155,8 @@ def level_read(method: SearchMethod, chosen: int | None, options: "SearchSetting
 
     Args:
         method: the search method.
-        chosen: level that was asked for.
-        options: with the level that is read otherwise.
+        chosen: the requested level.
+        options: with the default level.
     """
     if method.levelled:
         return options.level if chosen is None else chosen
@@ -164,33 +164,33 @@ def level_read(method: SearchMethod, chosen: int | None, options: "SearchSetting
 
 
 def with_method(basis: B, name: str) -> B:
-    """Return the same, to be answered in another way.
+    """Return a copy with another search method.
 
     Raises:
-        QuestionError: there is none of that name.
+        QuestionError: there is no search method of that name.
     """
     method = method_of(name)
     return replace(basis, method=method, level=level_read(method, None, basis.options))
 
 
 def answered(search: Search) -> Answer:
-    """Return what a question's search method gives.
+    """Return the answer of a question's search method.
 
     Raises:
-        CatalogueError: its declaration names what cannot be loaded.
-        EngineError: it gives something else than an answer.
-        PluginError: it is another package's, and failed.
+        CatalogueError: its declaration names something that cannot be loaded.
+        EngineError: it returned something other than an answer.
+        PluginError: it belongs to another package and failed.
     """
     with in_plugin("method", search.method.name, "answering a question"):
-        made = loaded(search.method.answer)(search)
-    if not isinstance(made, Answer):
+        answer = loaded(search.method.answer)(search)
+    if not isinstance(answer, Answer):
         raise EngineError(
-            f"the search method {search.method.name} gave a {type(made).__name__}, not an Answer"
+            f"the search method {search.method.name} returned a {type(answer).__name__}, not an Answer"
         )
-    return made
+    return answer
 
 
-#: Restrictions of the snapshot that are kept; each may be as large as the whole.
+#: Cached restrictions of the snapshot; each may be as large as the whole.
 _KEPT = 4
 
 
@@ -200,8 +200,8 @@ class Searcher:
     Args:
         index: the tables of the corpus.
         settings: of the corpus.
-        count: tokens of a text.
-        support: compares statements with the words they rest on.
+        count: counts the tokens of a text.
+        support: compares statements with the words they cite.
     """
 
     def __init__(
@@ -211,65 +211,69 @@ class Searcher:
         self.settings = settings
         self.count = count
         self._support = support
-        # A conversation tends to stay with its filters.
+        # A conversation tends to keep its filters.
         self._restricted = lru_cache(_KEPT)(partial(restricted, index))
 
     def answer(self, question: Question, engines: Engines) -> Answer:
         """Answer a question.
 
         Args:
-            question: what is asked.
-            engines: who does the language tasks.
+            question: the question.
+            engines: provides the language tasks.
 
         Raises:
-            QuestionError: the question, method or level cannot be answered, or lacks what it needs, or no
-                document fits the filters; says what to do.
+            QuestionError: the question, method or level is invalid, or no document matches the filters; the
+                message says what to do.
             EngineError: an engine cannot do what was asked.
             EndpointError: the model endpoint cannot be used.
         """
-        begin = monotonic()
+        start = monotonic()
         search = self._search(question, engines)
-        made = with_search_summary(search, answered(search))
-        told = search.scope.told if search.scope else None
+        answer = with_search_summary(search, answered(search))
+        scope_note = search.scope.told if search.scope else None
         return replace(
-            made,
-            why="; ".join(filter(None, (made.why, told))) or None,
+            answer,
+            why="; ".join(filter(None, (answer.why, scope_note))) or None,
             scope=search.scope,
-            seconds=round(monotonic() - begin, 3),
+            seconds=round(monotonic() - start, 3),
         )
 
     def size(self, method: str) -> "MethodSize":
-        """Return what one question asks of a model by one of the search methods, told beforehand.
+        """Estimate the model calls of one question by a search method.
 
         Raises:
             QuestionError: there is no such search method.
         """
         from graphrag_dagster.kernel.models.call_estimates import with_support_judging
 
-        asked = method_of(method)
-        level = level_read(asked, None, self.settings.search)
-        basis = Basis(method=asked, index=self.index, count=self.count, settings=self.settings, level=level)
-        with in_plugin("method", asked.name, "telling its size"):
-            told: MethodSize = loaded(asked.size)(basis)
-        # What reads nothing cites nothing, so there is nothing to judge.
-        return with_support_judging(told, self.settings.search.support) if asked.tables else told
+        search_method = method_of(method)
+        level = level_read(search_method, None, self.settings.search)
+        basis = Basis(
+            method=search_method, index=self.index, count=self.count, settings=self.settings, level=level
+        )
+        with in_plugin("method", search_method.name, "telling its size"):
+            estimate: MethodSize = loaded(search_method.size)(basis)
+        # A method that reads nothing cites nothing, so there is nothing to judge.
+        return (
+            with_support_judging(estimate, self.settings.search.support) if search_method.tables else estimate
+        )
 
     def with_settings(self, settings: "CorpusSettings") -> "Searcher":
         """Return a searcher of the same snapshot with other settings."""
         return Searcher(self.index, settings, self.count, self._support)
 
     def with_options(self, **changes: Any) -> "Searcher":
-        """Return a searcher of the same snapshot with other values of keys of the section ``search``."""
-        own = self.settings.search.model_copy(update=changes)
-        return self.with_settings(self.settings.model_copy(update={"search": own}))
+        """Return a searcher of the same snapshot with changes to the section ``search``."""
+        options = self.settings.search.model_copy(update=changes)
+        return self.with_settings(self.settings.model_copy(update={"search": options}))
 
     def entities(self, query: str, limit: int, engines: Engines) -> list[tuple[str, float]]:
-        """Return the entities that a query is about, best first: id and score.
+        """Return the entities that match a query as (id, score), best first.
 
         Args:
-            query: as a question.
-            limit: most entities.
-            engines: who turns the query into a vector.
+            query: like a question.
+            limit: most entities returned.
+            engines: provides the embedder.
 
         Raises:
             QuestionError: the query is blank or too long.
@@ -279,15 +283,15 @@ class Searcher:
         return list(zip(ranking.entities.ids, ranking.entities.scores, strict=True))
 
     def _search(self, question: Question, engines: Engines) -> Search:
-        """Return the search for an answer: by which method, of which level, over which documents."""
+        """Resolve the method, level and documents of a question."""
         method = method_of(question.method or (GLOBAL if question.level else self.settings.search.method))
         level = None if question.level is None else level_of(question.level)
         if level is not None:
             method = method_of(method.with_level) if method.with_level else method
             if not method.levelled:
-                levelled = " or ".join(one.name for one in methods().values() if one.levelled)
+                levelled = " or ".join(other.name for other in methods().values() if other.levelled)
                 raise QuestionError(
-                    f"{method.name} reads no level of choice; leave it out, or ask by {levelled}"
+                    f"{method.name} has no selectable level; leave it out, or ask by {levelled}"
                 )
         index, scope, filters = self.index, None, question.filters
         question = question.checked()
@@ -316,16 +320,16 @@ def answer_all(
 ) -> Iterator[Answer]:
     """Yield the answers in the order of the questions.
 
-    Most search methods make one call after the other: asked one by one, they would leave an endpoint idle.
+    Most search methods make one model call after the other, so questions run concurrently.
 
     Args:
-        searcher: answers; several threads may ask it.
-        engines: who does the language tasks.
-        questions: what is asked.
-        at_once: questions under way at the same time.
+        searcher: answers the questions; thread-safe.
+        engines: provides the language tasks.
+        questions: the questions.
+        at_once: questions answered concurrently.
 
     Raises:
-        GraphragError: of the first question that cannot be answered; those not yet begun are not asked.
+        GraphragError: of the first question that fails; questions not yet started are cancelled.
     """
 
     def answer(question: Question) -> Answer:
@@ -333,7 +337,7 @@ def answer_all(
             return searcher.answer(question, engines)
 
     with stage("Answering questions", len(questions)) as running, ThreadPoolExecutor(at_once) as pool:
-        pending = [pool.submit(answer, one) for one in questions]
+        pending = [pool.submit(answer, question) for question in questions]
         try:
             for future in pending:
                 yield future.result()

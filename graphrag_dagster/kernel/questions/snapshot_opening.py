@@ -1,4 +1,4 @@
-"""Opens the index of a corpus for search methods, and prepares what questions need of it."""
+"""Opens the index of a corpus for search methods, and prepares its derived files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def open_snapshot(warehouse: Warehouse, corpus: str) -> IndexSnapshot:
-    """Read the tables a search needs: those of the current snapshot, else those of the warehouse.
+    """Read the tables for searching from the current snapshot, else from the warehouse.
 
     Raises:
         WarehouseError: see :func:`open_published`.
@@ -43,54 +43,54 @@ def open_snapshot(warehouse: Warehouse, corpus: str) -> IndexSnapshot:
 
 
 def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published | None]:
-    """Read the tables a search needs as :func:`open_snapshot` does, and say where they are from.
+    """Read the tables for searching as :func:`open_snapshot` does, and return where they came from.
 
-    Tables of the graph and the reports that were never made are empty; vectors and claims are None then.
+    Graph and report tables that were never made are empty; missing vectors and claims are None.
 
     Returns:
-        the tables, and the snapshot they were read from, None for the warehouse.
+        The tables, and the snapshot they were read from; None for the warehouse.
 
     Raises:
-        WarehouseError: the corpus has not been indexed, or was by a version with other columns; names what
-            to run.
+        WarehouseError: the corpus was never indexed, or by a version with other columns; the message says
+            what to run.
     """
-    found = published(warehouse, corpus)
-    if found is None or not found.large:
-        index, found = _read(warehouse, corpus)
+    snapshot = published(warehouse, corpus)
+    if snapshot is None or not snapshot.large:
+        index, snapshot = _read(warehouse, corpus)
     else:
         try:
             index = cached_index(
-                SnapshotShelf(warehouse, corpus, found), partial(_read_just, warehouse, found)
+                SnapshotShelf(warehouse, corpus, snapshot), partial(_read_just, warehouse, snapshot)
             )
         except _ReplacedError:
             return open_published(warehouse, corpus)
-    shelf = SnapshotShelf(warehouse, corpus, found) if found else None
-    return replace(index, queries=SnapshotQueries(warehouse, corpus, found), shelf=shelf), found
+    shelf = SnapshotShelf(warehouse, corpus, snapshot) if snapshot else None
+    return replace(index, queries=SnapshotQueries(warehouse, corpus, snapshot), shelf=shelf), snapshot
 
 
 class _ReplacedError(WarehouseError):
-    """Another snapshot has taken the place of the one that was to be read."""
+    """The snapshot was replaced by another one before it was read."""
 
 
 def _read_just(warehouse: Warehouse, wanted: Published) -> IndexSnapshot:
-    index, found = _read(warehouse, wanted.manifest["corpus"])
-    if found is None or found.index != wanted.index:
+    index, current = _read(warehouse, wanted.manifest["corpus"])
+    if current is None or current.index != wanted.index:
         raise _ReplacedError(f"{wanted.file} was replaced while it was opened; ask again")
     return index
 
 
 def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published | None]:
-    with reading(warehouse, corpus) as (reader, found):
-        # A part may read a table of the graph, too.
+    with reading(warehouse, corpus) as (reader, snapshot):
+        # Parts may read tables of the graph as well.
         if_present = cache(reader.read_if_present)
 
         def rows(table: Table) -> pl.DataFrame:
-            made = if_present(table)
-            return table.empty() if made is None else made
+            frame = if_present(table)
+            return table.empty() if frame is None else frame
 
         records = reader.read_if_present(tables.CLAIMS)
         merged = reader.read_if_present(tables.MERGED_CLAIMS)
-        # Indexes of older versions have claims that were not merged.
+        # Older versions did not merge claims.
         claims = records if merged is None else merged
         index = IndexSnapshot(
             documents=reader.read(tables.DOCUMENTS),
@@ -110,67 +110,67 @@ def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published |
             report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),
             metadata=reader.read_if_present(tables.DOCUMENT_METADATA),
             periods=reader.read_if_present(tables.DOCUMENT_PERIODS),
-            parts={name: made for name, part in parts().items() if (made := _part(if_present, part))},
+            parts={name: frame for name, part in parts().items() if (frame := _part(if_present, part))},
             triples=if_present(tables.TRIPLES),
             context_nodes=reader.read_if_present(CONTEXT_NODES),
             context_vectors=reader.read_if_present(CONTEXT_VECTORS),
             statements=reader.read_if_present(tables.IMPORTED_RELATIONS),
             declared=reader.read_if_present(tables.IMPORTED_ENTITIES),
         )
-    return told_as_text(index), found
+    return told_as_text(index), snapshot
 
 
 def _part(if_present: Callable[[Table], pl.DataFrame | None], part: DeclaredPart) -> SnapshotPart | None:
-    """What the search methods of one system read; None where the index was made without any table of it."""
+    """Return the tables of one system's search methods; None if the index has none of them."""
     made = if_present(declared_table(part.table))
     if made is None or made.is_empty():
         return None
     kind = loaded(part.made)
     frames = {name: if_present(table) for name, table in kind.TABLES.items()}
-    return None if any(frame is None for frame in frames.values()) else kind(**frames)
+    return None if any(part_frame is None for part_frame in frames.values()) else kind(**frames)
 
 
-#: The names of all frames, so that one that is missing is missed.
+#: Lists the names of all frames, so that a missing one is noticed.
 _NAMES = "names"
-#: Vectors lie in the order in which what they are of is searched, so that they need not be copied.
+#: Vectors are stored in the order in which their records are searched, so that they need not be copied.
 _VECTORS = {"unit_vectors": ("text_chunks", "text_unit_id"), "entity_vectors": ("entities", "entity_id")}
 
 
 @dataclass(frozen=True, slots=True)
 class CachedTables:
-    """The frames of a snapshot by the names of its fields; those of a part begin with its name and a dot."""
+    """The frames of a snapshot by field name; names of a part's frames begin with its name and a dot."""
 
     frames: Mapping[str, pl.DataFrame]
 
     @classmethod
     def of(cls, index: IndexSnapshot) -> CachedTables:
-        """Return the frames that a snapshot has."""
-        own = {one.name: getattr(index, one.name) for one in fields(index)}
+        """Return the frames of a snapshot."""
+        values = {item.name: getattr(index, item.name) for item in fields(index)}
         for name, part in index.parts.items():
-            own |= {f"{name}.{table}": getattr(part, table) for table in part.TABLES}
-        frames = {name: frame for name, frame in own.items() if isinstance(frame, pl.DataFrame)}
+            values |= {f"{name}.{table}": getattr(part, table) for table in part.TABLES}
+        frames = {name: frame for name, frame in values.items() if isinstance(frame, pl.DataFrame)}
         for name, (table, key) in _VECTORS.items():
             if name in frames:
                 frames[name] = _in_order(frames[name], frames[table], key)
         return cls(frames)
 
     def index(self) -> IndexSnapshot:
-        """Return the snapshot of the frames."""
-        own: dict[str, dict[str, Any]] = {}
+        """Return the snapshot made of the frames."""
+        by_part: dict[str, dict[str, Any]] = {}
         for name, frame in self.frames.items():
             part, _, table = name.rpartition(".")
-            own.setdefault(part, {})[table] = frame
-        of_systems = {name: loaded(parts()[name].made)(**frames) for name, frames in own.items() if name}
-        return IndexSnapshot(**own[""], parts=of_systems)
+            by_part.setdefault(part, {})[table] = frame
+        system_parts = {name: loaded(parts()[name].made)(**frames) for name, frames in by_part.items() if name}
+        return IndexSnapshot(**by_part[""], parts=system_parts)
 
     def write(self, folder: Path) -> None:
-        """Write them into a folder that is there; see :meth:`opened`."""
+        """Write the frames into an existing folder; see :meth:`opened`."""
         for name, frame in {**self.frames, _NAMES: pl.DataFrame({"name": list(self.frames)})}.items():
             write_frame(folder, name, frame)
 
     @classmethod
     def opened(cls, folder: Path) -> CachedTables:
-        """Return what was written into a folder; large frames are mapped.
+        """Read frames from a folder; large ones are memory-mapped.
 
         Raises:
             FileNotFoundError: a file is missing.
@@ -180,8 +180,8 @@ class CachedTables:
 
 
 def cached_index(shelf: Shelf, read: Callable[[], IndexSnapshot]) -> IndexSnapshot:
-    """Return a snapshot as its tables lie on a shelf, read where they do not."""
-    made = kept(
+    """Return a snapshot from the tables on a shelf; read and store them there if missing."""
+    cached = kept(
         shelf,
         "frames",
         lambda: CachedTables.of(read()),
@@ -189,26 +189,27 @@ def cached_index(shelf: Shelf, read: Callable[[], IndexSnapshot]) -> IndexSnapsh
         lambda folder, tables: tables.write(folder),
         CachedTables.opened,
     )
-    return made.index()
+    return cached.index()
 
 
 def _in_order(vectors: pl.DataFrame, rows: pl.DataFrame, key: str) -> pl.DataFrame:
     ordered = rows.select(key, "human_readable_id").sort("human_readable_id", key).select(key)
-    own = vectors.join(ordered.with_row_index("place"), on=key, how="left", maintain_order="left")
-    return own.sort("place", key, nulls_last=True).drop("place")
+    positioned = vectors.join(ordered.with_row_index("place"), on=key, how="left", maintain_order="left")
+    return positioned.sort("place", key, nulls_last=True).drop("place")
 
 
 def prepare(warehouse: Warehouse, corpus: str) -> None:
-    """Make what lies beside the current snapshot for questions, where it is not there yet.
+    """Make the missing derived files of the current snapshot.
 
-    What depends on how a corpus is asked, as the packing of its reports, is left to the first question.
+    Files that depend on how a corpus is asked, such as the packing of its reports, are left to the first
+    question.
 
     Args:
-        warehouse: where the tables are.
+        warehouse: with the tables.
         corpus: the corpus.
 
     Raises:
-        WarehouseError: what lies there already is damaged.
+        WarehouseError: an existing derived file is damaged.
     """
     index, _ = open_published(warehouse, corpus)
     retriever_of(index).prepare()

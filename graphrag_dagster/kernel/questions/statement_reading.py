@@ -1,4 +1,4 @@
-"""Sentences of an answer, and what of a text its support is judged by."""
+"""Splits answers into sentences, and parses texts for support judging."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,18 +14,18 @@ from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.text_similarity import stem
 
 _WORD = re.compile(r"[^\W_]+(?:['’]t\b)?")
-#: Scripts that put no blanks between words: Thai, Lao, Burmese, Khmer, kana, Chinese characters.
+#: Scripts without blanks between words: Thai, Lao, Burmese, Khmer, kana, Chinese characters.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+")
 _CLAUSE = re.compile(r"[,;:()–—](?=\s|\Z)|\s[–—(]")
-#: How many words after a negation it reaches: the near ones, without such the first of those further off.
+#: Words after a negation that it covers: all up to the first limit, else the first up to the second limit.
 _NEAR, _REACH = 3, 6
-#: Texts whose reading is remembered.
+#: Size of the caches of parsed texts.
 REMEMBERED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class SupportSentence:
-    """A sentence: the stems of its words in order, those that are negated, and what else turns it around."""
+    """A sentence: the stems of its words in order, the negated ones, and whether it is hedged or passive."""
 
     text: str
     stems: tuple[str, ...]
@@ -35,21 +35,21 @@ class SupportSentence:
 
     @property
     def affirmed(self) -> frozenset[str]:
-        """The stems that no negation reaches."""
+        """The stems that are not negated."""
         return frozenset(self.stems) - self.negated
 
 
 @dataclass(frozen=True, slots=True)
 class StatementReading:
-    """A text as read.
+    """A parsed text.
 
     Attributes:
         sentences: in order.
-        surfaces: by stem, in order, the first word of that stem, in lower case.
+        surfaces: the first word of each stem in lower case, by stem, in order.
         numbers: in order.
-        lower: the words that it has in lower case.
-        known: what names are found by.
-        pronouns: it has words that stand for somebody or something named before.
+        lower: its lower-case words.
+        known: what names are matched against.
+        pronouns: whether it has pronouns that refer to something named before.
     """
 
     sentences: tuple[SupportSentence, ...]
@@ -62,7 +62,7 @@ class StatementReading:
 
 @lru_cache(maxsize=REMEMBERED)
 def read(text: str) -> StatementReading:
-    """Return what of a text its support is judged by."""
+    """Return the parsed text for support judging."""
     surfaces: dict[str, str] = {}
     words = _WORD.findall(text)
     return StatementReading(
@@ -76,19 +76,19 @@ def read(text: str) -> StatementReading:
 
 
 def stands_in(said: str, quoted: str) -> bool:
-    """Return whether all that is said stands in a quotation, word after word."""
+    """Return whether a statement occurs word for word in a quotation."""
     wanted = " ".join(_tokens(said))
     return bool(wanted) and f" {wanted} " in f" {' '.join(_tokens(quoted))} "
 
 
 def numbers_shared(said: str, quoted: str) -> float:
-    """Return the share, 0–1, of the numbers that are said that a quotation has; 0 where none is said."""
+    """Return the share, 0–1, of the statement's numbers that a quotation has; 0 without numbers."""
     numbers, known = read(said).numbers, read(quoted).numbers
-    return sum(is_among(one, known) for one in numbers) / len(numbers) if numbers else 0.0
+    return sum(is_among(number, known) for number in numbers) / len(numbers) if numbers else 0.0
 
 
 def _tokens(text: str) -> Iterator[str]:
-    """Words in lower case; where a script has no blanks between them, characters."""
+    """Yield words in lower case; single characters in scripts without blanks between words."""
     for match in _WORD.finditer(text.lower().replace("’", "'")):
         end = 0
         for run in _UNSPACED.finditer(match[0]):
@@ -99,7 +99,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _meaningful(text: str) -> Iterator[str]:
-    """The tokens of a sentence; of characters without blanks between them, each two that follow."""
+    """Yield the tokens of a sentence; character bigrams in scripts without blanks between words."""
     before = ""
     for token in _tokens(text):
         if _UNSPACED.fullmatch(token):
@@ -114,32 +114,32 @@ def _meaningful(text: str) -> Iterator[str]:
 def _sentence(text: str, surfaces: dict[str, str]) -> SupportSentence:
     stems: list[str] = []
     negated: set[str] = set()
-    every: set[str] = set()
+    seen: set[str] = set()
     for clause in _CLAUSE.split(text):
         words = list(_meaningful(clause))
-        every.update(words)
-        made = {place: stem(word) for place, word in enumerate(words) if word in MEANT or _counts(word)}
-        stems += made.values()
-        for place, one in made.items():
-            surfaces.setdefault(one, words[place])
-        for place, (word, following) in enumerate(pairwise([*words, ""])):
+        seen.update(words)
+        stem_at = {
+            position: stem(word) for position, word in enumerate(words) if word in MEANT or _counts(word)
+        }
+        stems += stem_at.values()
+        for position, word_stem in stem_at.items():
+            surfaces.setdefault(word_stem, words[position])
+        for position, (word, following) in enumerate(pairwise([*words, ""])):
             if (word in NEGATIONS or word.endswith("n't")) and following not in NO_NEGATION:
-                negated |= _reached(place, made)
-    return SupportSentence(
-        text, tuple(stems), frozenset(negated), not HEDGES.isdisjoint(every), "by" in every
-    )
+                negated |= _reached(position, stem_at)
+    return SupportSentence(text, tuple(stems), frozenset(negated), not HEDGES.isdisjoint(seen), "by" in seen)
 
 
 def _counts(word: str) -> bool:
     return word not in STOP_WORDS and word not in NEGATIONS and not word.endswith("n't")
 
 
-def _reached(negation: int, made: Mapping[int, str]) -> set[str]:
-    """The stems of a clause that a negation reaches: the near ones, else the next, else the one before it."""
-    after = [place for place in made if negation < place <= negation + _REACH]
-    near = [place for place in after if place <= negation + _NEAR] or after[:1]
-    before = [place for place in made if place < negation][-1:]
-    return {made[place] for place in near or before}
+def _reached(negation: int, stem_at: Mapping[int, str]) -> set[str]:
+    """Return the stems that a negation covers: those near after it, else the next, else the last before."""
+    after = [position for position in stem_at if negation < position <= negation + _REACH]
+    near = [position for position in after if position <= negation + _NEAR] or after[:1]
+    before = [position for position in stem_at if position < negation][-1:]
+    return {stem_at[position] for position in near or before}
 
 
 def _words(text: str) -> frozenset[str]:
@@ -152,18 +152,18 @@ NEGATIONS = _words(
     fail failed fails failing refuse refused refuses deny denied denies lack lacked lacks cant wont didnt
     """
 )
-#: After a negation these take it back: not only, not until, no longer than.
+#: These cancel a preceding negation: not only, not until, no longer than.
 NO_NEGATION = _words("only just merely until limited least less fewer more")
-#: Say a direction or a bound, although they are stop words elsewhere.
+#: State a direction or a bound; elsewhere they are stop words.
 MEANT = _words("more less most least before after over under above below up down against")
-#: A sentence with one of these says that something may be so.
+#: Mark a sentence as a mere possibility.
 HEDGES = _words(
     """
     might possibly perhaps maybe allegedly alleged reportedly rumoured rumored supposedly presumably proposed
     suspected unconfirmed hypothetical
     """
 )
-#: Stand for somebody or something that was named before.
+#: Refer to somebody or something named before.
 PRONOUNS = _words("he she it they him her them his hers its their theirs")
 
 _OPPOSITES = """
@@ -199,12 +199,12 @@ def _pairs() -> Iterator[tuple[str, str]]:
 
 @cache
 def opposites() -> Mapping[str, frozenset[str]]:
-    """Return the stems of words that say the opposite, by stem."""
-    found: dict[str, set[str]] = {}
-    for one, other in _pairs():
-        if one != other:
-            found.setdefault(one, set()).add(other)
-    return MappingProxyType({one: frozenset(others) for one, others in found.items()})
+    """Return the stems of antonyms by stem."""
+    by_stem: dict[str, set[str]] = {}
+    for word, other in _pairs():
+        if word != other:
+            by_stem.setdefault(word, set()).add(other)
+    return MappingProxyType({word: frozenset(others) for word, others in by_stem.items()})
 
 
 _NUMBERED = re.compile(
@@ -214,7 +214,7 @@ _NUMBERED = re.compile(
 _LINK = re.compile(r'!?\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}(?:\s"[^"\n]{0,200}")?\)')
 _MARK = re.compile(r"(?:(?:[-+*•‣◦▪●–—>]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+)+")
 _HASHES = re.compile(r"#{1,6}(?:\s+|\Z)")
-# A line all in bold letters heads what follows, whether a blank line stands between them or not.
+# A line entirely in bold is a heading, whether or not a blank line follows.
 _BOLD_LINE = re.compile(
     r"^[ \t]*(?:[-+*•>]\s+|\d{1,3}[.)]\s+){0,3}(?P<bold>\*\*|__)(?P<words>[^*_\n]{1,200}?)(?P=bold):?[ \t]*$",
     re.MULTILINE,
@@ -233,28 +233,28 @@ class AnswerSentence:
 
 
 def answer_sentences(text: str) -> tuple[AnswerSentence, ...]:
-    """Return the sentences and headings of an answer in order, list items and table rows as sentences.
+    """Return the sentences and headings of an answer in order; list items and table rows are sentences.
 
-    Citations (``[1]``, ``[2, 3]``, ``[Data: Reports (1, 2)]`` and their variants) are taken out before the
-    text is split. What holds neither letter nor digit, such as a rule, is no sentence.
+    Citations (``[1]``, ``[2, 3]``, ``[Data: Reports (1, 2)]`` and variants) are removed before the text is
+    split. Parts without a letter or digit, such as rules, are dropped.
 
-    >>> [one.text for one in answer_sentences("# Ships [1]\\n- *Vega* sank [Data: Reports (2)].")]
+    >>> [sentence.text for sentence in answer_sentences("# Ships [1]\\n- *Vega* sank [Data: Reports (2)].")]
     ['Ships', 'Vega sank.']
     """
     plain = _BOLD_LINE.sub(r"\n\g<0>\n", without_citations(text))
-    found = []
+    sentences = []
     for span in sentence_spans(plain):
         raw = plain[span.start : span.end]
         words = _words_without_markup(raw)
         if any(map(str.isalnum, words)):
             below = _UNDERLINED.match(plain, span.end)
             underlined = below is not None and "\n" not in raw and not _ENDED.search(words)
-            found.append(AnswerSentence(words, underlined or _is_heading(raw)))
-    return tuple(found)
+            sentences.append(AnswerSentence(words, underlined or _is_heading(raw)))
+    return tuple(sentences)
 
 
 def without_citations(text: str) -> str:
-    """Return a text without its citations and the blanks before them; links keep their words."""
+    """Return a text without citations and the blanks before them; links keep their text."""
     return _LINK.sub(r"\1", _NUMBERED.sub("", rewrite_citations(text, {})))
 
 
@@ -266,9 +266,9 @@ def _is_heading(raw: str) -> bool:
 
 
 def _words_without_markup(raw: str) -> str:
-    bare = _HASHES.sub("", raw, count=1) if _HASHES.match(raw) else raw
-    mark = _MARK.match(bare)
-    bare = bare[mark.end() :] if mark else bare
-    if bare.startswith("|"):
-        bare = "; ".join(cell.strip() for cell in bare.strip("| \t").split("|"))
-    return " ".join(_EMPHASIS.sub("", bare).split())
+    line = _HASHES.sub("", raw, count=1) if _HASHES.match(raw) else raw
+    mark = _MARK.match(line)
+    line = line[mark.end() :] if mark else line
+    if line.startswith("|"):
+        line = "; ".join(cell.strip() for cell in line.strip("| \t").split("|"))
+    return " ".join(_EMPHASIS.sub("", line).split())

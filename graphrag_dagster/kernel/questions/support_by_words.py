@@ -1,10 +1,10 @@
-"""Support judged by words alone: their shares, numbers, names and negations, weighted as people judge.
+"""Support judged by words alone: word overlap, numbers, names and negations, weighted like human judgements.
 
-The weights and the score from which on a statement is supported were fitted once and are shipped, so that the
-same answer has the same verdict everywhere. They are what ``benchmarks/support.py fit`` prints: a logistic
-regression with ridge and no weight below 0, since more of a measure never takes away, on passages that people
-judged to support a claim wholly or not at all. Both kinds count alike, so that a score is the probability of
-support where half of all statements are supported.
+The weights and the threshold of support were fitted once and are shipped, so that the same answer always has
+the same verdict. ``benchmarks/support.py fit`` prints them: a ridge logistic regression with non-negative
+weights, since a higher measure never speaks against support. It was fitted on passages that people judged to
+support a claim wholly or not at all. Both classes count alike, so a score is the probability of support where
+half of all statements are supported.
 """
 
 import math
@@ -35,22 +35,22 @@ from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, Support
 from graphrag_dagster.kernel.text.text_similarity import stem, words
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 
-#: Rarity of words, and its sum over a statement, from which more makes no difference.
+#: Rarity of a word, and total rarity of a statement, above which more makes no difference.
 _RARE, _MUCH = 12.0, 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What speaks for support, each 0–1 and more the better.
+    """Measures of support, each from 0 to 1, higher is better.
 
     Attributes:
-        found: share of the statement's words that the cited words have, rare ones counting more; of a word
-            that they lack, the cosine of the nearest that they have.
-        rarest: 1 less the rarity of the rarest word that is lacking.
-        lacking: 1 less the rarity of all words that are lacking together.
+        found: share of the statement's words that occur in the cited words, weighted by rarity; a missing
+            word counts with the cosine of its nearest cited word.
+        rarest: 1 minus the rarity of the rarest missing word.
+        lacking: 1 minus the total rarity of the missing words.
         near: cosine of the statement and the nearest sentence.
-        numbers: share of its numbers that the cited words have.
-        names: share of its names' words that they have.
+        numbers: share of the statement's numbers that the cited words have.
+        names: share of the words of its names that they have.
     """
 
     found: float
@@ -61,21 +61,21 @@ class Measures:
     names: float
 
     def values(self) -> tuple[float, ...]:
-        """Return them in the order of :data:`MEASURES`."""
+        """Return the values in the order of :data:`MEASURES`."""
         return tuple(getattr(self, name) for name in MEASURES)
 
 
-MEASURES = tuple(one.name for one in fields(Measures))
+MEASURES = tuple(item.name for item in fields(Measures))
 
 
 class StatementComparison:
-    """A statement beside the words it cites.
+    """A statement compared with the words it cites.
 
     Args:
-        statement: what is said.
-        words: all it cites.
-        embedder: tells near words; None compares words alone.
-        about: names of what the cited words are about; pronouns among them may stand for these.
+        statement: of an answer.
+        words: everything it cites.
+        embedder: finds similar words; None compares words alone.
+        about: names of what the cited words are about, to which their pronouns may refer.
     """
 
     def __init__(self, statement: str, words: str, embedder: Embedder | None = None, about: str = "") -> None:
@@ -83,38 +83,40 @@ class StatementComparison:
         self._statement, self._words = statement, words
         self._about = about
         self._embedder = embedder
-        self.rarities = {one: _rarity(word) for one, word in self.said.surfaces.items()}
+        self.rarities = {key: _rarity(word) for key, word in self.said.surfaces.items()}
 
     @cached_property
     def measures(self) -> Measures:
-        """What speaks for support."""
+        """The measures of support."""
         nearness, near = self._near()
-        lacking = {one: weight * (1 - nearness[one]) for one, weight in self.rarities.items()}
+        missing = {key: weight * (1 - nearness[key]) for key, weight in self.rarities.items()}
         total = sum(self.rarities.values())
         numbers = self.said.numbers
         return Measures(
-            found=1 - sum(lacking.values()) / total if total else 0.0,
-            rarest=1 - min(max(lacking.values(), default=_RARE) / _RARE, 1.0),
-            lacking=1 - min(sum(lacking.values()) / _MUCH, 1.0),
+            found=1 - sum(missing.values()) / total if total else 0.0,
+            rarest=1 - min(max(missing.values(), default=_RARE) / _RARE, 1.0),
+            lacking=1 - min(sum(missing.values()) / _MUCH, 1.0),
             near=near,
             numbers=1 - len(self.missing_numbers) / len(numbers) if numbers else 1.0,
             names=share_found(self.names, self.known),
         )
 
     def share(self, known: Collection[str]) -> float:
-        """Return the share, 0–1, of the statement's stems among those known, rare ones counting more."""
+        """Return the share, 0–1, of the statement's stems that are known, weighted by rarity."""
         total = sum(self.rarities.values())
-        return sum(weight for one, weight in self.rarities.items() if one in known) / total if total else 0.0
+        return sum(weight for key, weight in self.rarities.items() if key in known) / total if total else 0.0
 
     @cached_property
     def closest(self) -> SupportSentence | None:
-        """The cited sentence that has most of the statement; the first of several, None without one."""
-        return max(self.cited.sentences, key=lambda one: self.share(frozenset(one.stems)), default=None)
+        """The cited sentence with the largest share of the statement; the first of ties, None without any."""
+        return max(
+            self.cited.sentences, key=lambda sentence: self.share(frozenset(sentence.stems)), default=None
+        )
 
     @cached_property
     def missing_numbers(self) -> tuple[Number, ...]:
-        """Numbers of the statement that the cited words do not have."""
-        return tuple(one for one in self.said.numbers if not is_among(one, self.cited.numbers))
+        """Numbers of the statement that are missing from the cited words."""
+        return tuple(number for number in self.said.numbers if not is_among(number, self.cited.numbers))
 
     @cached_property
     def names(self) -> tuple[Name, ...]:
@@ -123,44 +125,44 @@ class StatementComparison:
 
     @cached_property
     def missing_names(self) -> tuple[Name, ...]:
-        """Those of them that the cited words do not have."""
+        """Names of the statement that are missing from the cited words."""
         others = _names_in(self._words)
-        return tuple(one for one in self.names if missing_from(one, self.known, others))
+        return tuple(name for name in self.names if missing_from(name, self.known, others))
 
     @cached_property
     def missing_words(self) -> tuple[str, ...]:
-        """Words of the statement that the cited words do not have, rare ones first."""
-        missing = [one for one in self.rarities if one not in self.cited.surfaces]
-        return tuple(self.said.surfaces[one] for one in sorted(missing, key=lambda one: -self.rarities[one]))
+        """Words of the statement that are missing from the cited words, rarest first."""
+        missing = [key for key in self.rarities if key not in self.cited.surfaces]
+        return tuple(self.said.surfaces[key] for key in sorted(missing, key=lambda key: -self.rarities[key]))
 
     def _common(self, word: str) -> bool:
-        """Whether a word is written small elsewhere: in the cited words, or more often than not."""
+        """Whether a word is lower case elsewhere: in the cited words, or usually."""
         return word.lower() in self.cited.lower or _written_small(word)
 
     @cached_property
     def known(self) -> KnownWords:
-        """What its names may be found by."""
+        """What its names are matched against."""
         known = self.cited.known
         return known.with_those_of(self._about) if self._about and self.cited.pronouns else known
 
     def _near(self) -> tuple[dict[str, float], float]:
-        """How near the nearest cited word is to each stem, and the nearest sentence to the statement."""
-        exact = {one: float(one in self.cited.surfaces) for one in self.rarities}
+        """Return the similarity of each stem to the nearest cited word, and of the nearest sentence."""
+        exact = {key: float(key in self.cited.surfaces) for key in self.rarities}
         if self._embedder is None or not exact or not self.cited.surfaces:
             return exact, self.share(self.cited.surfaces)
-        sentences = [one.text for one in self.cited.sentences]
-        said, cited = list(self.said.surfaces.values()), list(self.cited.surfaces.values())
-        vectors = self._embedder.embed([self._statement, *sentences, *said, *cited])
+        sentences = [sentence.text for sentence in self.cited.sentences]
+        stated, cited = list(self.said.surfaces.values()), list(self.cited.surfaces.values())
+        vectors = self._embedder.embed([self._statement, *sentences, *stated, *cited])
         near = _likest(vectors[:1], vectors[1 : 1 + len(sentences)])[0]
         words = vectors[1 + len(sentences) :]
-        likest = _likest(words[: len(said)], words[len(said) :])
-        return {one: max(exact[one], like) for one, like in zip(exact, likest, strict=True)}, near
+        cosines = _likest(words[: len(stated)], words[len(stated) :])
+        return {key: max(exact[key], cosine) for key, cosine in zip(exact, cosines, strict=True)}, near
 
 
 def _likest(vectors: NDArray[np.float32], others: NDArray[np.float32]) -> list[float]:
-    """The largest cosine, 0–1, of each vector to one of the others."""
+    """Return the largest cosine, 0–1, of each vector to any of the others."""
     cosines = (vectors.astype(np.float64) @ others.astype(np.float64).T).max(axis=1)
-    return [min(max(float(one), 0.0), 1.0) for one in cosines.round(9)]
+    return [min(max(float(cosine), 0.0), 1.0) for cosine in cosines.round(9)]
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -169,51 +171,51 @@ def _names_in(words: str) -> tuple[Name, ...]:
 
 
 def _written_small(word: str) -> bool:
-    """Whether a word is more frequent without a capital."""
+    """Whether a word is more frequent in lower case."""
     return _rarity(word.lower()) < _rarity(word)
 
 
 @lru_cache(maxsize=200_000)
 def _rarity(word: str) -> float:
-    """How rare a word is, always by the same vocabulary: the weights were fitted with it."""
+    """How rare a word is in the vocabulary that the weights were fitted with."""
     return get_tokenizer("cl100k_base").rarity(word)
 
 
-#: By name of :class:`~graphrag_dagster.kernel.questions.support_by_words.Measures`, in their order.
+#: By attribute of :class:`~graphrag_dagster.kernel.questions.support_by_words.Measures`, in their order.
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"found": 1.19, "rarest": 2.06, "lacking": 2.07, "near": 3.16, "numbers": 1.44, "names": 1.16}
 )
 CONSTANT = -7.58
-#: Best balanced accuracy; and what nine of ten statements reach that people call wholly supported.
+#: Thresholds: best balanced accuracy, and the score that 90 % of wholly supported statements reach.
 SUPPORTED, PARTLY = 0.47, 0.33
 
 
-#: Most words that a reason names.
+#: Most words named in a reason.
 _NAMED = 3
-#: Score from which on a verdict holds.
+#: Minimum score of each verdict.
 _FROM: dict[Verdict, float] = {"supported": SUPPORTED, "partly": PARTLY, "not": 0.0}
 
 
 def supported_by_words(cited: Cited, embedder: Embedder | None = None) -> SupportOf:
-    """Return whether words support a statement.
+    """Judge whether words support a statement.
 
     The score is a logistic regression of
-    :class:`~graphrag_dagster.kernel.questions.support_by_words.Measures`; a number, name or negation in
-    which the two differ takes away the better verdicts, and the share of the score that goes with them.
+    :class:`~graphrag_dagster.kernel.questions.support_by_words.Measures`. A differing number, name or
+    negation rules out the better verdicts and scales the score down accordingly.
 
     Args:
         cited: the statement and what it cites.
-        embedder: tells near words; None compares words alone.
+        embedder: finds similar words; None compares words alone.
     """
     words = "\n\n".join(cited.words)
     if not read(cited.statement).surfaces:
         return SupportOf("not", 0.0, "it says nothing that words could support")
-    beside = StatementComparison(cited.statement, words, embedder, cited.about)
-    score = probability(beside)
+    comparison = StatementComparison(cited.statement, words, embedder, cited.about)
+    score = probability(comparison)
     verdict: Verdict = "supported" if score >= SUPPORTED else "partly" if score >= PARTLY else "not"
-    reason = "" if verdict == "supported" else _lacking(beside)
-    if found := differences(beside):
-        worst = found[0]
+    reason = "" if verdict == "supported" else _lacking(comparison)
+    if found_differences := differences(comparison):
+        worst = found_differences[0]
         score *= _FROM["supported" if worst.at_most == "partly" else "partly"]
         if _FROM[worst.at_most] < _FROM[verdict]:
             verdict = worst.at_most
@@ -222,7 +224,7 @@ def supported_by_words(cited: Cited, embedder: Embedder | None = None) -> Suppor
 
 
 def probability(beside: StatementComparison) -> float:
-    """Return how probable it is that a person calls a statement supported, differences aside."""
+    """Return the probability that a person calls a statement supported, ignoring differences."""
     measures = zip(WEIGHTS.values(), beside.measures.values(), strict=True)
     return 1 / (1 + math.exp(-CONSTANT - math.fsum(weight * value for weight, value in measures)))
 
@@ -234,147 +236,152 @@ class JudgeByWords:
         self._embedder = embedder
 
     def judge(self, statements: Sequence[Cited]) -> Judged:
-        """Return whether the words support each statement; makes no call."""
-        return Judged(tuple(supported_by_words(one, self._embedder) for one in statements))
+        """Judge each statement; makes no model call."""
+        return Judged(tuple(supported_by_words(cited, self._embedder) for cited in statements))
 
 
-def _lacking(beside: StatementComparison) -> str:
-    missing = beside.missing_words
+def _lacking(comparison: StatementComparison) -> str:
+    missing = comparison.missing_words
     if not missing:
         return "the cited words say it in no one place"
-    if len(missing) == len(beside.rarities):
+    if len(missing) == len(comparison.rarities):
         return "none of its words stand in the cited words"
-    named = [f"“{one}”" for one in missing[:_NAMED]]
-    listed = " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
-    return f"{listed} {'do' if len(named) > 1 else 'does'} not stand in the cited words"
+    quoted = [f"“{word}”" for word in missing[:_NAMED]]
+    listed = " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+    return f"{listed} {'do' if len(quoted) > 1 else 'does'} not stand in the cited words"
 
 
-#: Share of a statement's words from which a sentence is about the same, so that a difference tells.
+#: Share of a statement's words from which a sentence is on the same matter, so that differences count.
 _SAME_MATTER = 0.5
-#: Share from which a sentence has all that is said, so that its order tells, and how much more it may have.
+#: Share from which a sentence says everything, so that word order counts, and how much longer it may be.
 _ALL_OF_IT, _LONGER = 0.9, 2
 
 
 @dataclass(frozen=True, slots=True)
 class StatementDifference:
-    """A difference, and the best verdict that is left with it."""
+    """A difference, and the best verdict that it allows."""
 
     at_most: Verdict
     reason: str
 
 
 def differences(beside: StatementComparison) -> list[StatementDifference]:
-    """Return in what a statement differs from the words it cites, what weighs most first."""
-    found = [*_numbers(beside), *_names(beside), *_turned(beside)]
-    return sorted(found, key=lambda one: one.at_most != "not")
+    """Return the differences between a statement and the words it cites, most severe first."""
+    found_differences = [*_numbers(beside), *_names(beside), *_turned(beside)]
+    return sorted(found_differences, key=lambda difference: difference.at_most != "not")
 
 
-def _numbers(beside: StatementComparison) -> Iterator[StatementDifference]:
-    for number in beside.missing_numbers:
+def _numbers(comparison: StatementComparison) -> Iterator[StatementDifference]:
+    for number in comparison.missing_numbers:
         what = "date" if number.kind == "month" else "number"
         reason = f"the {what} {number.text} does not stand in the cited words"
-        yield StatementDifference("not" if _replaced(number, beside) else "partly", reason)
+        yield StatementDifference("not" if _replaced(number, comparison) else "partly", reason)
 
 
-def _replaced(number: Number, beside: StatementComparison) -> bool:
-    """Whether the closest sentence has another number in its place."""
-    if beside.closest is None or beside.share(frozenset(beside.closest.stems)) < _SAME_MATTER:
+def _replaced(number: Number, comparison: StatementComparison) -> bool:
+    """Return whether the closest sentence is on the same matter and has a rival number."""
+    if comparison.closest is None or comparison.share(frozenset(comparison.closest.stems)) < _SAME_MATTER:
         return False
-    return bool(rivals(number, beside.cited.numbers))
+    return bool(rivals(number, comparison.cited.numbers))
 
 
-def _names(beside: StatementComparison) -> Iterator[StatementDifference]:
-    close = frozenset(beside.closest.stems) if beside.closest else frozenset()
-    for name in beside.missing_names:
-        others = {one for word in name.words for one in (stem(word),)}
-        weights = {one: weight for one, weight in beside.rarities.items() if one not in others}
-        same = sum(weight for one, weight in weights.items() if one in close)
+def _names(comparison: StatementComparison) -> Iterator[StatementDifference]:
+    close = frozenset(comparison.closest.stems) if comparison.closest else frozenset()
+    for name in comparison.missing_names:
+        name_stems = {one for word in name.words for one in (stem(word),)}
+        weights = {key: weight for key, weight in comparison.rarities.items() if key not in name_stems}
+        same = sum(weight for key, weight in weights.items() if key in close)
         replaced = bool(weights) and same >= _SAME_MATTER * sum(weights.values())
         reason = f"the name {name.text} does not stand in the cited words"
-        gone = wholly_missing_from(name, beside.known)
+        gone = wholly_missing_from(name, comparison.known)
         yield StatementDifference("not" if replaced and gone else "partly", reason)
 
 
-def _turned(beside: StatementComparison) -> Iterator[StatementDifference]:
-    """Where the closest sentences say the contrary, say it the other way round, or as a possibility."""
-    near = [one for one in beside.cited.sentences if beside.share(frozenset(one.stems)) >= _SAME_MATTER]
-    for said in beside.said.sentences if near else ():
-        if word := _negated(said, near):
-            shown = beside.said.surfaces[word]
+def _turned(comparison: StatementComparison) -> Iterator[StatementDifference]:
+    """Yield where the closest sentences contradict the statement, swap its arguments or only hedge it."""
+    similar = [
+        sentence
+        for sentence in comparison.cited.sentences
+        if comparison.share(frozenset(sentence.stems)) >= _SAME_MATTER
+    ]
+    for stated in comparison.said.sentences if similar else ():
+        if word := _negated(stated, similar):
+            surface = comparison.said.surfaces[word]
             yield StatementDifference(
-                "not", f"“{shown}” is negated in only one of the statement and the cited words"
+                "not", f"“{surface}” is negated in only one of the statement and the cited words"
             )
-        if pair := _opposite(said, near, beside):
+        if pair := _opposite(stated, similar, comparison):
             yield StatementDifference("not", f"it says “{pair[0]}” where the cited words say “{pair[1]}”")
-        if _swapped(said, _alike(said, near, beside), _arguments(said, beside)):
+        if _swapped(stated, _alike(stated, similar, comparison), _arguments(stated, comparison)):
             yield StatementDifference("not", "the cited words have it the other way round")
-    hedged = bool(near) and all(one.hedged for one in near)
-    if hedged and not any(one.hedged for one in beside.said.sentences):
+    hedged = bool(similar) and all(sentence.hedged for sentence in similar)
+    if hedged and not any(sentence.hedged for sentence in comparison.said.sentences):
         yield StatementDifference("partly", "the cited words say it as a possibility only")
 
 
 def _alike(
-    said: SupportSentence, near: Sequence[SupportSentence], beside: StatementComparison
+    stated: SupportSentence, similar: Sequence[SupportSentence], comparison: StatementComparison
 ) -> list[SupportSentence]:
-    """The sentences that have all that is said, and little else."""
+    """Return the sentences that say everything the statement says, and little else."""
     return [
-        one
-        for one in near
-        if beside.share(frozenset(one.stems)) >= _ALL_OF_IT and len(one.stems) <= _LONGER * len(said.stems)
+        sentence
+        for sentence in similar
+        if comparison.share(frozenset(sentence.stems)) >= _ALL_OF_IT
+        and len(sentence.stems) <= _LONGER * len(stated.stems)
     ]
 
 
-def _negated(said: SupportSentence, near: Sequence[SupportSentence]) -> str | None:
-    """A stem that is negated on one side only; None where there is none."""
-    affirmed = {stem for one in near for stem in one.affirmed}
-    negated = {stem for one in near for stem in one.negated}
-    differing = (said.negated & (affirmed - negated)) | (said.affirmed & (negated - affirmed))
-    return next((one for one in said.stems if one in differing), None)
+def _negated(stated: SupportSentence, similar: Sequence[SupportSentence]) -> str | None:
+    """Return a stem that is negated on one side only."""
+    affirmed = {stem for sentence in similar for stem in sentence.affirmed}
+    negated = {stem for sentence in similar for stem in sentence.negated}
+    differing = (stated.negated & (affirmed - negated)) | (stated.affirmed & (negated - affirmed))
+    return next((key for key in stated.stems if key in differing), None)
 
 
 def _opposite(
-    said: SupportSentence, near: Sequence[SupportSentence], beside: StatementComparison
+    stated: SupportSentence, similar: Sequence[SupportSentence], comparison: StatementComparison
 ) -> tuple[str, str] | None:
-    """A word and its opposite that stands in its place; None where there is none."""
-    known = {one for sentence in near for one in sentence.stems}
-    for word in said.stems:
-        if word in beside.cited.surfaces:
+    """Return a word and the antonym that takes its place."""
+    known = {key for sentence in similar for key in sentence.stems}
+    for word in stated.stems:
+        if word in comparison.cited.surfaces:
             continue
         for other in sorted(opposites().get(word, frozenset()) & known):
-            negated = any(other in one.negated for one in near)
-            if other not in said.stems and negated == (word in said.negated):
-                return beside.said.surfaces[word], beside.cited.surfaces[other]
+            negated = any(other in sentence.negated for sentence in similar)
+            if other not in stated.stems and negated == (word in stated.negated):
+                return comparison.said.surfaces[word], comparison.cited.surfaces[other]
     return None
 
 
-def _arguments(said: SupportSentence, beside: StatementComparison) -> list[str]:
-    """Stems of what a sentence is about: the last word of each name, and what is compared by "than"."""
-    named = [stem(name.words[-1]) for name in beside.names]
-    left, than, right = said.text.lower().partition(" than ")
+def _arguments(stated: SupportSentence, comparison: StatementComparison) -> list[str]:
+    """Return the stems of a sentence's arguments: the last words of names, and what "than" compares."""
+    candidates = [stem(name.words[-1]) for name in comparison.names]
+    left, than, right = stated.text.lower().partition(" than ")
     if than:
         ends = {stem(word) for word in (*words(left)[:2], *words(right)[:2])}
-        named += [one for one in said.stems if one in ends]
-    return [one for one in dict.fromkeys(said.stems) if one in named and said.stems.count(one) == 1]
+        candidates += [key for key in stated.stems if key in ends]
+    return [key for key in dict.fromkeys(stated.stems) if key in candidates and stated.stems.count(key) == 1]
 
 
-def _swapped(said: SupportSentence, near: Sequence[SupportSentence], arguments: Sequence[str]) -> bool:
-    """Whether two arguments stand on the other sides of a word between them, and nowhere on the same."""
-    for one, other in combinations(arguments, 2):
-        start, end = said.stems.index(one), said.stems.index(other)
-        for between in said.stems[start + 1 : end]:
+def _swapped(stated: SupportSentence, similar: Sequence[SupportSentence], arguments: Sequence[str]) -> bool:
+    """Return whether two arguments are always swapped around a word between them."""
+    for first, second in combinations(arguments, 2):
+        start, end = stated.stems.index(first), stated.stems.index(second)
+        for between in stated.stems[start + 1 : end]:
             if between in arguments:
                 continue
-            ways = [
-                (sentence.stems.index(one) < sentence.stems.index(between) < sentence.stems.index(other))
-                == (sentence.passive == said.passive)
-                for sentence in near
-                if _in_order(sentence, one, between, other) or _in_order(sentence, other, between, one)
+            same_order = [
+                (sentence.stems.index(first) < sentence.stems.index(between) < sentence.stems.index(second))
+                == (sentence.passive == stated.passive)
+                for sentence in similar
+                if _in_order(sentence, first, between, second) or _in_order(sentence, second, between, first)
             ]
-            if ways and not any(ways):
+            if same_order and not any(same_order):
                 return True
     return False
 
 
 def _in_order(sentence: SupportSentence, *stems: str) -> bool:
-    places = [sentence.stems.index(one) for one in stems if sentence.stems.count(one) == 1]
-    return len(places) == len(stems) and places == sorted(places)
+    positions = [sentence.stems.index(key) for key in stems if sentence.stems.count(key) == 1]
+    return len(positions) == len(stems) and positions == sorted(positions)

@@ -107,10 +107,10 @@ def test_what_a_way_declares_decides_how_it_is_asked(tmp_path: Path) -> None:
         assert ask("level").question == "Why?"
         with pytest.raises(
             QuestionError,
-            match="every reads no level of choice; leave it out, or ask by global or dynamic or graph or level",
+            match="every has no selectable level; leave it out, or ask by global or dynamic or graph or level",
         ):
             ask("every", "C1")
-        with pytest.raises(EngineError, match="the search method text gave a str, not an Answer"):
+        with pytest.raises(EngineError, match="the search method text returned a str, not an Answer"):
             ask("text")
         with pytest.raises(
             PluginError, match="lost of the package toy 1.0 .*levelled:no_such cannot be loaded"

@@ -1,1 +1,1 @@
-"""What a model is shown: rows of a context."""
+"""The context of an answer: its rows, chunks and citations."""

@@ -1,4 +1,4 @@
-"""The one type of answer, whatever the search method."""
+"""The answer type shared by all search methods."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -17,11 +17,11 @@ Value = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class RowLink:
-    """A cell that leads to rows of the index.
+    """A cell that links to rows of the index.
 
     Attributes:
-        text: what is shown.
-        kind: what the rows are: ``entity``, ``community``, ``source`` (a text unit) or ``relationship``.
+        text: what is displayed.
+        kind: kind of the rows: ``entity``, ``community``, ``source`` (a text unit) or ``relationship``.
         ids: of the rows.
     """
 
@@ -32,7 +32,7 @@ class RowLink:
 
 @dataclass(frozen=True, slots=True)
 class CellLink:
-    """A row of the index that a cell leads to; ``row`` and ``column`` count from 0."""
+    """A row of the index that a cell links to; ``row`` and ``column`` count from 0."""
 
     row: int
     column: int
@@ -42,13 +42,13 @@ class CellLink:
 
 @dataclass(frozen=True, slots=True)
 class TraceSection:
-    """A table of a trace; one with a single row is a list of facts.
+    """A table of a trace; a table with a single row is a list of facts.
 
     Attributes:
-        title: what it tells.
+        title: of the table.
         columns: names of the columns.
-        rows: cells in the order of the columns; None where there is nothing to say.
-        links: rows of the index that cells lead to.
+        rows: cells in the order of the columns; None for an empty cell.
+        links: rows of the index that cells link to.
     """
 
     title: str
@@ -62,70 +62,71 @@ class TraceSection:
         Raises:
             ValueError: there is no such column.
         """
-        place = self.columns.index(name)
-        return [row[place] for row in self.rows]
+        position = self.columns.index(name)
+        return [row[position] for row in self.rows]
 
     def ids(self, name: str) -> list[str]:
-        """Return the ids of the rows that the cells of a column lead to."""
-        place = self.columns.index(name)
-        return [one.record_id for one in self.links if one.column == place]
+        """Return the ids of the rows that the cells of a column link to."""
+        position = self.columns.index(name)
+        return [link.record_id for link in self.links if link.column == position]
 
 
 def section(title: str, columns: Sequence[str], rows: Iterable[Sequence[Value | RowLink]]) -> TraceSection:
-    """Return a section of rows whose cells may lead to rows of the index."""
-    made, links = [], []
+    """Return a section of rows whose cells may link to rows of the index."""
+    cells, links = [], []
     for number, row in enumerate(rows):
-        records = [(place, cell) for place, cell in enumerate(row) if isinstance(cell, RowLink)]
-        links += [CellLink(number, place, cell.kind, one) for place, cell in records for one in cell.ids]
-        made.append(tuple(cell.text if isinstance(cell, RowLink) else cell for cell in row))
-    return TraceSection(title, tuple(columns), tuple(made), tuple(links))
+        for column, cell in enumerate(row):
+            if isinstance(cell, RowLink):
+                links += [CellLink(number, column, cell.kind, record_id) for record_id in cell.ids]
+        cells.append(tuple(cell.text if isinstance(cell, RowLink) else cell for cell in row))
+    return TraceSection(title, tuple(columns), tuple(cells), tuple(links))
 
 
 def facts(title: str, **told: Value | RowLink) -> TraceSection:
-    """Return a section of one row; what is None or blank is left out, and ``_`` in a name is a blank."""
-    said = {
+    """Return a section of one row. Values of None or blank are omitted; ``_`` in names means a blank."""
+    named_values = {
         name.replace("_", " "): value for name, value in told.items() if value is not None and value != ""
     }
-    return section(title, tuple(said), [tuple(said.values())])
+    return section(title, tuple(named_values), [tuple(named_values.values())])
 
 
 def entity(entity_id: str, title: str) -> RowLink:
-    """Return a cell that leads to an entity."""
+    """Return a cell that links to an entity."""
     return RowLink(title, "entity", (entity_id,))
 
 
 def community(community_id: str, title: str) -> RowLink:
-    """Return a cell that leads to a community."""
+    """Return a cell that links to a community."""
     return RowLink(title, "community", (community_id,))
 
 
 def text_unit(text_unit_id: str, title: str = "") -> RowLink:
-    """Return a cell that leads to a text unit, by default shown by its id."""
+    """Return a cell that links to a text unit, displayed by its id by default."""
     return RowLink(title or text_unit_id, "source", (text_unit_id,))
 
 
 #: Headings of answers without a model.
 QUOTATIONS = "Quotations chosen by rules, no model."
 QUERIED = "By a query over the tables of the index; no model was asked."
-#: Heading of an answer from what a model knows, and the kind of the source that it has.
+#: Heading of an answer from a model's own knowledge, and the kind of its only source.
 OWN_KNOWLEDGE = "From what the model knows; no document was read, and nothing below is from one."
 OWN_CONTEXT = "own_context"
-#: All of them.
+#: All headings.
 HEADINGS = (QUOTATIONS, QUERIED, OWN_KNOWLEDGE)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What the mark ``[number]`` in an answer stands for, and the way from there to the evidence.
+    """What the mark ``[number]`` in an answer refers to, with its evidence.
 
-    ``kind``, ``record_id`` and ``title`` name the cited row: a report, an entity, a relationship, a claim, a
-    text unit (``source``), a community's ``summary`` or a ``triple`` of CoTeRAG-S, a row of what a query gave
-    (``row``), or what a model wrote from its own knowledge (``own_context``), which no mark cites. Of a
-    report, ``finding`` is the place of the finding that rests on the words (-1 its summary); ``via_kind`` and
-    ``via_id`` name the relationship, entity or triple that led to them. ``evidence`` is the words; where none
-    can be found that the row rests on, a relationship has itself as a triple, and other rows have none. What
-    a query gave has its row, and beside it words where the row stands for some. ``similarity``: 0–1, how near
-    the words are to the nearest statement that cites them.
+    ``kind``, ``record_id`` and ``title`` identify the cited row: a report, entity, relationship, claim or
+    text unit (``source``), a community's ``summary`` or a ``triple`` of CoTeRAG-S, a result row of a query
+    (``row``), or a model's own knowledge (``own_context``), which no mark cites. ``finding`` is the position
+    of the report's finding that rests on the words, -1 for its summary. ``via_kind`` and ``via_id`` identify
+    the relationship, entity or triple that led to the words. ``evidence`` is the words. If none are found, a
+    relationship has itself as a triple and other rows have none. A result row is its own evidence, with the
+    words that it stands for if there are any. ``similarity``: 0–1, of the words to the nearest statement that
+    cites them.
     """
 
     number: int
@@ -141,11 +142,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of an answer: the numbers of its sources, and how near it is to the nearest of them, 0–1.
+    """A sentence of an answer, the numbers of its sources, and its similarity to the nearest one, 0–1.
 
-    ``verdict``: whether the words that it cites support it; ``score``, 0–1, how probable it is that a person
-    would say so, and ``reason`` why they do not wholly. ``general``: it is marked as a model's knowledge of
-    the world, which has no verdict.
+    ``verdict``: whether the cited words support it. ``score``, 0–1: the probability that a person would say
+    so. ``reason``: why they do not fully. ``general``: whether it is marked as general knowledge, which has
+    no verdict.
     """
 
     text: str
@@ -159,10 +160,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class ContextUse:
-    """A row that was shown to the answerer, the chunk it stood in, and its tokens there.
+    """A row of the context, the number of its chunk, and its tokens there.
 
-    ``used``: the partial answer of its chunk went into the answer. ``text``: its words, where no table of the
-    index has them.
+    ``used``: whether the partial answer of its chunk went into the answer. ``text``: its text, if no table of
+    the index has it.
     """
 
     kind: str
@@ -176,9 +177,9 @@ class ContextUse:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One thing asked of the answerer: which task, about what, its score 0–100 (0–5 of ``rate``), its tokens.
+    """One request to the answerer: task, subject, score 0–100 (0–5 for ``rate``) and tokens.
 
-    ``used``: what came of it went into the answer.
+    ``used``: whether the result went into the answer.
     """
 
     task: str
@@ -191,20 +192,19 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer, what it rests on, and what it cost.
+    """An answer with its sources, context, trace and usage.
 
     ``method`` is the search method (``C0`` … ``C3``, ``TS``, ``SS``, ``dynamic``, ``local``, ``drift``,
-    ``basic``, ``sql``, ``graph``, ``paths``, ``coterag``, ``coterag-no-communities`` …, ``own-context``);
-    ``level`` the community level it read, None where it read none; ``why`` says why the method was chosen or
-    what it saved. ``refused``: nothing in the context was of use; ``nearest`` is then the passage that comes
-    nearest to the question, which answers nothing, None where no passage shares a word with it. ``scores``:
-    helpfulness 0–100 of each chunk's partial answer in the order of the chunks. ``dropped``: partial answers
-    that scored 0 or did not fit. ``removed_citations``: ids cited that were not in the context.
-    ``problems``: partial answers that could not be used, with reasons. ``query``: whose rows the answer
-    tells. ``steps``: what was asked of the answerer; ``usage`` has the calls of a model. ``trace``: how the
-    search method came to it. ``seconds`` is filled by who measures it. ``scope`` is what the answer was
-    restricted to, None for nothing; ``favoured`` what the question named of the documents, and was favoured
-    for that.
+    ``basic``, ``sql``, ``graph``, ``paths``, ``coterag``, ``coterag-no-communities`` …, ``own-context``).
+    ``level`` is the community level that was read, if any. ``why`` says why the method was chosen or what it
+    saved. ``refused``: nothing in the context was useful; ``nearest`` is then the passage nearest to the
+    question, which is not an answer, or None if no passage shares a word with it. ``scores``: helpfulness
+    0–100 of the partial answers in the order of the chunks. ``dropped``: number of partial answers that
+    scored 0 or did not fit. ``removed_citations``: number of cited ids that were not in the context.
+    ``problems``: partial answers that could not be used, with reasons. ``query``: the query whose result the
+    answer reports. ``steps``: requests to the answerer. ``usage``: model calls. ``trace``: how the search
+    method found the answer. ``seconds`` is set by the caller that measures it. ``scope``: what the answer was
+    restricted to, None if nothing. ``favoured``: documents favoured because the question names them.
     """
 
     question: str
@@ -232,13 +232,13 @@ class Answer:
 
     @property
     def calls(self) -> int:
-        """How many things were asked of the answerer."""
+        """Number of requests to the answerer."""
         return len(self.steps)
 
     @property
     def heading(self) -> str:
-        """What stands above the text where it is shown; empty where it speaks for itself."""
-        if any(one.kind == OWN_CONTEXT for one in self.sources) and not self.refused:
+        """Heading to display above the text; blank if it needs none."""
+        if any(source.kind == OWN_CONTEXT for source in self.sources) and not self.refused:
             return OWN_KNOWLEDGE
         if not quotes(self.engine) or self.refused:
             return ""
@@ -246,27 +246,27 @@ class Answer:
 
     @property
     def partly_supported(self) -> int:
-        """How many statements the words they cite support in part."""
+        """Number of statements that the cited words support in part."""
         return self._with_verdict("partly")
 
     @property
     def unsupported(self) -> int:
-        """How many statements have no support in the words they cite."""
+        """Number of statements that the cited words do not support."""
         return self._with_verdict("not")
 
     @property
     def general(self) -> int:
-        """How many statements are marked as a model's knowledge of the world."""
+        """Number of statements marked as general knowledge."""
         return sum(statement.general for statement in self.statements)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as values that JSON can hold."""
-        made = ("heading", "calls", "partly_supported", "unsupported", "general")
-        return {**asdict(self), **{name: getattr(self, name) for name in made}}
+        """Return the answer as JSON-compatible values."""
+        derived = ("heading", "calls", "partly_supported", "unsupported", "general")
+        return {**asdict(self), **{name: getattr(self, name) for name in derived}}
 
     def section(self, title: str) -> TraceSection | None:
-        """Return the first section of the trace with a title, None where there is none."""
-        return next((one for one in self.trace if one.title == title), None)
+        """Return the first section of the trace with a title, None without one."""
+        return next((section for section in self.trace if section.title == title), None)
 
     def _with_verdict(self, verdict: Verdict) -> int:
         return sum(statement.verdict == verdict for statement in self.statements)

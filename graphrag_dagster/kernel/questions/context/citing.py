@@ -1,4 +1,4 @@
-"""From the citations of an answer to the words that they rest on."""
+"""Resolves the citations of an answer to the words of the documents behind them."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -17,18 +17,18 @@ _MARK = re.compile(r"(?P<blank>\s*)(?P<mark>\[Data: [^\[\]]*\](?:[ \t]*\[Data: [
 _KNOWLEDGE = re.compile(r"\[LLM:\s?verify\]", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 _NO_STATEMENT = re.compile(r"(?:#{1,6}\s.*|\*\*[^*]*\*\*:?|[-*+•]|\d+[.)])\Z")
-#: Most quotations that stand for one cited row, and how near the second must be against the first.
+#: Most quotations per cited row, and the least score of the second relative to the first.
 _QUOTES, _AS_NEAR = 2, 0.6
-#: What the numbers of a statement count beside its similarity in choosing its quotations.
+#: Weight of a statement's numbers, relative to its similarity, in choosing its quotations.
 _NUMBERS = 0.25
 _UNCITED = "it cites nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """A text with marks ``[1]``, what they stand for, its statements, and how many ids were taken out.
+    """A text with marks ``[1]``, its sources and statements, and the number of ids removed.
 
-    ``problems``: why who judges whether statements are supported could not say so of some.
+    ``problems``: why the support judge failed on some statements.
     """
 
     text: str
@@ -44,15 +44,14 @@ def cite(
 ) -> CitedText:
     """Return an answer with numbered marks, their sources, and its statements.
 
-    A sentence that the answer quotes stands for itself. Any other citation of a row stands for those one or
-    two of the words the row rests on that are nearest to what is cited for. A mark holds for the sentences
-    between it and the mark before, inside a paragraph. Ids of rows that were not shown, and of anything else,
-    are taken out and counted. Whether the words of all that a statement cites support it is judged at the
-    end, of all statements together. Where the answer may hold general knowledge, a sentence before the mark
-    of that has no verdict.
+    A sentence that the answer quotes is its own source. Any other cited row is resolved to the one or two
+    quotations behind it that are nearest to the citing sentence. A mark applies to the sentences since the
+    previous mark, within its paragraph. Ids of rows that were not shown, or of anything else, are removed and
+    counted. Support is judged at the end for all statements together, each against everything that it cites.
+    If the answer may contain general knowledge, the sentence before such a mark has no verdict.
 
     Args:
-        final: the answer; it cites rows as ``[Data: Reports (1, 2)]``.
+        final: the answer, citing rows as ``[Data: Reports (1, 2)]``.
         units: all rows of the search.
         shown: numbers of the rows that the answer may cite.
         support: compares statements with words; default: by shared words.
@@ -64,55 +63,58 @@ def cite(
     statements: list[Statement] = []
     text = canonical_citations(final.text)
     end = 0
-    for found in _MARK.finditer(text):
-        passage = text[end : found.start()]
+    for match in _MARK.finditer(text):
+        passage = text[end : match.start()]
         cited = [
-            one.id
-            for one in parse_citations(found["mark"])
-            if one.id in shown and units.kind(one.id) == one.kind
+            citation.id
+            for citation in parse_citations(match["mark"])
+            if citation.id in shown and units.kind(citation.id) == citation.kind
         ]
-        removed += len(_NUMBER.findall(found["mark"])) - len(cited)
+        removed += len(_NUMBER.findall(match["mark"])) - len(cited)
         before, _, last = passage.rpartition("\n\n")
         general, cited_for = _after_knowledge(last, final)
         statements += [*_uncited(before, final), *general]
-        made = [sources.statement(sentence, cited) for sentence in _sentences(cited_for)]
-        statements += made
-        numbers = sorted({number for statement in made for number in statement.sources})
+        cited_statements = [sources.statement(sentence, cited) for sentence in _sentences(cited_for)]
+        statements += cited_statements
+        numbers = sorted({number for statement in cited_statements for number in statement.sources})
         marks = "".join(f"[{number}]" for number in numbers)
-        parts += [passage, found["blank"] + marks if marks else ""]
-        end = found.end()
+        parts += [passage, match["blank"] + marks if marks else ""]
+        end = match.end()
     statements += _uncited(text[end:], final)
-    verdicts = support.judged([sources.cited_by(one) for one in statements if one.sources])
+    verdicts = support.judged([sources.cited_by(statement) for statement in statements if statement.sources])
     judged = iter(verdicts.items)
     return CitedText(
         "".join([*parts, text[end:]]).strip(),
         sources.all(),
-        tuple(_with_verdict(one, next(judged)) if one.sources else one for one in statements),
+        tuple(
+            _with_verdict(statement, next(judged)) if statement.sources else statement
+            for statement in statements
+        ),
         removed,
-        tuple(dict.fromkeys(one.problem for one in verdicts.items if one.problem)),
+        tuple(dict.fromkeys(verdict.problem for verdict in verdicts.items if verdict.problem)),
         verdicts.usage,
     )
 
 
 def uncited(text: str, reason: str) -> tuple[Statement, ...]:
-    """Return the statements of a text that cites nothing; ``reason`` says why none is supported."""
-    return tuple(Statement(one, (), 0.0, "not", 0.0, reason) for one in _sentences(text))
+    """Return the statements of a text without citations; ``reason`` says why none is supported."""
+    return tuple(Statement(sentence, (), 0.0, "not", 0.0, reason) for sentence in _sentences(text))
 
 
-def _with_verdict(statement: Statement, found: SupportOf) -> Statement:
-    return replace(statement, verdict=found.verdict, score=found.score, reason=found.reason)
+def _with_verdict(statement: Statement, support: SupportOf) -> Statement:
+    return replace(statement, verdict=support.verdict, score=support.score, reason=support.reason)
 
 
 def _uncited(passage: str, final: FinalAnswer) -> list[Statement]:
-    """The statements of a passage that cites nothing."""
+    """Return the statements of a passage without citations."""
     general, rest = _after_knowledge(passage, final)
     return [*general, *uncited(rest, _UNCITED)]
 
 
 def _after_knowledge(passage: str, final: FinalAnswer) -> tuple[list[Statement], str]:
-    """The statements up to the last mark of general knowledge, and what follows it.
+    """Return the statements up to the last mark of general knowledge, and the text after it.
 
-    A mark holds for the one sentence before it.
+    A mark applies to the one sentence before it.
     """
     if not final.general_knowledge:
         return [], passage
@@ -121,7 +123,7 @@ def _after_knowledge(passage: str, final: FinalAnswer) -> tuple[list[Statement],
     for mark in _KNOWLEDGE.finditer(passage):
         sentences = list(_sentences(passage[end : mark.start()]))
         statements += map(_without_source, sentences[:-1])
-        statements += [Statement(one, (), 0.0, None, general=True) for one in sentences[-1:]]
+        statements += [Statement(sentence, (), 0.0, None, general=True) for sentence in sentences[-1:]]
         end = mark.end()
     return statements, passage[end:]
 
@@ -134,7 +136,7 @@ def _sentences(passage: str) -> Iterator[str]:
 
 
 def _plain(sentence: str) -> str:
-    """Without the marks of bold words."""
+    """Remove the marks of bold text."""
     return sentence.replace("**", "")
 
 
@@ -151,7 +153,7 @@ class _CitedUnit:
 
 
 class _Sources:
-    """Sources in the order in which they are first cited."""
+    """Sources in order of first citation."""
 
     def __init__(self, units: ContextUnits, final: FinalAnswer, support: Support) -> None:
         self._units = units
@@ -160,7 +162,7 @@ class _Sources:
         self._cited: dict[tuple[int, Quote | None], _CitedUnit] = {}
 
     def statement(self, sentence: str, cited: list[int]) -> Statement:
-        """Return a sentence that cites rows, with the numbers of the words nearest to it."""
+        """Return a sentence that cites rows, with the numbers of the quotations nearest to it."""
         numbers: dict[int, float] = {}
         for unit in dict.fromkeys(cited):
             nearest = self._nearest(sentence, unit)
@@ -172,17 +174,17 @@ class _Sources:
         return Statement(sentence, tuple(sorted(numbers)), best, "not", 0.0, _UNCITED)
 
     def cited_by(self, statement: Statement) -> Cited:
-        """Return a statement with the words of its sources, and the titles of what these are about."""
-        by_number = {one.number: one for one in self._cited.values()}
+        """Return a statement with the words of its sources and the titles of their rows."""
+        by_number = {source.number: source for source in self._cited.values()}
         cited = [by_number[number] for number in statement.sources]
-        words = [self._units.index.words(one.provenance.quote) for one in cited if one.provenance]
-        titles = dict.fromkeys(self._units.title(one.unit) for one in cited)
-        # Where a sentence ends in what the answer quotes, that is what is said.
-        quoted = (one for _, one in self._quoted if statement.text.endswith(one))
+        words = [self._units.index.words(source.provenance.quote) for source in cited if source.provenance]
+        titles = dict.fromkeys(self._units.title(source.unit) for source in cited)
+        # If a sentence ends with a quotation of the answer, only the quotation is judged.
+        quoted = (sentence for _, sentence in self._quoted if statement.text.endswith(sentence))
         return Cited(next(quoted, statement.text), tuple(filter(None, words)), "; ".join(titles))
 
     def all(self) -> tuple[Source, ...]:
-        """Return every source that was cited."""
+        """Return all cited sources."""
         return tuple(self._source(cited) for cited in self._cited.values())
 
     def _number(self, unit: int, provenance: Provenance | None, similarity: float) -> int:
@@ -196,17 +198,21 @@ class _Sources:
         known = self._units.provenance(unit)
         for (quoting, quotation), quote in self._quoted.items():
             if quoting == unit and sentence.endswith(quotation):
-                exact = next((one for one in known if one.quote == quote), Provenance(quote))
+                exact = next(
+                    (provenance for provenance in known if provenance.quote == quote), Provenance(quote)
+                )
                 return [(exact, 1.0)]
-        words = [self._units.index.words(one.quote) for one in known]
-        near = self._support.similarities(sentence, words)
-        told = [
-            similarity + _NUMBERS * numbers_shared(sentence, one)
-            for similarity, one in zip(near, words, strict=True)
+        words = [self._units.index.words(provenance.quote) for provenance in known]
+        similarities = self._support.similarities(sentence, words)
+        scores = [
+            similarity + _NUMBERS * numbers_shared(sentence, quoted_words)
+            for similarity, quoted_words in zip(similarities, words, strict=True)
         ]
-        best = sorted(range(len(known)), key=lambda place: -told[place])[:_QUOTES]
+        best = sorted(range(len(known)), key=lambda position: -scores[position])[:_QUOTES]
         return [
-            (known[one], near[one]) for one in best if one == best[0] or told[one] > _AS_NEAR * told[best[0]]
+            (known[position], similarities[position])
+            for position in best
+            if position == best[0] or scores[position] > _AS_NEAR * scores[best[0]]
         ]
 
     def _source(self, cited: _CitedUnit) -> Source:

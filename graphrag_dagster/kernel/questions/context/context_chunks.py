@@ -1,4 +1,4 @@
-"""Packing context units into chunks: seeded shuffle, greedy fill (paper §3.1.6, spec_graphrag §7)."""
+"""Packs context units into chunks: seeded shuffle, then greedy fill (paper §3.1.6, spec_graphrag §7)."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ HEADER = "id|title|content"
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Units that go into one map call: as records, rendered, and the tokens of each row."""
+    """The units of one map call: as records, rendered as a table, and the tokens of each row."""
 
     units: tuple[ContextUnit, ...]
     rendered: str
@@ -27,7 +27,7 @@ class Chunk:
 
 
 def row(unit: ContextUnit) -> str:
-    """Render a unit as one row; quotes, bars and line breaks inside cells cannot end it."""
+    """Render a unit as one row; quotes, bars and line breaks in cells are escaped."""
     return as_row([unit.id, unit.title, unit.text])
 
 
@@ -37,7 +37,7 @@ def render(units: Sequence[ContextUnit]) -> str:
 
 
 def shuffled(units: Sequence[ContextUnit], seed: int) -> list[ContextUnit]:
-    """Return the units in an order that depends on the seed, their titles and texts alone."""
+    """Return the units in an order that depends only on the seed, their titles and texts."""
     return sorted(units, key=lambda unit: (stable_id(seed, unit.title, unit.text), unit.id))
 
 
@@ -46,8 +46,8 @@ def fill(units: Sequence[ContextUnit], *, count: Count, limit: int, seed: int) -
 
     Args:
         units: with ids that do not depend on ranks or arrival.
-        count: tokens of a text.
-        limit: most tokens of a rendered chunk, header included. A unit that does not fit alone is cut.
+        count: counts the tokens of a text.
+        limit: most tokens of a rendered chunk, header included. A unit too large for a chunk is cut.
         seed: the same seed gives the same order.
 
     Raises:
@@ -62,7 +62,7 @@ def fill(units: Sequence[ContextUnit], *, count: Count, limit: int, seed: int) -
         while waiting and (total + waiting[0][1] <= limit or _fits([*taken, waiting[0]], count, limit)):
             taken.append(waiting.popleft())
             total += taken[-1][1]
-        # The sum only says where to look: what counts are the tokens of the whole.
+        # The sum is an estimate; the limit applies to the tokens of the rendered whole.
         while len(taken) > 1 and not _fits(taken, count, limit):
             waiting.appendleft(taken.pop())
         if not taken or not _fits(taken, count, limit):
@@ -75,7 +75,7 @@ def fill(units: Sequence[ContextUnit], *, count: Count, limit: int, seed: int) -
 
 
 def first_that_fit(units: Sequence[ContextUnit], *, count: Count, limit: int) -> list[Chunk]:
-    """Return one chunk of the units in their order, until the next does not fit; no chunk of no units.
+    """Return one chunk of the leading units that fit, in their order; no chunk without units.
 
     Raises:
         QuestionError: not even the header and the beginning of the first unit fit.
@@ -102,7 +102,7 @@ def _fits(taken: Sequence[tuple[ContextUnit, int]], count: Count, limit: int) ->
 
 
 def _fitting(unit: ContextUnit, count: Count, limit: int) -> ContextUnit:
-    """Return the unit with as much of the beginning of its text as fits."""
+    """Cut the unit's text so that the unit fits."""
     low, high = 0, len(unit.text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -121,11 +121,11 @@ def _fitting(unit: ContextUnit, count: Count, limit: int) -> ContextUnit:
 
 
 def cut_to(unit: ContextUnit, characters: int) -> ContextUnit:
-    """Return a unit with the beginning of its text alone, and the sentences that stand in it."""
+    """Return a unit with its text cut, and only the sentences that remain complete."""
     text = unit.text[:characters]
-    tidy = " ".join(text.split())
-    kept = tuple(sentence for sentence in unit.sentences if sentence[0] in tidy)
-    return replace(unit, text=text, sentences=kept)
+    normalised = " ".join(text.split())
+    sentences = tuple(sentence for sentence in unit.sentences if sentence[0] in normalised)
+    return replace(unit, text=text, sentences=sentences)
 
 
 Numbers = NDArray[np.int64]
@@ -133,13 +133,13 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """Chunk i holds the units ``numbers[begins[i]:begins[i + 1]]``.
+    """A compact form of chunks: chunk i holds the units ``numbers[begins[i]:begins[i + 1]]``.
 
     Attributes:
-        begins: where each chunk begins, and where the last ends [chunks + 1].
+        begins: where each chunk begins, and where the last one ends [chunks + 1].
         numbers: of the units, 1…
-        characters: of their texts that stand there.
-        tokens: of their rows.
+        characters: length of each unit's text, which may be cut.
+        tokens: of each row.
     """
 
     begins: Numbers
@@ -149,7 +149,7 @@ class Packing:
 
     @classmethod
     def of(cls, chunks: Sequence[Chunk]) -> "Packing":
-        """Return how chunks are packed."""
+        """Return the packing of chunks."""
         rows = [unit for chunk in chunks for unit in chunk.units]
         return cls(
             np.cumsum([0, *(len(chunk.units) for chunk in chunks)], dtype=np.int64),
@@ -159,14 +159,14 @@ class Packing:
         )
 
     def chunks(self, units: Sequence[ContextUnit]) -> list[Chunk]:
-        """Return the chunks of the units that were packed, all of them in the order of their numbers."""
+        """Rebuild the chunks from all units, given in the order of their numbers."""
         return [self._chunk(units, begin, end) for begin, end in pairwise(self.begins.tolist())]
 
     def _chunk(self, units: Sequence[ContextUnit], begin: int, end: int) -> Chunk:
         numbers, characters = self.numbers[begin:end].tolist(), self.characters[begin:end].tolist()
-        taken = (units[number - 1] for number in numbers)
+        packed = (units[number - 1] for number in numbers)
         chosen = tuple(
-            unit if len(unit.text) == kept else cut_to(unit, kept)
-            for unit, kept in zip(taken, characters, strict=True)
+            unit if len(unit.text) == length else cut_to(unit, length)
+            for unit, length in zip(packed, characters, strict=True)
         )
         return Chunk(chosen, render(chosen), tuple(self.tokens[begin:end].tolist()))

@@ -1,4 +1,4 @@
-"""Reports, entities, relationships and claims as rows of a search context, section by section."""
+"""Reports, entities, relationships and claims as rows of a search context."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,8 +26,8 @@ _MOST_FOUND, _PER_RECORD = 24, 3
 class ReportUnits:
     """Reports as :class:`ContextUnit`, numbered 1…n by title and id.
 
-    The text of a unit is the report without its own citations, which mean nothing outside of it. Its
-    sentences are what the report quotes, or where it quotes nothing, the sentences of the report itself.
+    The text of a unit is the report without its citations, which are meaningless outside of it. Its sentences
+    are the report's quotations, or if it has none, the sentences of the report itself.
     """
 
     def __init__(self, index: IndexSnapshot, reports: pl.DataFrame) -> None:
@@ -40,53 +40,55 @@ class ReportUnits:
         self.all: Sequence[ContextUnit] = LazySequence(len(self._rows), self._unit)
 
     def kind(self, _: int) -> ContextKind:
-        """Return as what the row is cited."""
+        """Return the kind that the row is cited as."""
         return "report"
 
     def record_kind(self, _: int) -> ContextKind:
-        """Return what the row's record is."""
+        """Return the kind of the row's record."""
         return "report"
 
     def record_id(self, number: int) -> str:
-        """Return the id of the report with that number."""
+        """Return the id of the report with a number."""
         return self._ids[number]
 
     def title(self, number: int) -> str:
-        """Return the title of the report with that number."""
+        """Return the title of the report with a number."""
         title: str = self._rows[number - 1][1]
         return title
 
     def provenance(self, number: int) -> Sequence[Provenance]:
-        """Return what the report rests on, each words once.
+        """Return the distinct quotations that the report rests on.
 
-        That is what it quotes, in its order; where it quotes nothing, sentences of the documents that name
+        These are the report's own quotations in order. If it has none, they are document sentences that name
         both ends of the relationships, then the entities, that its findings cite.
         """
         return report_provenance(self.index, self._ids[number])
 
-    def _unit(self, place: int) -> ContextUnit:
-        report_id, title, content = self._rows[place]
+    def _unit(self, position: int) -> ContextUnit:
+        report_id, title, content = self._rows[position]
         text = without_citations(content).removeprefix(f"# {title}").strip()
         sentences = self._sentences(report_id, text)
-        return ContextUnit(place + 1, title, text, sentences, background=self._background)
+        return ContextUnit(position + 1, title, text, sentences, background=self._background)
 
     def _sentences(self, report_id: str, text: str) -> Sentences:
         if quoted := self._quoted.get(report_id):
-            quotes = [found.quote for found in quoted]
+            quotes = [provenance.quote for provenance in quoted]
             return tuple((" ".join(self.index.words(quote).split()), quote) for quote in quotes)
-        own = (" ".join(text[span.start : span.end].split()) for span in sentence_spans(text))
-        return tuple((sentence, None) for sentence in dict.fromkeys(own) if not sentence.startswith("#"))
+        sentences = (" ".join(text[span.start : span.end].split()) for span in sentence_spans(text))
+        return tuple(
+            (sentence, None) for sentence in dict.fromkeys(sentences) if not sentence.startswith("#")
+        )
 
 
 def report_provenance(index: IndexSnapshot, report_id: str) -> Sequence[Provenance]:
-    """Return the words that a report rests on; see :meth:`ReportUnits.provenance`."""
+    """Return the quotations that a report rests on; see :meth:`ReportUnits.provenance`."""
     if quoted := index.once(_quoted).get(report_id):
         return quoted
     return index.once(_report_sentences, report_id)
 
 
 def _quoted(index: IndexSnapshot) -> dict[str, list[Provenance]]:
-    """Quotations of all reports, each with the relationship or entity of its finding that its unit states."""
+    """Return the quotations of all reports, each with the cited relationship or entity its unit states."""
     valid = index.references.filter("valid").sort("report_id", "finding", "position")
     records: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
     for report_id, finding, kind, record in valid.select(
@@ -95,16 +97,16 @@ def _quoted(index: IndexSnapshot) -> dict[str, list[Provenance]]:
         if kind in {"relationship", "entity"}:
             records[report_id, finding].append((kind, record))
     units = _units_of_records(index, {record for cited in records.values() for _, record in cited})
-    found: dict[str, dict[Quote, Provenance]] = defaultdict(dict)
+    by_report: dict[str, dict[Quote, Provenance]] = defaultdict(dict)
     quotes = valid.filter(pl.col("kind") == "text_unit")
     for report_id, finding, unit, start, end in quotes.select(
         "report_id", "finding", "record_id", "start_char", "end_char"
     ).iter_rows():
-        cited = sorted(records[report_id, finding], key=lambda one: one[0] != "relationship")
-        way = next(((kind, record) for kind, record in cited if unit in units.get(record, ())), (None, None))
+        cited = sorted(records[report_id, finding], key=lambda record: record[0] != "relationship")
+        via = next(((kind, record) for kind, record in cited if unit in units.get(record, ())), (None, None))
         quote = Quote(unit, Span(start, end))
-        found[report_id].setdefault(quote, Provenance(quote, finding, *way))
-    return {report_id: list(quotes.values()) for report_id, quotes in found.items()}
+        by_report[report_id].setdefault(quote, Provenance(quote, finding, *via))
+    return {report_id: list(quotes.values()) for report_id, quotes in by_report.items()}
 
 
 def _units_of_records(index: IndexSnapshot, wanted: set[str]) -> dict[str, frozenset[str]]:
@@ -127,10 +129,10 @@ def _named_in(index: IndexSnapshot, report_id: str) -> Iterator[Provenance]:
     titles, stated = index.once(_stated)
     seen: set[Quote] = set()
     for wanted in ("relationship", "entity"):
-        of_kind = cited.filter(pl.col("kind") == wanted).unique(
+        records = cited.filter(pl.col("kind") == wanted).unique(
             "record_id", keep="first", maintain_order=True
         )
-        for finding, record in of_kind.select("finding", "record_id").iter_rows():
+        for finding, record in records.select("finding", "record_id").iter_rows():
             ends, units = stated.get(record, ((), ()))
             names = [titles[end] for end in ends if end in titles]
             if not names:
@@ -144,7 +146,7 @@ def _named_in(index: IndexSnapshot, report_id: str) -> Iterator[Provenance]:
 def _stated(
     index: IndexSnapshot,
 ) -> tuple[dict[str, str], dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]:
-    """Titles of entities; and per relationship and entity the entities it names and the units stating it."""
+    """Return entity titles, and for each relationship and entity the entities it names and its text units."""
     titles = dict(index.entities.select("entity_id", "title").iter_rows())
     stated: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         record: ((source, target), tuple(units))
@@ -158,7 +160,7 @@ def _stated(
 
 
 class LocalUnits:
-    """Rows of any kind, numbered 1…n as they come; each brings its own way to the words it rests on."""
+    """Rows of any kind, numbered 1…n in order of addition, each with its own provenance."""
 
     def __init__(self, index: IndexSnapshot) -> None:
         self.index = index
@@ -168,13 +170,13 @@ class LocalUnits:
 
     @property
     def all(self) -> Sequence[ContextUnit]:
-        """All rows, in the order of their numbers."""
+        """All rows in the order of their numbers."""
         return self._rows
 
     def add(
         self, unit: ContextUnit, record_id: str, provenance: Callable[[], Sequence[Provenance]]
     ) -> ContextUnit:
-        """Take a row in under the next number; returns it with that number."""
+        """Add a row and return it with its number."""
         row = replace(unit, id=len(self._rows) + 1)
         self._rows.append(row)
         self._ids.append(record_id)
@@ -182,11 +184,11 @@ class LocalUnits:
         return row
 
     def kind(self, number: int) -> ContextKind:
-        """Return as what the row is cited."""
+        """Return the kind that the row is cited as."""
         return self._rows[number - 1].kind
 
     def record_kind(self, number: int) -> ContextKind:
-        """Return what the row's record is."""
+        """Return the kind of the row's record."""
         return self.kind(number)
 
     def record_id(self, number: int) -> str:
@@ -198,15 +200,15 @@ class LocalUnits:
         return self._rows[number - 1].title
 
     def provenance(self, number: int) -> Sequence[Provenance]:
-        """Return what the row rests on, each words once."""
+        """Return the distinct quotations that the row rests on."""
         return self._provenance[number - 1]()
 
 
 @dataclass(frozen=True, slots=True)
 class LocalContext:
-    """What was found for a question: rows of ``units``, and the context as the prompt shows it.
+    """The context of a local search: rows of ``units``, and the context as rendered for the prompt.
 
-    ``row_tokens``: tokens of each row there; counted where they are not given.
+    ``row_tokens``: tokens of each rendered row; counted later if empty.
     """
 
     units: ContextUnits
@@ -218,21 +220,21 @@ class LocalContext:
 def quoted(
     quotes: Sequence[Quote], kind: str | None = None, record_id: str | None = None
 ) -> list[Provenance]:
-    """Return quotes as evidence, with the record that led to them."""
+    """Return quotes as provenance, with the record that led to them."""
     return [Provenance(quote, None, kind, record_id) for quote in quotes]
 
 
 _SENTENCES, _MOST_ROWS = 6, 200
 _RELATIONSHIP = ("relationship_id", "source_id", "target_id", "weight", "description")
-#: What makes two claim records the same claim.
+#: The columns that identify a claim.
 _CLAIM = ("subject", "object", "type")
 
 
 @dataclass(frozen=True, slots=True)
 class LocalRow:
-    """A row before it has a number.
+    """A row without a number yet.
 
-    ``lead``: its cells between the number and the text; ``provenance``: the words it rests on.
+    ``lead``: its cells between the number and the text; ``provenance``: the quotations it rests on.
     """
 
     unit: ContextUnit
@@ -242,7 +244,7 @@ class LocalRow:
 
 
 def entity_rows(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[LocalRow]:
-    """Yield entities, in the order of their ids."""
+    """Yield entities in the order of their ids."""
     known = index.once(_entities)
     for entity_id in ids:
         if row := known.get(entity_id):
@@ -252,7 +254,7 @@ def entity_rows(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[LocalRow]:
 
 
 def relationship_rows(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[LocalRow]:
-    """Yield relationships between the entities, then from them to others, heaviest first."""
+    """Yield relationships between the entities, then to other entities, heaviest first."""
     if not entities or index.relationships.is_empty():
         return
     chosen, ends = set(entities), pl.Series(entities, dtype=pl.String).implode()
@@ -264,13 +266,13 @@ def relationship_rows(index: IndexSnapshot, entities: Sequence[str]) -> Iterator
 
     rows = index.relationships.select(_RELATIONSHIP).filter(touching).rows()
     for key, source, target, _, description in sorted(rows, key=heaviest)[:_MOST_ROWS]:
-        named = (_title(index, source), _title(index, target))
-        unit = ContextUnit(0, " — ".join(named), description, kind="relationship")
-        yield LocalRow(unit, key, named, partial(_naming, index, key))
+        end_titles = (_title(index, source), _title(index, target))
+        unit = ContextUnit(0, " — ".join(end_titles), description, kind="relationship")
+        yield LocalRow(unit, key, end_titles, partial(_naming, index, key))
 
 
 def titles_of(index: IndexSnapshot) -> dict[str, str]:
-    """Return the titles of entities by id; made once per snapshot."""
+    """Return the titles of entities by id; computed once per snapshot."""
     return index.once(_titles)
 
 
@@ -279,33 +281,33 @@ def claim_rows(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[LocalR
     if index.claims is None or index.claims.is_empty() or not entities:
         return
     known = index.once(_entities)
-    found = [row for entity in entities if (row := known.get(entity))]
-    by_name = {name: title for title, name, _, _ in found}
+    rows = [row for entity in entities if (row := known.get(entity))]
+    by_name = {name: title for title, name, _, _ in rows}
     chosen = list(by_name)
-    about = index.claims.filter(pl.col("subject").is_in(chosen)).sort("subject", "human_readable_id")
+    claims = index.claims.filter(pl.col("subject").is_in(chosen)).sort("subject", "human_readable_id")
     words = index.once(_words_of_claims)
-    for key, description, *about_what in about.select("claim_id", "description", *_CLAIM).iter_rows():
-        title = by_name[about_what[0]]
-        quotes = words.get(tuple(about_what), [])
+    for key, description, *claim_key in claims.select("claim_id", "description", *_CLAIM).iter_rows():
+        title = by_name[claim_key[0]]
+        quotes = words.get(tuple(claim_key), [])
         unit = ContextUnit(0, title, description, kind="claim")
         yield LocalRow(unit, key, (title,), partial(quoted, quotes, "claim", key))
 
 
 def _words_of_claims(index: IndexSnapshot) -> dict[tuple[str | None, ...], list[Quote]]:
-    """The words that claims were taken from, by what the claims are about."""
-    found: dict[tuple[str | None, ...], list[Quote]] = {}
+    """Return the quotations of claims by what identifies a claim."""
+    by_claim: dict[tuple[str | None, ...], list[Quote]] = {}
     if index.claim_records is None:
-        return found
-    for unit_id, spans, *about_what in index.claim_records.select(
+        return by_claim
+    for unit_id, spans, *claim_key in index.claim_records.select(
         "text_unit_id", "spans", *_CLAIM
     ).iter_rows():
         quotes = [Quote(unit_id, Span(int(span["start"]), int(span["end"]))) for span in spans]
-        found.setdefault(tuple(about_what), []).extend(quotes)
-    return found
+        by_claim.setdefault(tuple(claim_key), []).extend(quotes)
+    return by_claim
 
 
 def report_rows(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[LocalRow]:
-    """Yield reports of the entities' smallest communities, those of more and better ranked ones first."""
+    """Yield reports of the entities' smallest communities; more and better ranked entities come first."""
     if index.members is None or index.reports.is_empty() or not ids:
         return
     deepest, reports = index.once(_communities), index.once(_reports)
@@ -314,7 +316,7 @@ def report_rows(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[LocalRow]:
         (community,) = deepest.get(entity) or ("",)
         if reports.get(community):
             scores.setdefault(community, []).append(1 / (rank + 3))
-    for report_id in sorted(scores, key=lambda one: (-round(fsum(scores[one]), 12), one)):
+    for report_id in sorted(scores, key=lambda community: (-round(fsum(scores[community]), 12), community)):
         title, content = reports.get(report_id) or ("", "")
         text = without_citations(content).removeprefix(f"# {title}").strip()
         unit = ContextUnit(0, title, text, kind="report")
@@ -322,7 +324,7 @@ def report_rows(index: IndexSnapshot, ids: Sequence[str]) -> Iterator[LocalRow]:
 
 
 def _communities(index: IndexSnapshot) -> RowsById:
-    """The smallest community of each entity is the last."""
+    """Return communities by entity; the smallest is the last."""
     members = pl.DataFrame() if index.members is None else index.members
     return RowsById(members.sort("entity_id", "level", "community_id"), "entity_id", ["community_id"])
 
@@ -332,9 +334,9 @@ def _reports(index: IndexSnapshot) -> RowsById:
 
 
 def _naming(index: IndexSnapshot, record_id: str) -> Sequence[Provenance]:
-    """Sentences that name an entity, or both ends of a relationship."""
-    if own := index.once(_entities).get(record_id):
-        kind, names, units = "entity", [own[0]], own[-1]
+    """Return sentences that name an entity, or both ends of a relationship."""
+    if entity := index.once(_entities).get(record_id):
+        kind, names, units = "entity", [entity[0]], entity[-1]
     else:
         source, target, units = index.once(_relationships).get(record_id) or ("", "", ())
         kind, names = "relationship", [_title(index, source), _title(index, target)]
@@ -362,17 +364,19 @@ def _titles(index: IndexSnapshot) -> dict[str, str]:
 
 
 def words_stating(index: IndexSnapshot, edge: Mapping[str, object], most: int) -> list[Quote]:
-    """Return an edge's own words; where they are not known, sentences of its units that name both ends.
+    """Return the words that state a triple; if unknown, sentences of its units that name both ends.
 
     Args:
         index: the tables of the corpus.
         edge: a row of ``graph.triples``.
-        most: sentences.
+        most: maximum number of sentences.
     """
     unit, start, end = str(edge["evidence_unit_id"]), edge["start_char"], edge["end_char"]
     if isinstance(start, int) and isinstance(end, int) and unit in index.passages:
         return [Quote(unit, Span(start, end))]
-    units = [str(one) for one in edge["text_unit_ids"]] if isinstance(edge["text_unit_ids"], list) else []
+    units = (
+        [str(unit_id) for unit_id in edge["text_unit_ids"]] if isinstance(edge["text_unit_ids"], list) else []
+    )
     titles = titles_of(index)
     ends = [titles.get(str(edge["head_id"]), ""), titles.get(str(edge["tail_id"]), "")]
     return list(sentences_naming(index, ends, units, most))

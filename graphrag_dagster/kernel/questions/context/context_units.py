@@ -1,4 +1,4 @@
-"""Rows of one or several search contexts, numbered, and the words of the documents each rests on."""
+"""Numbered rows of one or more search contexts, and the words of the documents that each rests on."""
 
 import csv
 import io
@@ -17,17 +17,17 @@ from graphrag_dagster.kernel.tables import DOCUMENTS, TEXT_CHUNKS, Table
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote
 from graphrag_dagster.kernel.text.markup_spans import Span
 
-#: What the record of a row is.
+#: Kind of a row's record.
 RecordKind = ContextKind | Literal["summary", "triple"]
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Words that a context row rests on, and the way to them.
+    """Words that a context row rests on, and what led to them.
 
-    ``finding``: place of the finding of a report, -1 its summary, None where the row is no report. ``kind``
-    and ``record_id``: the entity, relationship or triple that led to the words, None where they are quoted
-    directly.
+    ``finding``: position of the report's finding, -1 for its summary, None if the row is not a report.
+    ``kind`` and ``record_id``: the entity, relationship or triple that led to the words, None if they are
+    quoted directly.
     """
 
     quote: Quote
@@ -37,21 +37,21 @@ class Provenance:
 
 
 class ContextUnits(Protocol):
-    """Numbered rows of a context; a row is cited by its kind and its number."""
+    """Numbered rows of a context. A row is cited by its kind and number."""
 
     @property
     def index(self) -> IndexSnapshot:
-        """What the rows were made from."""
+        """The snapshot that the rows were made from."""
 
     @property
     def all(self) -> Sequence[ContextUnit]:
-        """All rows, in the order of their numbers."""
+        """All rows in the order of their numbers."""
 
     def kind(self, number: int, /) -> ContextKind:
-        """Return as what the row is cited."""
+        """Return the kind that the row is cited as."""
 
     def record_kind(self, number: int, /) -> RecordKind:
-        """Return what the row's record is, also where it stands, and is cited, as another."""
+        """Return the kind of the row's record, which may differ from the kind it is cited as."""
 
     def record_id(self, number: int) -> str:
         """Return the id of the row's record."""
@@ -60,23 +60,22 @@ class ContextUnits(Protocol):
         """Return the title of the row."""
 
     def provenance(self, number: int) -> Sequence[Provenance]:
-        """Return what the row rests on, each words once, the nearest to what it says first."""
+        """Return the distinct quotations that the row rests on, nearest to its text first."""
 
 
 def as_row(cells: Iterable[object]) -> str:
-    """Render cells as one row; quotes, bars and line breaks inside cells cannot end it."""
+    """Render cells as one row; quotes, bars and line breaks in cells are escaped."""
     buffer = io.StringIO()
-    # Only line breaks that the writer knows as ends of rows are quoted.
+    # The CSV writer only quotes line breaks that could end a row.
     csv.writer(buffer, delimiter="|", lineterminator="\r\n").writerow(list(cells))
     return buffer.getvalue().removesuffix("\r\n")
 
 
 class SourceUnits:
-    """All text units of a corpus as :class:`ContextUnit`, numbered 1…n in the order of the corpus.
+    """All text units of a corpus as :class:`ContextUnit`, numbered 1…n in corpus order.
 
-    They stand in the place of reports (spec_graphrag §7, TS and SS): the same prompts serve all conditions,
-    but for the name that the rows have there (paper, Appendix E.4). The title of a unit is that of its
-    document.
+    They take the place of reports (spec_graphrag §7, TS and SS): all conditions use the same prompts except
+    for the name of the rows (paper, Appendix E.4). The title of a unit is that of its document.
     """
 
     def __init__(self, index: IndexSnapshot) -> None:
@@ -88,11 +87,11 @@ class SourceUnits:
         self.all: Sequence[ContextUnit] = LazySequence(len(self._ids), self._unit)
 
     def kind(self, _: int) -> ContextKind:
-        """Return as what the row is cited: a source."""
+        """Return the kind that the row is cited as: a source."""
         return "source"
 
     def record_kind(self, _: int) -> ContextKind:
-        """Return what the row's record is: a text unit."""
+        """Return the kind of the row's record: a text unit."""
         return "source"
 
     def record_id(self, number: int) -> str:
@@ -108,30 +107,30 @@ class SourceUnits:
         unit_id = self.record_id(number)
         return [Provenance(Quote(unit_id, span)) for span, _ in spans_of(self.index, unit_id)]
 
-    def _unit(self, place: int) -> ContextUnit:
-        unit_id = self._ids[place]
+    def _unit(self, position: int) -> ContextUnit:
+        unit_id = self._ids[position]
         passage = self.index.passages[unit_id]
         sentences = tuple((words, Quote(unit_id, span)) for span, words in spans_of(self.index, unit_id))
         return ContextUnit(
-            place + 1, passage.document_title, passage.text, sentences, "source", self._background
+            position + 1, passage.document_title, passage.text, sentences, "source", self._background
         )
 
 
-#: Sentences of a passage, at most.
+#: Most sentences per passage.
 _SENTENCES = 30
-#: Characters of a token, about.
+#: Approximate characters per token.
 _TOKEN = 4
 _ENCODING, _STRATEGY = "characters", "imported"
-#: The names of two ends, in their order.
+#: The names of both ends in alphabetical order.
 _PAIR = ["smaller", "larger"]
 _RELATIONS, _ENTITIES = "imports.relations", "imports.entities"
 
 
 def told_as_text(index: IndexSnapshot) -> IndexSnapshot:
-    """Return the snapshot with a passage for each entity of a graph that came without texts.
+    """Return the snapshot with a passage for each entity of an imported graph without texts.
 
     Args:
-        index: the snapshot; one with text units, or of no graph from elsewhere, stays as it is.
+        index: the snapshot; returned unchanged if it has text units or no imported graph.
     """
     if index.statements is None or index.declared is None or len(index.text_chunks):
         return index
@@ -152,7 +151,7 @@ def told_as_text(index: IndexSnapshot) -> IndexSnapshot:
 
 
 def _sentences(statements: pl.DataFrame, declared: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
-    """Every sentence with the entities it is about, its row, its passage and its place there."""
+    """Return every sentence with its entities, table row, passage and start in the passage."""
     described = declared.filter(pl.col("description") != "").select(
         about="name",
         other=pl.lit(None, pl.String),
@@ -220,8 +219,8 @@ def _documents(units: pl.DataFrame) -> pl.DataFrame:
     first = units.group_by("document_id", maintain_order=True).agg(
         pl.first("title", "path"), text=pl.lit(""), characters=pl.lit(0)
     )
-    nothing = {name: pl.lit(None) for name in ("row", "source_id", "date")}
-    rows = first.with_row_index("human_readable_id").with_columns(**nothing, metadata=pl.lit("{}"))
+    empty = {name: pl.lit(None) for name in ("row", "source_id", "date")}
+    rows = first.with_row_index("human_readable_id").with_columns(**empty, metadata=pl.lit("{}"))
     return _typed(rows, DOCUMENTS)
 
 
@@ -231,15 +230,15 @@ def _typed(rows: pl.DataFrame, table: Table) -> pl.DataFrame:
 
 def _naming(entities: pl.DataFrame, sentences: pl.DataFrame) -> pl.DataFrame:
     ends = (sentences.select("text_unit_id", name=end) for end in ("about", "other"))
-    named = pl.concat(ends).drop_nulls().unique(maintain_order=True)
-    units = named.group_by("name", maintain_order=True).agg(found="text_unit_id")
+    names = pl.concat(ends).drop_nulls().unique(maintain_order=True)
+    units = names.group_by("name", maintain_order=True).agg(found="text_unit_id")
     return _with_units(entities, units, ["name"])
 
 
 def _stating(
     records: pl.DataFrame, sentences: pl.DataFrame, first: str = "source", second: str = "target"
 ) -> pl.DataFrame:
-    """The records with the units that name both of their ends, whichever is said of the other."""
+    """Return the records with the units that name both of their ends, in either direction."""
     ends = [pl.min_horizontal, pl.max_horizontal]
     pairs = sentences.drop_nulls("other").select(
         *(end("about", "other").alias(name) for end, name in zip(ends, _PAIR, strict=True)),
@@ -254,15 +253,15 @@ def _stating(
 
 def _with_units(records: pl.DataFrame, units: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     joined = records.join(units, on=keys, how="left", maintain_order="left")
-    found = pl.coalesce("found", pl.lit([], pl.List(pl.String)))
-    return joined.with_columns(text_unit_ids=found).drop("found")
+    text_unit_ids = pl.coalesce("found", pl.lit([], pl.List(pl.String)))
+    return joined.with_columns(text_unit_ids=text_unit_ids).drop("found")
 
 
 _QUOTED_LINE = re.compile(r"\n[ \t]*>+")
 
 
 def spans_of(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:
-    """Return the sentences of a text unit with their words on one line; nothing for an unknown unit."""
+    """Return the sentences of a text unit, each with its words on one line; empty for an unknown unit."""
     return index.once(_cut, unit_id)
 
 
@@ -274,7 +273,7 @@ def _cut(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:
 
 
 def _on_one_line(words: str) -> str:
-    """Without the marks of the lines of a quotation that is wrapped."""
+    """Join wrapped lines, removing the marks of quoted lines."""
     if "\n" in words and words.startswith(">"):
         words = _QUOTED_LINE.sub(" ", words)
     return " ".join(words.split())
@@ -283,23 +282,23 @@ def _on_one_line(words: str) -> str:
 def sentences_naming(
     index: IndexSnapshot, names: Sequence[str], unit_ids: Sequence[str], most: int
 ) -> Iterator[Quote]:
-    """Yield at most ``most`` sentences of the units that hold all of the names, in the order of the units."""
-    given = 0
+    """Yield up to ``most`` sentences of the units that contain all names, in the order of the units."""
+    yielded = 0
     wanted = [name.casefold() for name in names]
     for unit_id in unit_ids:
         for span, words in spans_of(index, unit_id):
             folded = words.casefold()
             if all(name in folded for name in wanted):
                 yield Quote(unit_id, span)
-                given += 1
-                if given == most:
+                yielded += 1
+                if yielded == most:
                     return
 
 
 class CombinedUnits:
-    """Rows of several contexts under fresh numbers; a record has one, however many contexts hold it.
+    """Rows of several contexts under new numbers, one per record even if several contexts have it.
 
-    Each context numbers its rows for itself, so the same number means another row in each.
+    Each context has its own numbers, so the same number may mean different rows.
     """
 
     def __init__(self, index: IndexSnapshot) -> None:
@@ -309,35 +308,35 @@ class CombinedUnits:
         self._number_of: dict[tuple[ContextKind, str], int] = {}
 
     def add(self, units: ContextUnits, rows: Sequence[ContextUnit]) -> dict[Citation, int]:
-        """Take the rows of a context in; return the new number of each as it is cited there."""
+        """Add the rows of a context; return the new numbers by the citations used in that context."""
         numbers = {}
-        for one in rows:
-            kind = units.kind(one.id)
-            number = self._number_of.setdefault((kind, units.record_id(one.id)), len(self.all) + 1)
+        for row in rows:
+            kind = units.kind(row.id)
+            number = self._number_of.setdefault((kind, units.record_id(row.id)), len(self.all) + 1)
             if number > len(self.all):
-                self.all.append(replace(one, id=number, kind=kind))
-                self._from.append((units, one.id))
-            numbers[Citation(kind, one.id)] = number
+                self.all.append(replace(row, id=number, kind=kind))
+                self._from.append((units, row.id))
+            numbers[Citation(kind, row.id)] = number
         return numbers
 
     def kind(self, number: int) -> ContextKind:
-        """Return as what the row is cited."""
+        """Return the kind that the row is cited as."""
         return self.all[number - 1].kind
 
     def record_kind(self, number: int) -> ContextKind:
-        """Return what the row's record is."""
+        """Return the kind of the row's record."""
         return self.kind(number)
 
     def record_id(self, number: int) -> str:
         """Return the id of the row's record."""
-        units, own = self._from[number - 1]
-        return units.record_id(own)
+        units, original = self._from[number - 1]
+        return units.record_id(original)
 
     def title(self, number: int) -> str:
         """Return the title of the row."""
         return self.all[number - 1].title
 
     def provenance(self, number: int) -> Sequence[Provenance]:
-        """Return what the row rests on, as its own context says."""
-        units, own = self._from[number - 1]
-        return units.provenance(own)
+        """Return what the row rests on according to its own context."""
+        units, original = self._from[number - 1]
+        return units.provenance(original)

@@ -1,4 +1,4 @@
-"""Background of quoted text units from the tables, and the judge of support."""
+"""Background of quoted text units from the index, and the judging of support."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,34 +22,34 @@ _PHRASE: dict[str, pl.DataType] = {"form": pl.String(), "stems": pl.List(pl.Stri
 
 
 class IndexBackground:
-    """Documents of text units, and the entities found in them; looked up when they are first asked for."""
+    """Documents of text units and the entities extracted from them, looked up lazily."""
 
     def __init__(self, index: IndexSnapshot) -> None:
         self._index = index
 
     def document(self, unit_id: str) -> str:
-        """Return the id of a text unit's document, blank for an unknown unit."""
+        """Return the id of a text unit's document; blank for an unknown unit."""
         passage = self._index.passages.get(unit_id)
         return passage.document_id if passage else ""
 
     def names(self, unit_id: str) -> Sequence[tuple[str, str]]:
-        """Return titles and types of the entities that were found in a text unit."""
+        """Return titles and types of the entities extracted from a text unit."""
         return self._index.once(_names).all(unit_id)
 
     def phrases(self) -> Sequence[Phrase]:
-        """Return what tells the documents apart, the weightiest phrase first."""
+        """Return the phrases that distinguish the documents, highest weight first."""
         return self._index.once(_phrases)
 
     def told(self) -> bool:
-        """Whether the text units are a graph told in words: each of their sentences stands for itself."""
+        """Return whether the text units were generated from a graph, so each sentence stands alone."""
         return self._index.sentences is not None
 
     def words(self, quote: Quote) -> str:
-        """Return the quoted words, exactly as they stand; nothing for an unknown unit."""
+        """Return the quoted words verbatim; blank for an unknown unit."""
         return self._index.words(quote)
 
     def cut(self, quote: Quote) -> bool:
-        """Return whether words stand at an edge of their text unit behind which the document goes on."""
+        """Return whether a quotation touches an edge of its text unit beyond which the document continues."""
         passage = self._index.passages.get(quote.unit_id)
         if passage is None:
             return False
@@ -59,13 +59,13 @@ class IndexBackground:
         return before or (not text[span.end :].strip() and passage.end_char < last)
 
     def code(self, quote: Quote) -> bool:
-        """Return whether words stand in a block of code."""
+        """Return whether a quotation is in a code block."""
         blocks = self._index.once(_code, quote.unit_id)
-        return any(one.start <= quote.span.start and quote.span.end <= one.end for one in blocks)
+        return any(block.start <= quote.span.start and quote.span.end <= block.end for block in blocks)
 
 
 def prepare_background(index: IndexSnapshot) -> None:
-    """Make what is kept of the background of an index."""
+    """Compute the background of an index and store it on its shelf."""
     index.once(_names)
     index.once(_phrases)
 
@@ -77,15 +77,15 @@ def _phrases(index: IndexSnapshot) -> list[Phrase]:
 
 def _told_apart_by(index: IndexSnapshot) -> pl.DataFrame:
     ordered = index.text_chunks.sort("human_readable_id", "text_unit_id")
-    found = phrases(ordered["text"].to_list(), ordered["document_id"].to_list(), _MOST_PHRASES)
-    rows = [(one.form, list(one.stems), one.documents) for one in found]
+    top_phrases = phrases(ordered["text"].to_list(), ordered["document_id"].to_list(), _MOST_PHRASES)
+    rows = [(phrase.form, list(phrase.stems), phrase.documents) for phrase in top_phrases]
     return pl.DataFrame(rows, _PHRASE, orient="row")
 
 
 def _edges(index: IndexSnapshot, document_id: str) -> tuple[int, int]:
-    """Where the first text unit of a document begins and the last one ends."""
-    own = index.text_chunks.filter(pl.col("document_id") == document_id)
-    edges: tuple[int, int] = own.select(pl.col("start_char").min(), pl.col("end_char").max()).row(0)
+    """Return where the first text unit of a document begins and the last one ends."""
+    chunks = index.text_chunks.filter(pl.col("document_id") == document_id)
+    edges: tuple[int, int] = chunks.select(pl.col("start_char").min(), pl.col("end_char").max()).row(0)
     return edges
 
 
@@ -95,8 +95,8 @@ def _code(index: IndexSnapshot, unit_id: str) -> list[Span]:
 
 
 def _names(index: IndexSnapshot) -> RowsById:
-    found = kept(index.shelf, "found", lambda: _Rows(_found(index)), _Rows).rows
-    return RowsById(found, "text_unit_id", ("title", "type"))
+    rows = kept(index.shelf, "found", lambda: _Rows(_found(index)), _Rows).rows
+    return RowsById(rows, "text_unit_id", ("title", "type"))
 
 
 def _found(index: IndexSnapshot) -> pl.DataFrame:
@@ -106,7 +106,7 @@ def _found(index: IndexSnapshot) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Rows, as they are kept."""
+    """Rows in the form that is stored on a shelf."""
 
     rows: pl.DataFrame
 
@@ -116,11 +116,11 @@ _WORDLESS = SupportOf("not", 0.0, "no words of the documents were found for what
 
 
 class Support:
-    """Compares statements with quotations, and has it judged whether these support them.
+    """Compares statements with quotations and judges whether these support them.
 
     Args:
         embedder: makes the vectors; None compares words alone.
-        judge: says what supports what; default: by words.
+        judge: of support; default: by words.
     """
 
     def __init__(self, embedder: Embedder | None = None, judge: SupportJudge | None = None) -> None:
@@ -128,36 +128,38 @@ class Support:
         self._judge = judge or JudgeByWords(embedder)
 
     def by(self, judge: SupportJudge) -> "Support":
-        """Return the same with another judge."""
+        """Return a copy with another judge."""
         return Support(self._embedder, judge)
 
     def similarities(self, statement: str, quotations: Sequence[str]) -> list[float]:
         """Return the similarity, 0–1, of a statement to each quotation.
 
-        It is the mean of cosine and of shared words, the share of the statement's meaningful word stems that
-        the quotation has. The same words give 1, whatever the blanks and marks between them.
+        It is the mean of the cosine and the share of the statement's meaningful stems that the quotation has.
+        The same words give 1, whatever the whitespace and punctuation between them.
         """
         if not quotations:
             return []
         wanted = set(stems(statement))
-        shared = [len(wanted & set(stems(one))) / len(wanted) if wanted else 0.0 for one in quotations]
-        near = self._cosines(statement, quotations)
+        shared = [
+            len(wanted & set(stems(quotation))) / len(wanted) if wanted else 0.0 for quotation in quotations
+        ]
+        cosines_to_each = self._cosines(statement, quotations)
         return [
-            1.0 if stands_in(statement, one) else round(min((share + cosine) / 2, 0.999), 3)
-            for one, share, cosine in zip(quotations, shared, near or shared, strict=True)
+            1.0 if stands_in(statement, quotation) else round(min((share + cosine) / 2, 0.999), 3)
+            for quotation, share, cosine in zip(quotations, shared, cosines_to_each or shared, strict=True)
         ]
 
     def judged(self, statements: Sequence[Cited]) -> Judged:
-        """Return whether the words support each statement.
+        """Judge whether the cited words support each statement.
 
-        What stands in the words, word after word, is supported, and what cites none is not; nobody is asked
-        about these.
+        Statements that occur in their cited words verbatim are supported, and those without cited words are
+        not; only the others go to the judge.
         """
-        found = [_without_judge(one) for one in statements]
-        open_ = [one for one, known in zip(statements, found, strict=True) if known is None]
-        made = self._judge.judge(open_) if open_ else Judged((), Usage())
-        rest = iter(made.items)
-        return Judged(tuple(known or next(rest) for known in found), made.usage)
+        decided = [_without_judge(statement) for statement in statements]
+        undecided = [statement for statement, known in zip(statements, decided, strict=True) if known is None]
+        judged = self._judge.judge(undecided) if undecided else Judged((), Usage())
+        rest = iter(judged.items)
+        return Judged(tuple(known or next(rest) for known in decided), judged.usage)
 
     def _cosines(self, statement: str, quotations: Sequence[str]) -> list[float]:
         if self._embedder is None:
@@ -169,4 +171,4 @@ class Support:
 def _without_judge(cited: Cited) -> SupportOf | None:
     if not cited.words:
         return _WORDLESS
-    return _SUPPORTED if any(stands_in(cited.statement, one) for one in cited.words) else None
+    return _SUPPORTED if any(stands_in(cited.statement, words) for words in cited.words) else None

@@ -1,4 +1,4 @@
-"""An index as search methods read it: tables as they stood when it was opened, and queries over them."""
+"""The tables of an index as they were when it was opened, and queries over them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.task_ports import Quote
 
 
-#: Most rows that are shown of a result.
+#: Most rows shown of a query result.
 MOST_ROWS = 100
-#: Relations that one path of any length has at most.
+#: Longest path of variable length, in relationships.
 LONGEST_PATH = 4
 
 
 class QueryError(QuestionError):
-    """A query that was not run, or not to its end; the text says why, as the database does."""
+    """A query that was refused, failed or reached a limit; the message is the database's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query, and what it asks in words.
+    """A query and its meaning in words.
 
     Attributes:
-        template: name of the template it was made from; None where a model wrote it.
-        reading: how the question was read.
+        template: name of its template; None if a model wrote it.
+        reading: how the question was interpreted.
         sql: one select statement.
         parameters: values of its ``$names``.
     """
@@ -48,24 +48,24 @@ class Query:
 
     @property
     def shown(self) -> str:
-        """The query as people read it, its parameters as a comment in the last line."""
-        given = json.dumps(self.parameters, ensure_ascii=False)
-        return f"{self.sql}\n-- {given}" if self.parameters else self.sql
+        """The query for display, with its parameters as a comment in the last line."""
+        parameters = json.dumps(self.parameters, ensure_ascii=False)
+        return f"{self.sql}\n-- {parameters}" if self.parameters else self.sql
 
 
 @dataclass(frozen=True, slots=True)
 class QueryRows:
-    """What a query gives: the first rows by column; ``more``: there are others."""
+    """The first rows of a query result by column; ``more``: whether there are others."""
 
     rows: tuple[Mapping[str, Any], ...]
     more: bool = False
 
 
 class Queries(Protocol):
-    """Runs queries over the tables of one snapshot, which they cannot change."""
+    """Runs read-only queries over the tables of one snapshot."""
 
     def columns(self, tables: Collection[str]) -> str:
-        """Return what tables mean, and each of their columns, a line each.
+        """Return the meanings of tables and of their columns, one per line.
 
         Args:
             tables: as ``schema.table``.
@@ -76,11 +76,11 @@ class Queries(Protocol):
 
         Args:
             query: one select statement with the values of its parameters.
-            most: rows.
-            tables: the only ones, as ``schema.table``, that it may read; None for all of the snapshot.
+            most: maximum number of rows.
+            tables: the only tables, as ``schema.table``, that it may read; None for all of the snapshot.
 
         Raises:
-            QueryError: it is refused, fails or reaches a limit.
+            QueryError: it was refused, failed or reached a limit.
         """
 
 
@@ -89,11 +89,11 @@ P = ParamSpec("P")
 
 
 class LazySequence(Sequence[T]):
-    """Members by place, each made once, when it is first read.
+    """A sequence whose items are made once, when first read.
 
     Args:
-        length: number of members.
-        make: makes the one of a place, 0…
+        length: number of items.
+        make: makes the item at a position, 0…
     """
 
     def __init__(self, length: int, make: Callable[[int], T]) -> None:
@@ -110,13 +110,13 @@ class LazySequence(Sequence[T]):
     def __getitem__(self, place: slice) -> Sequence[T]: ...
     def __getitem__(self, place: int | slice) -> T | Sequence[T]:
         if isinstance(place, slice):
-            return [self[one] for one in range(*place.indices(len(self)))]
-        at = place + self._length if place < 0 else place
-        if not 0 <= at < self._length:
+            return [self[position] for position in range(*place.indices(len(self)))]
+        index = place + self._length if place < 0 else place
+        if not 0 <= index < self._length:
             raise IndexError(place)
-        if at not in self._made:
-            self._made[at] = self._make(at)
-        return self._made[at]
+        if index not in self._made:
+            self._made[index] = self._make(index)
+        return self._made[index]
 
 
 class PassagesById(Mapping[str, Passage]):
@@ -124,7 +124,7 @@ class PassagesById(Mapping[str, Passage]):
 
     Args:
         chunks: rows of ``corpus.text_chunks``.
-        documents: rows of ``corpus.documents``, those of the text units among them.
+        documents: rows of ``corpus.documents``, including those of the text units.
     """
 
     def __init__(self, chunks: pl.DataFrame, documents: pl.DataFrame) -> None:
@@ -152,12 +152,12 @@ class PassagesById(Mapping[str, Passage]):
 
 
 class RowsById:
-    """Some columns of rows, found by bisection; a frame that is in the order of the ids is not copied.
+    """Rows of a frame by id, found by bisection; a frame sorted by id is not copied.
 
     Args:
         frame: the rows.
         key: the column with the ids.
-        columns: what is read of a row.
+        columns: the columns to return.
     """
 
     def __init__(self, frame: pl.DataFrame, key: str, columns: Sequence[str]) -> None:
@@ -167,28 +167,28 @@ class RowsById:
         self._rows = frame.select(columns)
 
     def get(self, one: str) -> tuple[Any, ...] | None:
-        """Return the row of an id, the last of several; None for an unknown one."""
-        place = bisect_right(self._keys, one) - 1
-        return self._rows.row(place) if place >= 0 and self._keys[place] == one else None
+        """Return the last row with an id; None for an unknown id."""
+        position = bisect_right(self._keys, one) - 1
+        return self._rows.row(position) if position >= 0 and self._keys[position] == one else None
 
     def all(self, one: str) -> list[tuple[Any, ...]]:
-        """Return all rows of an id, in their order."""
+        """Return all rows with an id in order."""
         first = bisect_left(self._keys, one)
         return self._rows[first : bisect_right(self._keys, one, lo=first)].rows()
 
 
 class SnapshotPart(Protocol):
-    """What the search methods of one system read beside the graph: a dataclass of frames."""
+    """The frames that one system's search methods read besides the graph, as a dataclass."""
 
-    #: The table of each frame, by its field.
+    #: The table of each frame by field name.
     TABLES: ClassVar[Mapping[str, Table]]
 
     def restricted(self, unit_ids: pl.Series, entity_ids: pl.Series) -> SnapshotPart:
-        """Return it with only what was written from some text units, and of some entities."""
+        """Return a copy restricted to what comes from the given text units and entities."""
         ...
 
     def texts(self, entities: pl.DataFrame) -> Mapping[str, pl.DataFrame]:
-        """Return what its records say, by their kind: the id and the text of each.
+        """Return the texts of its records by kind: the id and text of each.
 
         Args:
             entities: rows of ``graph.entities``.
@@ -200,18 +200,16 @@ class SnapshotPart(Protocol):
 class IndexSnapshot:
     """Frames with the columns that ``tables`` declares for the tables of the same names.
 
-    ``members`` is ``graph.community_members``, ``claims`` is ``graph.claims`` and ``claim_records`` what they
-    were merged from, ``extraction.claims``; the vectors are those of text units, entities and reports.
-    ``metadata`` is ``corpus.document_metadata``, ``periods`` is ``corpus.document_periods``. Frames that are
-    None were never materialised: what needs them says so, the rest works. ``queries`` runs SQL over the same
-    tables; None where there is no file of them. ``parts`` are what single systems answer from, by their names
-    in the catalogue, where the index was made with them.
-    ``statements`` is ``imports.relations`` and ``declared`` is ``imports.entities``, the rows of a graph from
-    elsewhere; ``sentences`` are these told in words, where it has no text units of its own. ``triples`` is
-    ``graph.triples``; ``context_nodes`` and ``context_vectors`` are the tables of these names of ``graph``.
-    ``graph`` runs Cypher over the graph of the same index; None where there is none of it. ``restricted``: it
-    holds what was written from some documents of the corpus only. ``shelf``: where what is built of
-    the whole is kept.
+    ``members`` is ``graph.community_members``, ``claims`` is ``graph.claims`` and ``claim_records`` is
+    ``extraction.claims``, from which they were merged. The vectors are those of text units, entities and
+    reports. ``metadata`` is ``corpus.document_metadata``, ``periods`` is ``corpus.document_periods``. Frames
+    that are None were never materialised: what needs them says so, the rest works. ``queries`` runs SQL over
+    the same tables; None without a file of them. ``parts`` are the tables of single systems by their names in
+    the catalogue. ``statements`` is ``imports.relations`` and ``declared`` is ``imports.entities``, the rows
+    of an imported graph; ``sentences`` are these rows in words if there are no text units. ``triples`` is
+    ``graph.triples``; ``context_nodes`` and ``context_vectors`` are the tables of ``graph`` of these names.
+    ``graph`` runs Cypher over the graph of the index; None without one. ``restricted``: whether it covers
+    only some documents of the corpus. ``shelf``: stores files derived from the whole index.
     """
 
     documents: pl.DataFrame
@@ -246,22 +244,22 @@ class IndexSnapshot:
 
     @cached_property
     def passages(self) -> Mapping[str, Passage]:
-        """Every text unit, by id; made when it is read."""
+        """All text units by id, created when read."""
         return PassagesById(self.text_chunks, self.documents)
 
     def triple(self, relationship_id: str) -> Triple | None:
-        """Return a relationship as a triple; None where there is none, or none of its text units."""
-        found = self.relationships.filter(pl.col("relationship_id") == relationship_id)
-        ends = [*found["source_id"], *found["target_id"]]
-        named = self.entities.filter(pl.col("entity_id").is_in(ends)).select("entity_id", "title")
-        titles = dict(named.iter_rows())
-        made = (triple_of(row, titles, self.passages) for row in found.iter_rows(named=True))
-        return next(made, None)
+        """Return a relationship as a triple; None if it or its text units are missing."""
+        rows = self.relationships.filter(pl.col("relationship_id") == relationship_id)
+        ends = [*rows["source_id"], *rows["target_id"]]
+        entities = self.entities.filter(pl.col("entity_id").is_in(ends)).select("entity_id", "title")
+        titles = dict(entities.iter_rows())
+        triples = (triple_of(row, titles, self.passages) for row in rows.iter_rows(named=True))
+        return next(triples, None)
 
     def stated(self, kind: str, record_id: str) -> Triple | Row | None:
-        """Return what a relationship or an entity rests on that rests on no words; None: unknown.
+        """Return the evidence of a relationship or entity without quotations; None if unknown.
 
-        It is a triple where there is a text unit, else the first row of the graph that it came with.
+        It is a triple if there is a text unit, else the first row of the imported graph about the record.
         """
         if self.statements is None or self.declared is None:
             return self.triple(record_id) if kind == "relationship" else None
@@ -276,50 +274,52 @@ class IndexSnapshot:
     def _first(
         self, name: str, rows: pl.DataFrame, records: pl.DataFrame, key: str, wanted: str
     ) -> Row | None:
-        """The first row of a graph that is of a record of the index."""
+        """Return the first row of an imported graph about a record of the index."""
         record = records.row(by_predicate=pl.col(key) == wanted, named=True)
         if "source" in record:
             ends = (pl.min_horizontal("head", "tail"), pl.max_horizontal("head", "tail"))
-            of_it = (ends[0] == record["source"]) & (ends[1] == record["target"])
+            matches = (ends[0] == record["source"]) & (ends[1] == record["target"])
         else:
-            own = [pl.col(end) == record["name"] for end in ("name", "head", "tail") if end in rows.columns]
-            of_it = pl.any_horizontal(own)
-        found = rows.filter(of_it).sort("path", "row").head(1)
-        return next((imported_row(name, row) for row in found.iter_rows(named=True)), None)
+            end_matches = [
+                pl.col(end) == record["name"] for end in ("name", "head", "tail") if end in rows.columns
+            ]
+            matches = pl.any_horizontal(end_matches)
+        first_row = rows.filter(matches).sort("path", "row").head(1)
+        return next((imported_row(name, row) for row in first_row.iter_rows(named=True)), None)
 
     def evidence_of(self, quote: Quote) -> Words | Row | None:
-        """Return what quoted words are: words of a document, or the row of a graph that is told in them."""
+        """Return a quotation as evidence: words of a document, or the row of the graph behind them."""
         passage = self.passages.get(quote.unit_id)
         if passage is None:
             return None
         if self.sentences is None:
             return passage.words(quote.span.start, quote.span.end)
-        told = self.sentences.filter(
+        sentences = self.sentences.filter(
             (pl.col("text_unit_id") == quote.unit_id) & (pl.col("start") <= quote.span.start)
         )
-        row = told.row(-1, named=True)
-        rows = self.statements if row["table"] == "imports.relations" else self.declared
+        sentence = sentences.row(-1, named=True)
+        rows = self.statements if sentence["table"] == "imports.relations" else self.declared
         if rows is None:
             return None
-        (found,) = rows.filter((pl.col("path") == row["path"]) & (pl.col("row") == row["row"])).iter_rows(
-            named=True
-        )
-        return imported_row(row["table"], found)
+        (row,) = rows.filter(
+            (pl.col("path") == sentence["path"]) & (pl.col("row") == sentence["row"])
+        ).iter_rows(named=True)
+        return imported_row(sentence["table"], row)
 
     def words(self, quote: Quote) -> str:
-        """Return the quoted words, exactly as they stand in the document; nothing for an unknown unit."""
+        """Return the quoted words verbatim; blank for an unknown unit."""
         passage = self.passages.get(quote.unit_id)
         return passage.text[quote.span.start : quote.span.end] if passage else ""
 
     def once(
         self, make: Callable[Concatenate[IndexSnapshot, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return ``make(self, *args)``, made once for each function and arguments, which have to be hashable.
+        """Return ``make(self, *args)``, cached by function and arguments, which have to be hashable.
 
-        The tables never change under a snapshot.
+        The tables of a snapshot never change.
         """
         key = (make, args, tuple(kwargs.items()))
         if key not in self._made:
             self._made[key] = make(self, *args, **kwargs)
-        made: T = self._made[key]
-        return made
+        result: T = self._made[key]
+        return result

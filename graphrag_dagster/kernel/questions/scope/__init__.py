@@ -1,1 +1,1 @@
-"""Which documents of a corpus a question is answered from, and which of them it names itself."""
+"""Which documents a question is answered from, and which of them it names."""

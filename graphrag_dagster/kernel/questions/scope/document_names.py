@@ -1,4 +1,4 @@
-"""Names, numbers and title words of the documents of a corpus, to be found in questions."""
+"""Names, numbers and title words of a corpus's documents, for recognising them in questions."""
 
 import re
 from collections import Counter, defaultdict
@@ -32,7 +32,7 @@ _ORDINALS = {
 _ORDINAL = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")
 _NUMBER = re.compile(r"\d{1,4}")
 _SAYING_SO = frozenset({"number", "no", "nr", "num"})
-#: What comes with numbers and is no document.
+#: Words that come with numbers but are not documents.
 _NO_DOCUMENTS = frozenset(
     {
         *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october"),
@@ -80,15 +80,15 @@ _NO_DOCUMENTS = frozenset(
         ),
     }
 )
-#: Nouns that are written short before a number, also without a blank.
+#: Abbreviated nouns, which may be joined to their number.
 _SHORT = {"ep": "episode", "eps": "episode", "ch": "chapter", "vol": "volume", "mtg": "meeting", "pt": "part"}
 _JOINED = re.compile(rf"({'|'.join(_SHORT)})(\d{{1,4}})")
-#: From here on numbers are years.
+#: Numbers from here on are years.
 _YEARS_FROM = 1500
 
 
 def numbered_in(found: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Yield the nouns with a number in folded words, each noun as one of it.
+    """Yield pairs of noun and number from folded words, with nouns in the singular.
 
     >>> list(numbered_in("meetings 3 and 4 of the fifth episode number 12".split()))
     [('meeting', 3), ('meeting', 4), ('episode', 5), ('episode', 12)]
@@ -98,16 +98,16 @@ def numbered_in(found: Sequence[str]) -> Iterator[tuple[str, int]]:
     found = [part for word in found for part in _parted(word)]
     if not any(word[:1].isdigit() or word in _ORDINALS for word in found):
         return
-    for place, word in enumerate(found):
+    for position, word in enumerate(found):
         number = _ordinal(word)
-        if number is not None and place + 1 < len(found) and (noun := _noun(found[place + 1])):
+        if number is not None and position + 1 < len(found) and (noun := _noun(found[position + 1])):
             yield noun, number
         if noun := _noun(word):
-            yield from ((noun, number) for number in _numbers_from(found, place + 1))
+            yield from ((noun, number) for number in _numbers_from(found, position + 1))
 
 
 def singular(word: str) -> str:
-    """Return a noun as one of it; words that are none may lose an s."""
+    """Return the singular of a noun; other words may lose an s."""
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
@@ -131,20 +131,22 @@ def _ordinal(word: str) -> int | None:
     return int(figures[1]) if figures else _ORDINALS.get(word)
 
 
-def _numbers_from(found: Sequence[str], place: int) -> Iterator[int]:
-    if place < len(found) and found[place] in _SAYING_SO:
-        place += 1
-    while place < len(found) and _NUMBER.fullmatch(found[place]) and int(found[place]) < _YEARS_FROM:
-        yield int(found[place])
-        place += 2 if place + 1 < len(found) and found[place + 1] == "and" else 1
+def _numbers_from(folded: Sequence[str], position: int) -> Iterator[int]:
+    if position < len(folded) and folded[position] in _SAYING_SO:
+        position += 1
+    while (
+        position < len(folded) and _NUMBER.fullmatch(folded[position]) and int(folded[position]) < _YEARS_FROM
+    ):
+        yield int(folded[position])
+        position += 2 if position + 1 < len(folded) and folded[position + 1] == "and" else 1
 
 
-#: What calls something by its name.
+#: Words that introduce a name.
 CALLED = frozenset({"called", "entitled", "titled", "named", "headed"})
 FOLDERS = frozenset({"folder", "directory", "subfolder"})
-#: What leads away from a period.
+#: Words that lead out of a period.
 BEYOND = frozenset({"before", "after", "since", "until", "till", "prior", "following", "than"})
-#: What makes a number that follows a year.
+#: Words before a number that make it a year.
 IN_TIME = frozenset(
     {
         *(
@@ -165,7 +167,7 @@ IN_TIME = frozenset(
         *("mid", "between", "this", "that", "on"),
     }
 )
-#: Keys of metadata whose values are places.
+#: Metadata keys whose values are places.
 PLACES = frozenset({"place", "location", "city", "town", "country", "region", "venue", "site", "state"})
 
 
@@ -175,23 +177,23 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Called:
-    """Names as folded words, each with the places of what is called so; ``longest``: most words of one."""
+    """Names as folded words with the positions of the named items; ``longest``: most words in a name."""
 
     places: NumbersByWord
     longest: int
 
     @classmethod
     def of(cls, places: Mapping[Key, Collection[int]]) -> "Called":
-        """Return names with the places of what is called so."""
-        named = {key: some for key, some in places.items() if key}
-        return cls(numbers_by(named, " ".join), max(map(len, named), default=0))
+        """Build from the positions by name."""
+        named_positions = {key: positions for key, positions in places.items() if key}
+        return cls(numbers_by(named_positions, " ".join), max(map(len, named_positions), default=0))
 
     def __getitem__(self, key: Sequence[str]) -> list[int]:
-        """Return the places of what is called so, ascending."""
+        """Return the positions of the items with a name, ascending."""
         return self.places.of_word(" ".join(key))
 
     def runs(self, folded: Sequence[str]) -> Iterator[tuple[int, int, Key]]:
-        """Yield start, end and name of those that stand in words: at each the longest, without overlap."""
+        """Yield start, end and name of the names in words: the longest at each start, without overlaps."""
         start = 0
         while start < len(folded):
             for end in range(min(len(folded), start + self.longest), start, -1):
@@ -204,18 +206,18 @@ class Called:
 
 @dataclass(frozen=True, eq=False)
 class KnownDocuments:
-    """What the documents of a snapshot are called by, each with their places among its names.
+    """The names of a snapshot's documents, each with the positions of its documents.
 
     Attributes:
         files: paths and file names, case folded.
-        titles: titles and their parts, as between colons, file names without extension and ids in files, with
-            and without an article before.
-        numbered: nouns with a number that tell documents apart, from titles, file names and metadata.
-        folders: paths and names of folders; places are those of all folders, sorted.
-        located: names of places that metadata gives.
-        meanings: the words of meaning of titles that have several, with blanks between.
-        by_rarest: places of these, by the word that fewest of them have.
-        meant: the documents of each, by its place among them.
+        titles: titles and their parts, such as between colons, file stems and ids in files, with and without
+            a leading article.
+        numbered: nouns with a number that distinguish documents, from titles, file names and metadata.
+        folders: paths and names of folders; positions refer to all folders, sorted.
+        located: names of places from metadata.
+        meanings: the meaningful words of titles that have several, joined by blanks.
+        by_rarest: positions in ``meanings`` by the word that occurs in the fewest of them.
+        meant: the documents of each entry of ``meanings``.
     """
 
     files: NumbersByWord
@@ -228,43 +230,43 @@ class KnownDocuments:
     meant: WeightedLists
 
     def with_all_words(self, every: frozenset[str]) -> Iterator[tuple[frozenset[str], list[int]]]:
-        """Yield the words of meaning of each title that are all among some words, with its places."""
+        """Yield the meaningful words of each title that all occur in ``every``, with its documents."""
         for word in sorted(every):
-            for place in self.by_rarest.of_word(word):
-                if (some := frozenset(self.meanings[place].split(" "))) <= every:
-                    yield some, self.meant.of(place).tolist()
+            for position in self.by_rarest.of_word(word):
+                if (title_words := frozenset(self.meanings[position].split(" "))) <= every:
+                    yield title_words, self.meant.of(position).tolist()
 
     def numbered_so(self, noun: str, number: int) -> list[int]:
-        """Return the places of the documents with a number, as episode 12."""
+        """Return the positions of the documents with a number, such as episode 12."""
         return self.numbered.of_word(f"{noun} {number}")
 
 
 def of_meaning(found: Iterable[str]) -> Iterator[str]:
-    """Yield the folded words that are no figures and carry a meaning of their own."""
+    """Yield the folded words that are neither numbers nor stop words."""
     return (word for word in found if word not in STOP_WORDS and not word.isdigit())
 
 
 def without_article(key: Key) -> Key:
-    """Return the words of a name without an article before."""
+    """Return the words of a name without a leading article."""
     return key[1:] if len(key) > 1 and key[0] in ("the", "a", "an") else key
 
 
 def numbers_by(places: Mapping[T, Collection[int]], spelled: Callable[[T], str]) -> NumbersByWord:
-    """Return the numbers of keys by words, ascending."""
-    return NumbersByWord.of({spelled(key): sorted(some) for key, some in places.items()})
+    """Return sorted numbers by spelled key."""
+    return NumbersByWord.of({spelled(key): sorted(numbers) for key, numbers in places.items()})
 
 
-#: What stands between the parts of a title.
+#: Separators between the parts of a title.
 _PARTS = re.compile(r"[:;|]\s|\s[-–—]\s|—")
 
 
 def known_of(index: IndexSnapshot) -> KnownDocuments:
-    """Return what the documents of a snapshot are called by, as it is kept; to be made once per snapshot."""
+    """Return the document names of a snapshot from its shelf; call it once per snapshot."""
     return kept(index.shelf, "called", lambda: _Gathered(index).known(), KnownDocuments)
 
 
 class _Gathered:
-    """What documents are called by, as it is gathered from one after another."""
+    """Collects the names of documents one by one."""
 
     def __init__(self, index: IndexSnapshot) -> None:
         self._names: DocumentNames = index.once(names_of)
@@ -274,16 +276,20 @@ class _Gathered:
         self._folders: dict[Key, set[int]] = defaultdict(set)
         self._located: dict[Key, set[int]] = defaultdict(set)
         self._meaning: dict[frozenset[str], set[int]] = defaultdict(set)
-        for place in range(len(self._names.ids)):
-            self._add(place)
+        for position in range(len(self._names.ids)):
+            self._add(position)
         self._add_metadata(index)
-        for place, folder in enumerate(self._names.folders):
-            for called in (folder, PurePosixPath(folder).name):
-                self._folders[tuple(words(called))].add(place)
+        for position, folder in enumerate(self._names.folders):
+            for name in (folder, PurePosixPath(folder).name):
+                self._folders[tuple(words(name))].add(position)
 
     def known(self) -> KnownDocuments:
-        """Return all of it."""
-        pairs = [(at, place) for at, places in enumerate(self._meaning.values()) for place in places]
+        """Return the collected names."""
+        pairs = [
+            (entry, position)
+            for entry, positions in enumerate(self._meaning.values())
+            for position in positions
+        ]
         owners, values = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         return KnownDocuments(
             files=numbers_by(self._files, str),
@@ -291,50 +297,50 @@ class _Gathered:
             numbered=numbers_by(self._numbered, lambda key: f"{key[0]} {key[1]}"),
             folders=Called.of(self._folders),
             located=Called.of(self._located),
-            meanings=Texts.of(" ".join(sorted(some)) for some in self._meaning),
+            meanings=Texts.of(" ".join(sorted(title_words)) for title_words in self._meaning),
             by_rarest=NumbersByWord.of(self._by_rarest()),
             meant=WeightedLists.of_pairs(len(self._meaning), owners, values, np.ones(len(values))),
         )
 
-    def _add(self, place: int) -> None:
+    def _add(self, position: int) -> None:
         names = self._names
-        file = PurePosixPath(names.paths[place])
-        for called in (str(file), file.name):
-            self._files[called.casefold()].add(place)
-        title = names.titles[place]
-        for told in dict.fromkeys((title, *_PARTS.split(title), file.stem, names.source_ids[place] or "")):
-            key = tuple(words(spaced(told)))
-            self._titles[key].add(place)
-            self._titles[without_article(key)].add(place)
+        file = PurePosixPath(names.paths[position])
+        for file_name in (str(file), file.name):
+            self._files[file_name.casefold()].add(position)
+        title = names.titles[position]
+        for name in dict.fromkeys((title, *_PARTS.split(title), file.stem, names.source_ids[position] or "")):
+            key = tuple(words(spaced(name)))
+            self._titles[key].add(position)
+            self._titles[without_article(key)].add(position)
             for numbered in numbered_in(key):
-                self._numbered[numbered].add(place)
+                self._numbered[numbered].add(position)
             if len(meaning := frozenset(of_meaning(key))) > 1:
-                self._meaning[meaning].add(place)
+                self._meaning[meaning].add(position)
 
     def _add_metadata(self, index: IndexSnapshot) -> None:
-        place_of = {one: place for place, one in enumerate(self._names.ids)}
+        position_of = {document_id: position for position, document_id in enumerate(self._names.ids)}
         rows = index.once(metadata_in).select("document_id", "key", "text", "number")
         for document_id, key, text, number in rows.iter_rows():
-            of_key = words(spaced(key))
-            if number is not None and number.is_integer() and of_key:
-                for numbered in numbered_in([of_key[-1], str(int(number))]):
-                    self._numbered[numbered].add(place_of[document_id])
-            if PLACES.intersection(of_key):
-                self._located[tuple(words(text))].add(place_of[document_id])
+            key_words = words(spaced(key))
+            if number is not None and number.is_integer() and key_words:
+                for numbered in numbered_in([key_words[-1], str(int(number))]):
+                    self._numbered[numbered].add(position_of[document_id])
+            if PLACES.intersection(key_words):
+                self._located[tuple(words(text))].add(position_of[document_id])
 
     def _by_rarest(self) -> dict[str, list[int]]:
-        """The titles' words of meaning by the one of them that fewest titles have."""
-        counts = Counter(word for some in self._meaning for word in some)
-        found: dict[str, list[int]] = defaultdict(list)
-        for place, some in enumerate(self._meaning):
-            found[min(some, key=lambda word: (counts[word], word))].append(place)
-        return found
+        """Return positions of titles' meaningful words by the word that occurs in the fewest titles."""
+        counts = Counter(word for title_words in self._meaning for word in title_words)
+        by_rarest: dict[str, list[int]] = defaultdict(list)
+        for position, title_words in enumerate(self._meaning):
+            by_rarest[min(title_words, key=lambda word: (counts[word], word))].append(position)
+        return by_rarest
 
 
 def with_title_words(some: frozenset[str], names: DocumentNames) -> list[int]:
-    """Return the places of the documents whose title or path has all of some words."""
+    """Return the positions of the documents whose title or path has all of the words."""
     return [
-        place
-        for place, (title, path) in enumerate(zip(names.titles, names.paths, strict=True))
+        position
+        for position, (title, path) in enumerate(zip(names.titles, names.paths, strict=True))
         if some and some <= frozenset(words(f"{title} {spaced(path)}"))
     ]

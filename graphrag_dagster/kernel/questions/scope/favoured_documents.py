@@ -1,4 +1,4 @@
-"""Documents that a question favours, because it names them, their period, folder or place."""
+"""Documents that a question favours because it names them, their period, folder or place."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +14,13 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapsh
 from graphrag_dagster.kernel.retrieval.search_words import words
 
 _LEAST_BEGINNING, _LISTED = 3, 8
-#: Of 100: how alike two names are of which one is taken for the other, by how much more than any third, and
-#: how alike those are that it might be.
+#: Similarities of names, of 100: to accept a near match, its lead over any other, and to suggest a name.
 _ALIKE, _CLEARLY, _RESEMBLING = 85, 5, 60
 
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """Documents that a name means; ``taken_for``: what it was taken for, where that is called otherwise."""
+    """The documents that a name refers to; ``taken_for``: the name it was resolved to, if different."""
 
     document_ids: frozenset[str]
     taken_for: str | None = None
@@ -29,7 +28,7 @@ class Meant:
 
 @dataclass(frozen=True, slots=True)
 class DocumentNames:
-    """What the documents of a corpus are called; one entry per document in each."""
+    """The names of a corpus's documents; each sequence has one entry per document."""
 
     ids: Sequence[str]
     titles: Sequence[str]
@@ -37,82 +36,90 @@ class DocumentNames:
     source_ids: Sequence[str | None]
 
     def label(self, place: int) -> str:
-        """Return title and path of a document."""
+        """Return the title and path of a document."""
         title, path = self.titles[place], self.paths[place]
         return f"{title!r} ({path})" if title != PurePosixPath(path).stem else repr(path)
 
     @property
     def folders(self) -> list[str]:
-        """All folders that hold documents, at any depth, sorted."""
-        return sorted({str(one) for path in set(self.paths) for one in PurePosixPath(path).parents} - {"."})
+        """All folders that contain documents, at any depth, sorted."""
+        return sorted(
+            {str(folder) for path in set(self.paths) for folder in PurePosixPath(path).parents} - {"."}
+        )
 
 
 def names_of(index: IndexSnapshot) -> DocumentNames:
-    """Return what the documents of a snapshot are called; to be made once per snapshot."""
+    """Return the names of a snapshot's documents; call it once per snapshot."""
     columns = ("document_id", "title", "path", "source_id")
     ordered = index.documents.select("human_readable_id", *columns).sort("human_readable_id", "document_id")
     return DocumentNames(*(column.to_list() for column in ordered.select(columns).iter_columns()))
 
 
 def documents_called(name: str, known: DocumentNames) -> Meant:
-    """Return the documents that a name means.
+    """Return the documents that a name refers to.
 
-    It is the id, path, file name, title, or id in the file, of one or more, case aside; where it is none,
-    the beginning of, some words of, or nearly the name of one title or file.
+    An exact match, ignoring case, is an id, path, file name, title or id in the file. Otherwise the name may
+    be the beginning of one title or file, some of its words, or a near match.
 
     Raises:
-        QuestionError: nothing is called so, or more than one thing may be meant; lists what there is.
+        QuestionError: nothing matches, or the name is ambiguous; the message lists candidates.
     """
     wanted = name.strip().removeprefix("./").casefold()
     for exact in _exact(known):
-        called_so = (bool(called) and called.casefold() == wanted for called in exact)
-        if found := frozenset(compress(known.ids, called_so)):
-            return Meant(found)
+        matching = (bool(label) and label.casefold() == wanted for label in exact)
+        if matches := frozenset(compress(known.ids, matching)):
+            return Meant(matches)
     own_words = set(words(wanted))
-    searched = {
+    match_positions = {
         "begins": [
-            place
-            for place in range(len(known.ids))
+            position
+            for position in range(len(known.ids))
             if len(wanted) >= _LEAST_BEGINNING
-            and any(called.casefold().startswith(wanted) for called in _called(known, place))
+            and any(label.casefold().startswith(wanted) for label in _called(known, position))
         ],
         "words": [
-            place
-            for place in range(len(known.ids))
-            if own_words and own_words <= set(words(f"{known.titles[place]} {known.paths[place]}"))
+            position
+            for position in range(len(known.ids))
+            if own_words and own_words <= set(words(f"{known.titles[position]} {known.paths[position]}"))
         ],
     }
-    for places in searched.values():
-        if places:
-            return _only(name, places, known)
+    for positions in match_positions.values():
+        if positions:
+            return _only(name, positions, known)
     near = _near(wanted, known, _RESEMBLING)
-    clearly = [place for place, alike in near if alike >= _ALIKE and near[0][1] - alike < _CLEARLY]
+    clearly = [
+        position
+        for position, similarity in near
+        if similarity >= _ALIKE and near[0][1] - similarity < _CLEARLY
+    ]
     if clearly:
         return _only(name, clearly, known)
-    nearest = [place for place, _ in near] or list(range(len(known.ids)))
-    there_are = _listed(known.label(place) for place in _first_of_files(nearest, known))
-    question = f"did you mean {there_are}?" if near else f"there are {there_are}"
+    nearest = [position for position, _ in near] or list(range(len(known.ids)))
+    candidates = _listed(known.label(position) for position in _first_of_files(nearest, known))
+    question = f"did you mean {candidates}?" if near else f"there are {candidates}"
     raise QuestionError(f"no document is called {name!r}; {question}")
 
 
 def documents_below(folder: str, known: DocumentNames) -> frozenset[str]:
-    """Return the documents below a folder: its path, or its name where only one is called so; case aside.
+    """Return the documents below a folder, given by its path or unambiguous name, ignoring case.
 
     Raises:
-        QuestionError: there is no such folder, or more than one is called so; lists those there are.
+        QuestionError: there is no such folder, or the name is ambiguous; the message lists candidates.
     """
     wanted = folder.strip().removeprefix("./").strip("/").casefold()
     folders = known.folders
-    found = [one for one in folders if one.casefold() == wanted] or [
-        one for one in folders if PurePosixPath(one).name.casefold() == wanted
+    matches = [candidate for candidate in folders if candidate.casefold() == wanted] or [
+        candidate for candidate in folders if PurePosixPath(candidate).name.casefold() == wanted
     ]
-    if not found:
+    if not matches:
         there_are = _listed(map(repr, folders)) if folders else "none: all documents lie side by side"
         raise QuestionError(f"no folder {folder!r} holds documents of this corpus; there are {there_are}")
-    if len(found) > 1:
-        raise QuestionError(f"several folders are called {folder!r}: {_listed(map(repr, found))}")
+    if len(matches) > 1:
+        raise QuestionError(f"several folders are called {folder!r}: {_listed(map(repr, matches))}")
     return frozenset(
-        one for one, path in zip(known.ids, known.paths, strict=True) if path.startswith(f"{found[0]}/")
+        document_id
+        for document_id, path in zip(known.ids, known.paths, strict=True)
+        if path.startswith(f"{matches[0]}/")
     )
 
 
@@ -125,53 +132,61 @@ def _exact(known: DocumentNames) -> Iterator[Iterable[str]]:
     yield (source_id or "" for source_id in known.source_ids)
 
 
-def _called(known: DocumentNames, place: int) -> tuple[str, ...]:
-    path = PurePosixPath(known.paths[place])
-    return known.titles[place], str(path), path.name, path.stem
+def _called(known: DocumentNames, position: int) -> tuple[str, ...]:
+    path = PurePosixPath(known.paths[position])
+    return known.titles[position], str(path), path.name, path.stem
 
 
 def _near(wanted: str, known: DocumentNames, least: int) -> list[tuple[int, float]]:
-    """Places of what is called much alike, the nearest first, with how alike of 100."""
+    """Return the positions of similar names, most similar first, with the similarity of 100."""
     from rapidfuzz import process
 
-    labels = {called.casefold(): place for place in range(len(known.ids)) for called in _called(known, place)}
-    found = process.extract(wanted, labels.keys(), limit=_LISTED, score_cutoff=least)
-    return [(labels[label], score) for label, score, _ in found]
+    labels = {
+        name.casefold(): position for position in range(len(known.ids)) for name in _called(known, position)
+    }
+    matches = process.extract(wanted, labels.keys(), limit=_LISTED, score_cutoff=least)
+    return [(labels[label], score) for label, score, _ in matches]
 
 
-def _only(name: str, places: Iterable[int], known: DocumentNames) -> Meant:
-    """All of the places, where they are called by one title or lie in one file."""
-    kept = list(places)
-    titles, paths = {known.titles[place] for place in kept}, {known.paths[place] for place in kept}
+def _only(name: str, positions: Iterable[int], known: DocumentNames) -> Meant:
+    """Resolve to all positions if they share one title or one file; else the name is ambiguous."""
+    document_positions = list(positions)
+    titles, paths = (
+        {known.titles[position] for position in document_positions},
+        {known.paths[position] for position in document_positions},
+    )
     if len(titles) > 1 and len(paths) > 1:
-        candidates = _listed(known.label(place) for place in _first_of_files(kept, known))
+        candidates = _listed(known.label(position) for position in _first_of_files(document_positions, known))
         raise QuestionError(f"{name!r} may mean several documents; name one of {candidates}")
-    taken_for = known.label(kept[0]) if len(titles) == 1 else repr(next(iter(paths)))
-    return Meant(frozenset(known.ids[place] for place in kept), f"{name!r} is taken for {taken_for}")
+    taken_for = known.label(document_positions[0]) if len(titles) == 1 else repr(next(iter(paths)))
+    return Meant(
+        frozenset(known.ids[position] for position in document_positions),
+        f"{name!r} is taken for {taken_for}",
+    )
 
 
-def _first_of_files(places: Iterable[int], known: DocumentNames) -> list[int]:
+def _first_of_files(positions: Iterable[int], known: DocumentNames) -> list[int]:
     first: dict[str, int] = {}
-    for place in places:
-        first.setdefault(known.paths[place], place)
+    for position in positions:
+        first.setdefault(known.paths[position], position)
     return list(first.values())
 
 
 def _listed(labels: Iterable[str]) -> str:
-    every = list(dict.fromkeys(labels))
-    more = f" and {len(every) - _LISTED:,} more" if len(every) > _LISTED else ""
-    return ", ".join(every[:_LISTED]) + more
+    distinct = list(dict.fromkeys(labels))
+    more = f" and {len(distinct) - _LISTED:,} more" if len(distinct) > _LISTED else ""
+    return ", ".join(distinct[:_LISTED]) + more
 
 
 Kind = Literal["document", "period", "folder", "place"]
 
-#: By how much passages are favoured of what is clearly named, and of what is likely meant.
+#: Weights of passages of documents that are clearly named, and of those that are likely meant.
 NAMED, LIKELY = 10.0, 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    """What a question names, and the documents that are, or are of, that."""
+    """Something that a question names, and the documents that are or belong to it."""
 
     kind: Kind
     words: str
@@ -180,7 +195,7 @@ class Clue:
 
     @property
     def told(self) -> str:
-        """What is favoured, in words."""
+        """The favoured documents in words."""
         return {
             "document": f"the document {self.words}",
             "period": f"documents of {self.words}",
@@ -191,7 +206,7 @@ class Clue:
 
 @dataclass(frozen=True, slots=True)
 class Favoured:
-    """A clue as an answer tells it: how many documents it favours, and by how much."""
+    """A clue as reported in an answer: the number of favoured documents and their weight."""
 
     kind: Kind
     words: str
@@ -201,7 +216,7 @@ class Favoured:
 
 @dataclass(frozen=True, slots=True)
 class Favour:
-    """What a question favours among so many documents; ``notes`` say what it names that there is not."""
+    """The favoured documents of a question; ``notes`` say what it names that is not in the corpus."""
 
     clues: tuple[Clue, ...] = ()
     notes: tuple[str, ...] = ()
@@ -209,64 +224,66 @@ class Favour:
 
     @property
     def names_documents(self) -> bool:
-        """Whether the question clearly names documents, or their period."""
+        """Whether the question clearly names documents or their period."""
         return any(clue.weight >= NAMED for clue in self.clues)
 
     @property
     def all(self) -> tuple[Favoured, ...]:
-        """The clues, as an answer tells them."""
+        """The clues as reported in an answer."""
         return tuple(
             Favoured(clue.kind, clue.words, len(clue.document_ids), clue.weight) for clue in self.clues
         )
 
     @property
     def told(self) -> str:
-        """All of it on one line; blank where there is nothing to say."""
+        """A summary on one line; blank if there is nothing to report."""
         return self.told_as("favoured")
 
     def told_as(self, how: str) -> str:
-        """Return all of it on one line; ``how`` says what becomes of it."""
-        shown = ", ".join(
+        """Return a summary on one line; ``how`` says what was done with the documents."""
+        descriptions = ", ".join(
             f"{clue.told} ({len(clue.document_ids):,} of {self.documents:,})" for clue in self.clues
         )
-        return "; ".join(filter(None, (shown and f"{how}: {shown}", *self.notes)))
+        return "; ".join(filter(None, (descriptions and f"{how}: {descriptions}", *self.notes)))
 
     def weights(self) -> Mapping[str, float]:
-        """Return the weight of each favoured document: of several clues of a kind the best counts, those of
-        different kinds multiply.
+        """Return the weight of each favoured document.
+
+        Among clues of one kind the highest weight counts; weights of different kinds multiply.
         """
         best: dict[tuple[str, str], float] = {}
         for clue in self.clues:
-            for one in clue.document_ids:
-                best[one, clue.kind] = max(best.get((one, clue.kind), 1.0), clue.weight)
-        found: dict[str, float] = {}
-        for (one, _), weight in sorted(best.items()):
-            found[one] = found.get(one, 1.0) * weight
-        return found
+            for document_id in clue.document_ids:
+                best[document_id, clue.kind] = max(best.get((document_id, clue.kind), 1.0), clue.weight)
+        weights: dict[str, float] = {}
+        for (document_id, _), weight in sorted(best.items()):
+            weights[document_id] = weights.get(document_id, 1.0) * weight
+        return weights
 
     def prior(self, document_ids: Sequence[str]) -> NDArray[np.float64]:
-        """Return the weight of each text unit, by the document of each."""
+        """Return the weight of each text unit, given its document id."""
         weights = self.weights()
-        return np.array([weights.get(one, 1.0) for one in document_ids], dtype=np.float64)
+        return np.array([weights.get(document_id, 1.0) for document_id in document_ids], dtype=np.float64)
 
 
 def distinctive(clues: Sequence[Clue], documents: int) -> tuple[Clue, ...]:
-    """Return the clues that tell documents apart: those that mean not all, and if not for sure, at most half.
+    """Return the clues that distinguish documents.
 
-    Clues of the same kind and documents count once, and one gives way to another of its kind that means some
-    of its documents as surely.
+    A sure clue must exclude at least one document, a likely clue at least half of them. Clues of the same
+    kind and documents count once. A clue is dropped if a clue of its kind with at least its weight means a
+    proper subset of its documents.
     """
-    kept: dict[tuple[Kind, frozenset[str]], Clue] = {}
+    distinct: dict[tuple[Kind, frozenset[str]], Clue] = {}
     for clue in clues:
         most = documents - 1 if clue.weight >= NAMED else documents // 2
         key = (clue.kind, clue.document_ids)
-        if 0 < len(clue.document_ids) <= most and (key not in kept or kept[key].weight < clue.weight):
-            kept[key] = clue
+        if 0 < len(clue.document_ids) <= most and (key not in distinct or distinct[key].weight < clue.weight):
+            distinct[key] = clue
     return tuple(
         clue
-        for clue in kept.values()
+        for clue in distinct.values()
         if not any(
             other.kind == clue.kind and other.weight >= clue.weight and other.document_ids < clue.document_ids
-            for other in kept.values()
+            for other in distinct.values()
         )
     )

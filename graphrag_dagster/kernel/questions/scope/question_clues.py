@@ -1,9 +1,9 @@
 """Titles, file names, numbers, periods, folders and places that a question names.
 
-A common word is no name. A title counts for sure where the question quotes it, says that it is a document, or
-holds it word for word and it has three words of meaning, ends in a number, or says what document it is.
-It is likely meant where all its words of meaning are in the question, and there are three, or two that stand
-together, one with a capital.
+A common word is not a name. A title is surely meant if the question quotes it, calls it a document, or has it
+word for word and it has three meaningful words, ends in a number, or says what kind of document it is. It is
+likely meant if all its meaningful words are in the question and there are three, or two adjacent ones of
+which one is capitalised.
 """
 
 import re
@@ -42,13 +42,13 @@ from graphrag_dagster.kernel.text.periods import NamedPeriod, periods_in
 
 _QUOTED = re.compile(r"[“\"«]([^“”\"«»]{2,200})[”\"»]|(?<!\w)[‘']([^‘’']{2,200})[’'](?!\w)")
 _FILE = re.compile(r"[\w./-]+\.\w{1,5}(?!\w)")
-#: "the interview with Ada Rusk": who or what a document is with or about, often a part of its title.
+#: "the interview with Ada Rusk": whom or what a document is with or about, often part of its title.
 _WITH = re.compile(
     rf"\b(?i:{'|'.join(sorted(DOCUMENTS))})s? (?:with|about|on) "
     r"(?P<name>[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*){0,4})"
 )
 _SURE_WORDS, _NEAR = 3, 3
-#: Days of a document's period in which it is still of the shorter one that is named.
+#: Most days in a document's period that may contain the shorter period of a question.
 _WIDEST = 366
 
 
@@ -57,7 +57,7 @@ def favour_of(question: str, index: IndexSnapshot) -> Favour:
 
     Args:
         question: as asked.
-        index: the documents; what they are called by is gathered once per snapshot.
+        index: the documents; their names are gathered once per snapshot.
     """
     known, names = index.once(known_of), index.once(names_of)
     asked = _Question(question)
@@ -72,34 +72,34 @@ class _Question:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        found = words_with_case(text)
-        self.folded, self.written = found.folded, found.written
+        cased_words = words_with_case(text)
+        self.folded, self.written = cased_words.folded, cased_words.written
         self.every = frozenset(self.folded)
 
     def said(self, start: int, end: int) -> str:
-        """Return words as they are written, in quotation marks."""
-        found = re.search(r"\W+".join(map(re.escape, self.written[start:end])), self.text)
-        return f"“{found[0] if found else ' '.join(self.written[start:end])}”"
+        """Return words as written, in quotation marks."""
+        match = re.search(r"\W+".join(map(re.escape, self.written[start:end])), self.text)
+        return f"“{match[0] if match else ' '.join(self.written[start:end])}”"
 
     def has_together(self, some: frozenset[str]) -> bool:
-        """Whether words stand one after another, in whatever order, one of them with a capital."""
+        """Whether words are adjacent in any order and one of them is capitalised."""
         return any(
-            frozenset(self.folded[at : at + len(some)]) == some
-            and self.has_capital(range(at, at + len(some)))
-            for at in range(len(self.folded) - len(some) + 1)
+            frozenset(self.folded[start : start + len(some)]) == some
+            and self.has_capital(range(start, start + len(some)))
+            for start in range(len(self.folded) - len(some) + 1)
         )
 
     def has_capital(self, places: Iterable[int]) -> bool:
-        """Whether one of the words has a capital that is not that of the first word."""
-        return any(place and self.written[place][:1].isupper() for place in places)
+        """Whether one of the words, other than the first of the question, is capitalised."""
+        return any(position and self.written[position][:1].isupper() for position in places)
 
     def beside(self, kinds: frozenset[str], start: int, end: int) -> bool:
-        """Whether a word of a kind stands just before or after the words ``start`` to ``end``."""
-        near = (*self.folded[max(0, start - 1) : start], *self.folded[end : end + 1])
-        return bool(kinds.intersection(near))
+        """Whether a word of the given kinds is adjacent to the words ``start`` to ``end``."""
+        neighbours = (*self.folded[max(0, start - 1) : start], *self.folded[end : end + 1])
+        return bool(kinds.intersection(neighbours))
 
     def says_source(self, start: int) -> bool:
-        """Whether "according to" stands before, with or without an article."""
+        """Whether "according to" precedes, with or without an article."""
         return " ".join(self.folded[max(0, start - 3) : start]).removesuffix(" the").endswith("according to")
 
 
@@ -113,55 +113,55 @@ def _documents(asked: _Question, known: KnownDocuments, names: DocumentNames) ->
     for start, end, key in known.titles.runs(asked.folded):
         if weight := _weight(asked, start, end, key):
             yield _clue(asked.said(start, end), names, known.titles[key], weight)
-    for some, places in known.with_all_words(asked.every):
-        if len(some) >= _SURE_WORDS or asked.has_together(some):
-            yield _clue(f"“{names.titles[min(places)]}”", names, places, LIKELY)
+    for title_words, positions in known.with_all_words(asked.every):
+        if len(title_words) >= _SURE_WORDS or asked.has_together(title_words):
+            yield _clue(f"“{names.titles[min(positions)]}”", names, positions, LIKELY)
     for match in _WITH.finditer(asked.text):
-        of_them = with_title_words(frozenset(of_meaning(words(match["name"]))), names)
-        yield _clue(f"“{match['name']}”", names, of_them, NAMED if len(of_them) == 1 else LIKELY)
+        matches = with_title_words(frozenset(of_meaning(words(match["name"]))), names)
+        yield _clue(f"“{match['name']}”", names, matches, NAMED if len(matches) == 1 else LIKELY)
     for noun, number in dict.fromkeys(numbered_in(asked.folded)):
         if best := _of_most_words(known.numbered_so(noun, number), asked, names):
             yield _clue(f"{noun} {number}", names, best, NAMED if len(best) == 1 else LIKELY)
 
 
-def _clue(called: str, names: DocumentNames, places: Iterable[int], weight: float) -> Clue:
-    return Clue("document", called, frozenset(names.ids[place] for place in places), weight)
+def _clue(label: str, names: DocumentNames, positions: Iterable[int], weight: float) -> Clue:
+    return Clue("document", label, frozenset(names.ids[position] for position in positions), weight)
 
 
 def _weight(asked: _Question, start: int, end: int, key: Key) -> float | None:
-    """Return how surely a title is meant whose words stand in the question; None for not at all."""
+    """Return the weight of a title that occurs in the question; None if it is not meant."""
     meaning = sum(1 for _ in of_meaning(key))
-    capital = asked.has_capital(range(start, end))
+    has_capital = asked.has_capital(range(start, end))
     if not meaning:
         return None
-    sure = meaning >= _SURE_WORDS or key[-1].isdigit() or asked.says_source(start)
-    called = asked.beside(CALLED, start, end)
-    document = (capital or meaning > 1) and asked.beside(DOCUMENTS, start, end)
-    if sure or called or document:
+    is_sure = meaning >= _SURE_WORDS or key[-1].isdigit() or asked.says_source(start)
+    is_introduced = asked.beside(CALLED, start, end)
+    is_document = (has_capital or meaning > 1) and asked.beside(DOCUMENTS, start, end)
+    if is_sure or is_introduced or is_document:
         return NAMED
-    if not capital or meaning == 1:
+    if not has_capital or meaning == 1:
         return None
     return NAMED if DOCUMENTS.intersection(key) else LIKELY
 
 
-def _of_most_words(places: Iterable[int], asked: _Question, names: DocumentNames) -> list[int]:
-    """Of several documents with a number, those of whose title and path the question has most words."""
+def _of_most_words(positions: Iterable[int], asked: _Question, names: DocumentNames) -> list[int]:
+    """Return the positions of the documents whose title and path share the most words with the question."""
     shared = {
-        place: len(
-            asked.every & set(of_meaning(words(f"{names.titles[place]} {spaced(names.paths[place])}")))
+        position: len(
+            asked.every & set(of_meaning(words(f"{names.titles[position]} {spaced(names.paths[position])}")))
         )
-        for place in sorted(places)
+        for position in sorted(positions)
     }
-    return [place for place, number in shared.items() if number == max(shared.values())]
+    return [position for position, number in shared.items() if number == max(shared.values())]
 
 
 def _periods(asked: _Question, index: IndexSnapshot) -> tuple[list[Clue], list[str]]:
-    """Documents of the periods that are named: those inside a period, else those around it."""
+    """Return clues for named periods: the documents inside a period, else those around it."""
     clues: list[Clue] = []
     notes: list[str] = []
-    spoken_of = list(periods_in(asked.text))
-    known = index.once(periods_in_index) if spoken_of else pl.DataFrame()
-    for named in spoken_of if len(known) else ():
+    named_periods = list(periods_in(asked.text))
+    known = index.once(periods_in_index) if named_periods else pl.DataFrame()
+    for named in named_periods if len(known) else ():
         before = words(asked.text[: named.start])[-_NEAR:]
         if BEYOND.intersection(before[-2:]) or not _is_time(asked, named, before):
             continue
@@ -169,26 +169,26 @@ def _periods(asked: _Question, index: IndexSnapshot) -> tuple[list[Clue], list[s
         start, end = pl.col("period_start"), pl.col("period_end")
         inside = known.filter((start >= first) & (end <= last))["document_id"]
         around = (start <= first) & (end >= last) & ((end - start).dt.total_days() <= _WIDEST)
-        found = frozenset(inside) or frozenset(known.filter(around)["document_id"])
+        document_ids = frozenset(inside) or frozenset(known.filter(around)["document_id"])
         if named.ambiguous:
             notes.append(f"{named.words} was read as {first.isoformat()}")
-        if found:
+        if document_ids:
             weight = NAMED if _of_documents(asked, named, before) else LIKELY
-            clues.append(Clue("period", named.words, found, weight))
+            clues.append(Clue("period", named.words, document_ids, weight))
         else:
             notes.append(f"no document is of {named.words}")
     return clues, notes
 
 
 def _is_time(asked: _Question, named: NamedPeriod, before: Sequence[str]) -> bool:
-    """Whether a number is a year: 2000 may count anything, but not in "in 2000"."""
+    """Whether a number is a year: "2000" may count anything, but not in "in 2000"."""
     return (
         named.form != "year" or bool(IN_TIME.intersection(before[-1:])) or _of_documents(asked, named, before)
     )
 
 
 def _of_documents(asked: _Question, named: NamedPeriod, before: Sequence[str]) -> bool:
-    """Whether a period is clearly that of documents: it is fiscal, or a kind of document stands near it."""
+    """Whether a period is that of documents: it is fiscal, or a document noun is near."""
     after = words(asked.text[named.end :])[:_NEAR]
     return named.form == "fiscal" or bool(DOCUMENTS.intersection((*before, *after)))
 
@@ -197,14 +197,14 @@ def _folders(asked: _Question, known: KnownDocuments, names: DocumentNames) -> I
     for start, end, key in known.folders.runs(asked.folded):
         if asked.beside(FOLDERS, start, end):
             folders = names.folders
-            for folder in sorted(folders[place] for place in known.folders[key]):
+            for folder in sorted(folders[position] for position in known.folders[key]):
                 below = enumerate(path.startswith(f"{folder}/") for path in names.paths)
-                ids = frozenset(names.ids[place] for place, lies in below if lies)
+                ids = frozenset(names.ids[position] for position, is_below in below if is_below)
                 yield Clue("folder", folder, ids, NAMED)
 
 
 def _places(asked: _Question, known: KnownDocuments, names: DocumentNames) -> Iterator[Clue]:
     for start, end, key in known.located.runs(asked.folded):
         if asked.has_capital(range(start, end)):
-            ids = frozenset(names.ids[place] for place in known.located[key])
+            ids = frozenset(names.ids[position] for position in known.located[key])
             yield Clue("place", " ".join(asked.written[start:end]), ids, LIKELY)

@@ -1,4 +1,4 @@
-"""Selects the documents that a person asks about, and restricts an index to them."""
+"""Selects the documents that match filters, and restricts an index to them."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 
 
-#: What every document has, by the names under which it is filtered, unless the files say something of them.
+#: Properties of every document by filter key, unless metadata has that key.
 _OWN = {"title": "title", "path": "path", "id": "source_id", "date": "date"}
 _MOST_KEYS = 40
 
 
 def metadata_in(index: IndexSnapshot) -> pl.DataFrame:
-    """Return the typed metadata of a snapshot; where an older version made it, from what it has."""
+    """Return the typed metadata of a snapshot; derived from its documents for older versions."""
     return metadata_of(index.documents) if index.metadata is None else index.metadata
 
 
 def documents_meeting(condition: Condition, index: IndexSnapshot) -> frozenset[str]:
-    """Return the documents of which a condition holds: of any of the values that they have for the key.
+    """Return the documents that meet a condition with any of their values for its key.
 
-    Keys and texts are compared without case. A document without the key meets nothing; to meet ``!=`` none of
-    its values may be equal.
+    Keys and texts are compared without case. A document without the key meets no condition; to meet ``!=``
+    none of its values may be equal.
 
     Raises:
-        QuestionError: no document has the key; lists those there are.
+        QuestionError: no document has the key; the message lists the keys.
     """
     values = _values(condition.key, index)
     if condition.sign == "!=":
@@ -77,18 +77,18 @@ def _own_values(index: IndexSnapshot, column: str) -> pl.DataFrame:
 
 def _holds(condition: Condition) -> pl.Expr:
     value, number = condition.value, pl.col("number")
-    found = pl.lit(False)
+    holds = pl.lit(False)
     if value.number is not None:
-        found = found | OPERATORS[condition.sign](number, value.number)
+        holds = holds | OPERATORS[condition.sign](number, value.number)
     if (period := value.period) is not None:
-        # 2019 is a number beside numbers, and a year beside dates.
+        # 2019 is a number when compared with numbers, and a year when compared with dates.
         dated = number.is_null() if value.number is not None else pl.lit(True)
-        found = found | (dated & _by_date(condition.sign, period))
+        holds = holds | (dated & _by_date(condition.sign, period))
     if not condition.ordered:
-        found = found | (pl.col("text").str.to_lowercase() == value.text.lower())
+        holds = holds | (pl.col("text").str.to_lowercase() == value.text.lower())
         if value.boolean is not None:
-            found = found | (pl.col("boolean") == value.boolean)
-    return found.fill_null(False)
+            holds = holds | (pl.col("boolean") == value.boolean)
+    return holds.fill_null(False)
 
 
 def _by_date(sign: str, asked: Period) -> pl.Expr:
@@ -103,14 +103,14 @@ def _by_date(sign: str, asked: Period) -> pl.Expr:
 
 
 def _keys_listed(keys: Iterable[str]) -> str:
-    every = list(dict.fromkeys(keys))
-    more = f" and {len(every) - _MOST_KEYS} more" if len(every) > _MOST_KEYS else ""
-    return ", ".join(every[:_MOST_KEYS]) + more
+    distinct = list(dict.fromkeys(keys))
+    more = f" and {len(distinct) - _MOST_KEYS} more" if len(distinct) > _MOST_KEYS else ""
+    return ", ".join(distinct[:_MOST_KEYS]) + more
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """Documents that filters mean, and what has to be said of how they were found."""
+    """Documents that match filters, with notes on how they were found."""
 
     document_ids: frozenset[str]
     notes: tuple[str, ...] = ()
@@ -120,8 +120,8 @@ class Selected:
 class Scope:
     """What a question was restricted to.
 
-    ``filters`` is what was asked for; the pairs are how many there are inside and in the whole corpus;
-    ``notes`` say what names were taken for, and what was left out for want of a date.
+    ``filters`` are as requested. Each pair has the count inside the scope and in the whole corpus. ``notes``
+    say how names were resolved and what was left out for lack of a date.
     """
 
     filters: dict[str, Any]
@@ -132,59 +132,66 @@ class Scope:
 
     @property
     def told(self) -> str:
-        """All of it on one line."""
-        (documents, of), (units, of_units), (reports, of_reports) = (
+        """A summary on one line."""
+        (documents, of_documents), (units, of_units), (reports, of_reports) = (
             *(self.documents, self.text_units, self.reports),
         )
         inside = [f"{units:,} of {counted(of_units, 'text unit')}"]
         if of_reports:
             inside.append(f"{reports:,} of {counted(of_reports, 'report')}")
         return "; ".join(
-            [f"restricted to {documents:,} of {counted(of, 'document')} ({', '.join(inside)})", *self.notes]
+            [
+                f"restricted to {documents:,} of {counted(of_documents, 'document')} ({', '.join(inside)})",
+                *self.notes,
+            ]
         )
 
 
 def periods_in_index(index: IndexSnapshot) -> pl.DataFrame:
-    """Return the periods of a snapshot's documents; where an older version made it, from what it has."""
+    """Return the periods of a snapshot's documents; derived from its documents for older versions."""
     return periods_of(index.documents) if index.periods is None else index.periods
 
 
 def selected(filters: Filters, index: IndexSnapshot) -> Selected:
-    """Return the documents for which all filters hold.
+    """Return the documents that match all filters.
 
-    Dates are compared with the first period of a document, its own: it is meant where the two overlap.
+    Dates are compared with the first, own period of a document, which matches if the two overlap.
 
     Raises:
-        QuestionError: a filter cannot be understood, or no document fits all; says how many fit each.
+        QuestionError: a filter is invalid, or no document matches all; the message has counts per filter.
     """
     parts: dict[str, frozenset[str]] = {}
     notes: list[str] = []
-    known = index.once(names_of)
+    names = index.once(names_of)
     if filters.documents:
-        meant = [documents_called(name, known) for name in filters.documents]
-        parts[f"document {_listed(filters.documents)}"] = frozenset().union(*(m.document_ids for m in meant))
-        notes += [one.taken_for for one in meant if one.taken_for]
+        matches = [documents_called(name, names) for name in filters.documents]
+        parts[f"document {_listed(filters.documents)}"] = frozenset().union(
+            *(match.document_ids for match in matches)
+        )
+        notes += [match.taken_for for match in matches if match.taken_for]
     if filters.folders:
-        below = [documents_below(folder, known) for folder in filters.folders]
+        below = [documents_below(folder, names) for folder in filters.folders]
         parts[f"folder {_listed(filters.folders)}"] = frozenset().union(*below)
     dated = _dated(filters, index)
     if dated is not None:
         parts[dated.told] = dated.document_ids
     for condition in filters.conditions():
         parts[f"where {condition}"] = documents_meeting(condition, index)
-    found = frozenset(known.ids).intersection(*parts.values())
-    if not found:
-        fit = ", ".join(f"{name}: {len(ids):,}" for name, ids in parts.items())
-        every = "all filters" if len(parts) > 1 else "the filter"
+    document_ids = frozenset(names.ids).intersection(*parts.values())
+    if not document_ids:
+        counts = ", ".join(f"{name}: {len(ids):,}" for name, ids in parts.items())
+        all_filters = "all filters" if len(parts) > 1 else "the filter"
         dates = _known_dates(index) if dated is not None and not dated.document_ids else ""
-        raise QuestionError(f"of {counted(len(known.ids), 'document')} none fits {every} ({fit}){dates}")
+        raise QuestionError(
+            f"of {counted(len(names.ids), 'document')} none fits {all_filters} ({counts}){dates}"
+        )
     if dated is not None and dated.undated:
         notes.append(f"{counted(dated.undated, 'document')} without a date left out")
-    return Selected(found, tuple(notes))
+    return Selected(document_ids, tuple(notes))
 
 
 def scope_of(filters: Filters, chosen: Selected, whole: IndexSnapshot, inside: IndexSnapshot) -> Scope:
-    """Return what a question is restricted to."""
+    """Return the scope of a question."""
     return Scope(
         filters.to_dict(),
         (len(inside.documents), len(whole.documents)),
@@ -205,51 +212,51 @@ def _dated(filters: Filters, index: IndexSnapshot) -> _Dated | None:
     first, last = filters.days()
     if first is None and last is None:
         return None
-    own = index.once(periods_in_index).filter(pl.col("position") == 0)
-    kept = own
+    own_periods = index.once(periods_in_index).filter(pl.col("position") == 0)
+    matching = own_periods
     if first:
-        kept = kept.filter(pl.col("period_end") >= first.start)
+        matching = matching.filter(pl.col("period_end") >= first.start)
     if last:
-        kept = kept.filter(pl.col("period_start") <= last.end)
-    told = " ".join(
-        f"{which} {asked}" for which, asked in (("from", filters.date_from), ("to", filters.date_to)) if asked
+        matching = matching.filter(pl.col("period_start") <= last.end)
+    label = " ".join(
+        f"{which} {date}" for which, date in (("from", filters.date_from), ("to", filters.date_to)) if date
     )
-    return _Dated(told, frozenset(kept["document_id"]), len(index.documents) - len(own))
+    return _Dated(label, frozenset(matching["document_id"]), len(index.documents) - len(own_periods))
 
 
 def _known_dates(index: IndexSnapshot) -> str:
-    own = index.once(periods_in_index).filter(pl.col("position") == 0)
-    if own.is_empty():
+    own_periods = index.once(periods_in_index).filter(pl.col("position") == 0)
+    if own_periods.is_empty():
         return "; no document of this corpus has a date"
-    known = Period(*own.select(pl.col("period_start").min(), pl.col("period_end").max()).row(0))
-    return f"; the documents are of {known.start.isoformat()} to {known.end.isoformat()}"
+    span = Period(*own_periods.select(pl.col("period_start").min(), pl.col("period_end").max()).row(0))
+    return f"; the documents are of {span.start.isoformat()} to {span.end.isoformat()}"
 
 
 def _listed(names: tuple[str, ...]) -> str:
     return " or ".join(map(repr, names))
 
 
-#: The column that says of a row whether all that it was written from stays.
+#: Column that says whether all sources of a row are inside the scope.
 INSIDE = "inside"
 
 
 def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
-    """Return the snapshot with only what was written from some of its documents.
+    """Return the snapshot restricted to some of its documents.
 
-    Their text units stay, and the entities and relationships that stand in these. What was written from
-    several text units stays only where all of them do: the description of an entity or relationship is blank
-    otherwise, a claim and a report are left out. A report was written from all that its community holds: its
-    entities, and their relationships and claims. The parts of single systems say what stays of them.
+    The text units of the documents remain, with the entities and relationships that occur in them. Texts
+    written from several text units remain only if all of these do: otherwise descriptions become blank, and
+    claims and reports are removed. A report was written from all entities of its community with their
+    relationships and claims. Parts of single systems restrict themselves.
 
     Args:
-        index: the whole.
+        index: the whole snapshot.
         document_ids: the documents.
     """
     documents = among(index.documents, "document_id", pl.Series(sorted(document_ids), dtype=pl.String))
     units = among(index.text_chunks, "document_id", documents["document_id"])
-    kept = units["text_unit_id"]
-    entities, relationships = within(index.entities, kept), within(index.relationships, kept)
-    claims = None if index.claims is None else within(_with_units(index.claims), kept)
+    unit_ids = units["text_unit_id"]
+    entities, relationships = within(index.entities, unit_ids), within(index.relationships, unit_ids)
+    claims = None if index.claims is None else within(_with_units(index.claims), unit_ids)
     reports = _reports(index, _partly(entities, relationships, claims))
     entities, relationships = _shown(entities), _shown(relationships)
     ends = entities["entity_id"]
@@ -264,14 +271,14 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
         findings=among(index.findings, "report_id", report_ids),
         references=among(index.references, "report_id", report_ids),
         claims=None if claims is None else claims.filter(INSIDE).select(_columns(index.claims)),
-        claim_records=_if_made(index.claim_records, "text_unit_id", kept),
-        unit_vectors=_if_made(index.unit_vectors, "text_unit_id", kept),
+        claim_records=_if_made(index.claim_records, "text_unit_id", unit_ids),
+        unit_vectors=_if_made(index.unit_vectors, "text_unit_id", unit_ids),
         entity_vectors=_if_made(index.entity_vectors, "entity_id", ends),
         report_vectors=_if_made(index.report_vectors, "report_id", report_ids),
         metadata=_if_made(index.metadata, "document_id", documents["document_id"]),
         periods=_if_made(index.periods, "document_id", documents["document_id"]),
-        parts={name: part.restricted(kept, ends) for name, part in index.parts.items()},
-        triples=None if index.triples is None else stated(index.triples, kept),
+        parts={name: part.restricted(unit_ids, ends) for name, part in index.parts.items()},
+        triples=None if index.triples is None else stated(index.triples, unit_ids),
         context_nodes=_if_made(index.context_nodes, "entity_id", ends),
         context_vectors=_if_made(index.context_vectors, "entity_id", ends),
         queries=None,
@@ -282,7 +289,7 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
 
 
 def among(frame: pl.DataFrame, key: str, values: pl.Series) -> pl.DataFrame:
-    """Return the rows with one of the values, in their order."""
+    """Return the rows with one of the values, in order."""
     return frame.filter(pl.col(key).is_in(values.implode()))
 
 
@@ -291,9 +298,9 @@ def _if_made(frame: pl.DataFrame | None, key: str, values: pl.Series) -> pl.Data
 
 
 def stated(triples: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
-    """Return the triples that some text unit states that stays."""
-    found = within(triples, kept)
-    return found.filter(pl.col("text_unit_ids").list.len() > 0).select(triples.columns)
+    """Return the triples that a remaining text unit states."""
+    remaining = within(triples, kept)
+    return remaining.filter(pl.col("text_unit_ids").list.len() > 0).select(triples.columns)
 
 
 def _columns(frame: pl.DataFrame | None) -> list[str]:
@@ -301,22 +308,22 @@ def _columns(frame: pl.DataFrame | None) -> list[str]:
 
 
 def _with_units(claims: pl.DataFrame) -> pl.DataFrame:
-    """Claims of older versions are of one text unit each."""
+    """Add ``text_unit_ids`` to claims of older versions, which have one text unit each."""
     if "text_unit_ids" in claims.columns:
         return claims
     return claims.with_columns(text_unit_ids=pl.concat_list("text_unit_id"))
 
 
 def within(frame: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
-    """Return all rows with the text units that stay, and in :data:`INSIDE` whether all of them do."""
+    """Return all rows with their remaining text units, and in :data:`INSIDE` whether all of them remain."""
     numbered = frame.with_row_index("row")
-    every = numbered.select("row", "text_unit_ids").explode("text_unit_ids").drop_nulls()
-    some = among(every, "text_unit_ids", kept).group_by("row", maintain_order=True).agg("text_unit_ids")
-    found = numbered.join(some, on="row", how="left", suffix="_kept", maintain_order="left")
-    staying = pl.col("text_unit_ids_kept").fill_null([])
-    return found.with_columns(
-        (staying.list.len() == pl.col("text_unit_ids").list.len()).alias(INSIDE),
-        text_unit_ids=staying,
+    exploded = numbered.select("row", "text_unit_ids").explode("text_unit_ids").drop_nulls()
+    inside = among(exploded, "text_unit_ids", kept).group_by("row", maintain_order=True).agg("text_unit_ids")
+    joined = numbered.join(inside, on="row", how="left", suffix="_kept", maintain_order="left")
+    remaining = pl.col("text_unit_ids_kept").fill_null([])
+    return joined.with_columns(
+        (remaining.list.len() == pl.col("text_unit_ids").list.len()).alias(INSIDE),
+        text_unit_ids=remaining,
     ).drop("row", "text_unit_ids_kept")
 
 
@@ -329,14 +336,14 @@ def _shown(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _partly(entities: pl.DataFrame, relationships: pl.DataFrame, claims: pl.DataFrame | None) -> pl.Series:
-    """Entities that something outside is said of: in a description, a relationship or a claim."""
+    """Return entities with a description, relationship or claim from outside the scope."""
     outside = relationships.filter(~pl.col(INSIDE))
-    said = [entities.filter(~pl.col(INSIDE))["entity_id"], outside["source_id"], outside["target_id"]]
+    entity_ids = [entities.filter(~pl.col(INSIDE))["entity_id"], outside["source_id"], outside["target_id"]]
     if claims is not None:
-        about = claims.filter(~pl.col(INSIDE))
-        names = pl.concat([about["subject"], about["object"].drop_nulls()])
-        said.append(among(entities, "name", names)["entity_id"])
-    return pl.concat(said).unique()
+        outside_claims = claims.filter(~pl.col(INSIDE))
+        names = pl.concat([outside_claims["subject"], outside_claims["object"].drop_nulls()])
+        entity_ids.append(among(entities, "name", names)["entity_id"])
+    return pl.concat(entity_ids).unique()
 
 
 def _reports(index: IndexSnapshot, partly: pl.Series) -> pl.DataFrame:

@@ -88,7 +88,7 @@ def test_a_level_without_a_method_means_the_reports_of_that_level(index: Index) 
         index.ask(QUESTION, level="C9")
     assert index.ask(QUESTION, method="c2").method == "C2"
     assert index.ask(QUESTION, method="Basic").method == "basic"
-    with pytest.raises(QuestionError, match="local reads no level"):
+    with pytest.raises(QuestionError, match="local has no selectable level"):
         index.ask(QUESTION, method="local", level="C1")
     with pytest.raises(QuestionError, match="no search method 'magic'"):
         index.ask(QUESTION, method="magic")

@@ -105,16 +105,16 @@ def test_all_that_is_given_has_to_hold(
     ("filters", "told"),
     [
         ({"date_from": "2020", "date_to": "2019"}, "contradict each other: from '2020' to '2019'"),
-        ({"date_from": "2019-02-30"}, "the date from '2019-02-30' is no day or period"),
-        ({"date_to": "soon"}, "the date to 'soon' is no day or period"),
+        ({"date_from": "2019-02-30"}, "the date from '2019-02-30' is not a valid day or period"),
+        ({"date_to": "soon"}, "the date to 'soon' is not a valid day or period"),
         ({"date_from": "03/04/2019"}, "may be 2019-04-03 or 2019-03-04; write the year first"),
         ({"date_from": "1850", "date_to": "1860"}, "none fits the filter .*are of 2019-07-12 to 2020-12-31"),
         (
             {"where": ("speakr=Anna",)},
             "no document has a value 'speakr'; the keys are Year, code, open, signed",
         ),
-        ({"where": ("speaker",)}, "'speaker' is no condition; write a key, one of"),
-        ({"where": ("speaker>Anna",)}, "compares an order, which only numbers and dates have"),
+        ({"where": ("speaker",)}, "'speaker' is not a condition; write a key, one of"),
+        ({"where": ("speaker>Anna",)}, "compares by order, but"),
         ({"where": ("signed>=2020-02-30",)}, "'2020-02-30' is neither"),
         ({"where": ("signed=03/04/2020",)}, "may be 2020-04-03 or 2020-03-04"),
         (
