@@ -22,7 +22,7 @@ export interface AnswerBody {
   /** what was asked of the engine */
   steps: Call[];
   /** how the search method came to it, in sections: rows by column, and which rows of the index cells lead to; a section with one row is a list of facts */
-  trace: Section[];
+  trace: TraceSection[];
   usage: Usage;
   seconds: number | null;
   query: Query | null;
@@ -50,7 +50,7 @@ export interface AskBody {
   /** community level of global and dynamic and graph, C0 (few broad communities) to C3 and deeper (many narrow ones); default: as the settings of the corpus say */
   level?: string | null;
   /** earlier turns, oldest first */
-  history?: Turn[];
+  history?: TurnBody[];
   /** length and layout of the answer, such as multiple paragraphs, single sentence or list of 3-7 points; at most 200 characters; default: as the settings of the corpus say */
   response_type?: string | null;
   /** a model may add what it knows of the world, each such sentence marked [LLM: verify]; default: as the settings of the corpus say */
@@ -62,9 +62,9 @@ export interface AskBody {
 }
 
 /**
- * One thing asked of the answerer: which task, about what, its score 0–100 (0–5 of ``rate``), its tokens.
+ * One request to the answerer: task, subject, score 0–100 (0–5 for ``rate``) and tokens.
  *
- * ``used``: what came of it went into the answer.
+ * ``used``: whether the result went into the answer.
  */
 export interface Call {
   task: string;
@@ -104,7 +104,7 @@ export interface Cell {
   parent_id: string | null;
 }
 
-/** A row of the index that a cell leads to; ``row`` and ``column`` count from 0. */
+/** A row of the index that a cell links to; ``row`` and ``column`` count from 0. */
 export interface CellLink {
   row: number;
   column: number;
@@ -136,26 +136,6 @@ export interface Changes {
 }
 
 /**
- * Something that a report cites.
- *
- * Attributes:
- *     number: 1…, by which segments of the report's statements refer to it.
- *     kind: what is cited.
- *     record_id: its id; null where the citation was invalid.
- *     title: what it is called; of words, the title of their document; of the invalid, as it was written.
- *     valid: it was in the context that the report was written from.
- *     place: the words quoted, or the first of those that what is cited rests on; null where none are known.
- */
-export interface Citation {
-  number: number;
-  kind: "entity" | "relationship" | "claim" | "report" | "text_unit";
-  record_id: string | null;
-  title: string;
-  valid: boolean;
-  place: Place | null;
-}
-
-/**
  * Communities of the whole corpus or inside one.
  *
  * Attributes:
@@ -173,6 +153,26 @@ export interface CommunityCells {
   cells: Cell[];
   rest: Rest | null;
   measure: "members" | "tokens";
+}
+
+/**
+ * Something that a report cites.
+ *
+ * Attributes:
+ *     number: 1…, by which segments of the report's statements refer to it.
+ *     kind: what is cited.
+ *     record_id: its id; null where the citation was invalid.
+ *     title: what it is called; of words, the title of their document; of the invalid, as it was written.
+ *     valid: it was in the context that the report was written from.
+ *     place: the words quoted, or the first of those that what is cited rests on; null where none are known.
+ */
+export interface CommunityCitation {
+  number: number;
+  kind: "entity" | "relationship" | "claim" | "report" | "text_unit";
+  record_id: string | null;
+  title: string;
+  valid: boolean;
+  place: Place | null;
 }
 
 /**
@@ -220,14 +220,14 @@ export interface CommunityPage {
   members: Member[];
   members_total: number;
   statements: ReportStatement[];
-  citations: Citation[];
+  citations: CommunityCitation[];
 }
 
 /**
- * A row that was shown to the answerer, the chunk it stood in, and its tokens there.
+ * A row of the context, the number of its chunk, and its tokens there.
  *
- * ``used``: the partial answer of its chunk went into the answer. ``text``: its words, where no table of the
- * index has them.
+ * ``used``: whether the partial answer of its chunk went into the answer. ``text``: its text, if no table of
+ * the index has it.
  */
 export interface ContextUse {
   kind: string;
@@ -545,7 +545,7 @@ export interface ErrorDetail {
   message: string;
 }
 
-/** A clue as an answer tells it: how many documents it favours, and by how much. */
+/** A clue as reported in an answer: the number of favoured documents and their weight. */
 export interface Favoured {
   kind: "document" | "period" | "folder" | "place";
   words: string;
@@ -625,6 +625,22 @@ export interface LevelCount {
   level: number;
   communities: number;
   entities: number;
+}
+
+/**
+ * A row on the way: what it is, what it says, what it rests on, and the rows it was made from.
+ *
+ * ``facts`` are further columns of the row; ``left_out`` counts the rows below that are not in ``steps``.
+ */
+export interface LineageStep {
+  kind: string;
+  id: string;
+  title: string;
+  text: string;
+  facts: Record<string, unknown>;
+  evidence: (Words | Triple | Row | Written)[];
+  steps: LineageStep[];
+  left_out: number;
 }
 
 /** Where a cell leads to: the kind of page, and the column of the same row that holds the id. */
@@ -774,11 +790,11 @@ export interface Place {
 }
 
 /**
- * A query, and what it asks in words.
+ * A query and its meaning in words.
  *
  * Attributes:
- *     template: name of the template it was made from; None where a model wrote it.
- *     reading: how the question was read.
+ *     template: name of its template; None if a model wrote it.
+ *     reading: how the question was interpreted.
  *     sql: one select statement.
  *     parameters: values of its ``$names``.
  */
@@ -835,8 +851,8 @@ export interface Row {
 /**
  * What a question was restricted to.
  *
- * ``filters`` is what was asked for; the pairs are how many there are inside and in the whole corpus;
- * ``notes`` say what names were taken for, and what was left out for want of a date.
+ * ``filters`` are as requested. Each pair has the count inside the scope and in the whole corpus. ``notes``
+ * say how names were resolved and what was left out for lack of a date.
  */
 export interface Scope {
   filters: Record<string, unknown>;
@@ -844,23 +860,6 @@ export interface Scope {
   text_units: [number, number];
   reports: [number, number];
   notes: string[];
-  [key: string]: unknown;
-}
-
-/**
- * A table of a trace; one with a single row is a list of facts.
- *
- * Attributes:
- *     title: what it tells.
- *     columns: names of the columns.
- *     rows: cells in the order of the columns; None where there is nothing to say.
- *     links: rows of the index that cells lead to.
- */
-export interface Section {
-  title: string;
-  columns: string[];
-  rows: ((string | number | boolean | null)[])[];
-  links: CellLink[];
   [key: string]: unknown;
 }
 
@@ -902,16 +901,16 @@ export interface Snippet {
 }
 
 /**
- * What the mark ``[number]`` in an answer stands for, and the way from there to the evidence.
+ * What the mark ``[number]`` in an answer refers to, with its evidence.
  *
- * ``kind``, ``record_id`` and ``title`` name the cited row: a report, an entity, a relationship, a claim, a
- * text unit (``source``), a community's ``summary`` or a ``triple`` of CoTeRAG-S, a row of what a query gave
- * (``row``), or what a model wrote from its own knowledge (``own_context``), which no mark cites. Of a
- * report, ``finding`` is the place of the finding that rests on the words (-1 its summary); ``via_kind`` and
- * ``via_id`` name the relationship, entity or triple that led to them. ``evidence`` is the words; where none
- * can be found that the row rests on, a relationship has itself as a triple, and other rows have none. What
- * a query gave has its row, and beside it words where the row stands for some. ``similarity``: 0–1, how near
- * the words are to the nearest statement that cites them.
+ * ``kind``, ``record_id`` and ``title`` identify the cited row: a report, entity, relationship, claim or
+ * text unit (``source``), a community's ``summary`` or a ``triple`` of CoTeRAG-S, a result row of a query
+ * (``row``), or a model's own knowledge (``own_context``), which no mark cites. ``finding`` is the position
+ * of the report's finding that rests on the words, -1 for its summary. ``via_kind`` and ``via_id`` identify
+ * the relationship, entity or triple that led to the words. ``evidence`` is the words. If none are found, a
+ * relationship has itself as a triple and other rows have none. A result row is its own evidence, with the
+ * words that it stands for if there are any. ``similarity``: 0–1, of the words to the nearest statement that
+ * cites them.
  */
 export interface Source {
   number: number;
@@ -927,11 +926,11 @@ export interface Source {
 }
 
 /**
- * A sentence of an answer: the numbers of its sources, and how near it is to the nearest of them, 0–1.
+ * A sentence of an answer, the numbers of its sources, and its similarity to the nearest one, 0–1.
  *
- * ``verdict``: whether the words that it cites support it; ``score``, 0–1, how probable it is that a person
- * would say so, and ``reason`` why they do not wholly. ``general``: it is marked as a model's knowledge of
- * the world, which has no verdict.
+ * ``verdict``: whether the cited words support it. ``score``, 0–1: the probability that a person would say
+ * so. ``reason``: why they do not fully. ``general``: whether it is marked as general knowledge, which has
+ * no verdict.
  */
 export interface Statement {
   text: string;
@@ -942,22 +941,6 @@ export interface Statement {
   reason: string;
   general: boolean;
   [key: string]: unknown;
-}
-
-/**
- * A row on the way: what it is, what it says, what it rests on, and the rows it was made from.
- *
- * ``facts`` are further columns of the row; ``left_out`` counts the rows below that are not in ``steps``.
- */
-export interface Step {
-  kind: string;
-  id: string;
-  title: string;
-  text: string;
-  facts: Record<string, unknown>;
-  evidence: (Words | Triple | Row | Written)[];
-  steps: Step[];
-  left_out: number;
 }
 
 /** A column of a table, what its values are and mean; ``hidden``: an id to link to. */
@@ -1039,6 +1022,23 @@ export interface TextPart {
 }
 
 /**
+ * A table of a trace; a table with a single row is a list of facts.
+ *
+ * Attributes:
+ *     title: of the table.
+ *     columns: names of the columns.
+ *     rows: cells in the order of the columns; None for an empty cell.
+ *     links: rows of the index that cells link to.
+ */
+export interface TraceSection {
+  title: string;
+  columns: string[];
+  rows: ((string | number | boolean | null)[])[];
+  links: CellLink[];
+  [key: string]: unknown;
+}
+
+/**
  * A relationship of the graph, and the text unit that it was first read from.
  *
  * ``predicate`` is the relationship's description. A relationship that was extracted from text has no
@@ -1061,7 +1061,7 @@ export interface Triple {
 }
 
 /** An earlier question and its answer. */
-export interface Turn {
+export interface TurnBody {
   question: string;
   answer: string;
 }

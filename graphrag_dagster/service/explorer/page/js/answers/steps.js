@@ -5,7 +5,7 @@ import { element, link, name } from "../base/dom.js";
 import { addressOfWords, beginningOf, placeView } from "../base/place.js";
 import { number, spoken } from "../base/wording.js";
 
-/** @typedef {import("../api.d.ts").Step} Step */
+/** @typedef {import("../api.d.ts").LineageStep} Step */
 
 const OPEN_LEVELS = 1;
 const LONGEST_TEXT = 600;

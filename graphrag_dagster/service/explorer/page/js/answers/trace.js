@@ -179,7 +179,7 @@ function traceLink(view, kind, id, text) {
 /**
  * A section of the trace, to be unfolded: facts where it has one row, else a table.
  * @param {View} view
- * @param {import("../api.d.ts").Section} section
+ * @param {import("../api.d.ts").TraceSection} section
  */
 function traceSection(view, section) {
   const cells = section.rows.map((row, place) =>

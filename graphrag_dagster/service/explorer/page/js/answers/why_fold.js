@@ -5,7 +5,7 @@ import { troubled } from "../base/parts.js";
 import { corpusPath } from "../base/source.js";
 import { stepTree } from "./steps.js";
 
-/** @typedef {import("../api.d.ts").Step} Step */
+/** @typedef {import("../api.d.ts").LineageStep} Step */
 
 /**
  * What a row rests on, down to the words; loaded when it is unfolded.

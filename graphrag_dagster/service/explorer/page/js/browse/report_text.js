@@ -5,7 +5,7 @@ import { section } from "../base/parts.js";
 import { addressOfWords, placeView } from "../base/place.js";
 import { counted, number, spoken } from "../base/wording.js";
 
-/** @typedef {import("../api.d.ts").Citation} Citation */
+/** @typedef {import("../api.d.ts").CommunityCitation} Citation */
 /** @typedef {import("../api.d.ts").CommunityPage} CommunityPage */
 
 const MARKS_AT_ONCE = 5;
