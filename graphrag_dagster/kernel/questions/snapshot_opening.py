@@ -160,7 +160,9 @@ class CachedTables:
         for name, frame in self.frames.items():
             part, _, table = name.rpartition(".")
             by_part.setdefault(part, {})[table] = frame
-        system_parts = {name: loaded(parts()[name].made)(**frames) for name, frames in by_part.items() if name}
+        system_parts = {
+            name: loaded(parts()[name].made)(**frames) for name, frames in by_part.items() if name
+        }
         return IndexSnapshot(**by_part[""], parts=system_parts)
 
     def write(self, folder: Path) -> None:
