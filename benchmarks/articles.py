@@ -71,7 +71,7 @@ def main() -> None:
             if not given.ways or way.name in given.ways:
                 found = [coverage(corpus, text, way, gold, BUDGETS) for text, gold in asked]
                 rows.append([way.name, *coverage_row(found, BUDGETS)])
-        table(["way", *coverage_header(BUDGETS)], rows)
+        table(["method", *coverage_header(BUDGETS)], rows)
 
 
 if __name__ == "__main__":

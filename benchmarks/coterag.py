@@ -154,7 +154,7 @@ def _ours(corpus: Corpus, question: str, way: SearchMethod, **options: Any) -> t
 def recall(making: Making, half: str, names: Sequence[str]) -> None:
     asked = questions(half)
     header = [
-        "way",
+        "method",
         "in 5 units",
         "all in 5",
         f"in {BUDGET:,} characters",
@@ -225,7 +225,7 @@ def times(making: Making) -> None:
     table(["CoTeRAG-S", "job, s", "own step, s", "peak, MB"], (_indexed(*one) for one in both.items()))
     corpus, asked = making.units, [question for question, _ in questions("report")]
     print()
-    table(["way", "first, ms", "p50", "p95"], (_timed(corpus, way, asked) for way in OURS))
+    table(["method", "first, ms", "p50", "p95"], (_timed(corpus, way, asked) for way in OURS))
 
 
 def _indexed(called: str, settings: str) -> list[str]:

@@ -138,7 +138,7 @@ def measure(corpus: Corpus, name: str, ways: Sequence[Way], variants: Sequence[s
                 found.append(coverage(corpus, said, way, gold, BUDGETS, filters))
             rows.append([way.name, *coverage_row(found, BUDGETS)])
         rows.append(ceiling_row([gold for _, _, gold in asked], BUDGETS))
-        table(["way", *coverage_header(BUDGETS)], rows)
+        table(["method", *coverage_header(BUDGETS)], rows)
 
 
 def main() -> None:

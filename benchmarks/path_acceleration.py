@@ -171,7 +171,7 @@ def measured(prepared: Prepared, name: str, questions: Sequence[Asked]) -> list[
     }
     for one in questions:
         if options.extraction == "ppr":
-            # What was asked before is remembered, and this is about what is not.
+            # What was asked before is cached, and this is about what is not.
             ranks = PageRanks(prepared.adjacency[0])
             begun, own = time.perf_counter(), time.process_time()
             nodes = largest(ranks.ranks(one.query.seeds), options.max_ent, one.query.seeds)

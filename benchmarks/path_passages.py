@@ -161,7 +161,7 @@ def measure(name: str, home: Path, *, titled: bool, openie: bool = False) -> Non
         called = "titled" if titled else "untitled"
         called += ", triples of a model" if openie else ""
         print(f"\n{name}, {called}, {half}: {len(places)} questions")
-        retrieval.line("way", *_SHOWN)
+        retrieval.line("method", *_SHOWN)
         retrieval.line(*("---" for _ in range(len(_SHOWN) + 1)))
         for way, found in ranks.items():
             retrieval.line(way, *retrieval.figures(found[place] for place in places))

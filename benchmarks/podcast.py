@@ -125,7 +125,7 @@ def main() -> None:
         for half in halves:
             chosen = {name: [o for o in of if o.question.half == half] for name, of in outcomes.items()}
             print(f"\n{half}: said / shown")
-            header = ["way", "all", *KINDS.values(), "refused", "ms"]
+            header = ["method", "all", *KINDS.values(), "refused", "ms"]
             table(header, ([name, *cells(of)] for name, of in chosen.items()))
 
 

@@ -227,7 +227,7 @@ def measure(name: str, home: Path, search: dict[str, Any], *, titled: bool, reso
         passages_ = len(measured.passage_of)
         print(f"\n{name}, {called}, {half}: {len(places)} questions over {passages_:,} passages")
         shown = [f"recall@{k}" for k in RECALL_AT] + [f"all in {k}" for k in ALL_AT]
-        line("way", *shown, "ms p50", "ms p95")
+        line("method", *shown, "ms p50", "ms p95")
         line(*("---" for _ in range(len(shown) + 3)))
         for way, (ranks, times) in rows.items():
             spent = [f"{np.percentile(times, share) * 1e3:.1f}" for share in (50, 95)]

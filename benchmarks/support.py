@@ -180,7 +180,7 @@ def claims(folder: Path) -> None:
     begin = time.process_time()
     ours = judged(texts)
     spent = 1000 * (time.process_time() - begin) / len(texts)
-    print(f"{spent:.2f} ms of processor time a passage, its reading remembered\n")
+    print(f"{spent:.2f} ms of processor time a passage, its reading cached\n")
     measured = {OURS: [one.score for one in ours]}
     measured |= {name: [score(*text) for text in texts] for name, score in other_scores().items()}
     print("| positive | score | AUROC | 95 % | threshold | balanced accuracy |\n| --- |" + " --- |" * 5)

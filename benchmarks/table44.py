@@ -99,7 +99,7 @@ def main() -> None:
         for method, value in zip(METHODS, printed, strict=True):
             own = values.get((metric, method), [])
             rows.append([metric, method, f"{value:.2f}", interval(own) if own else "none"])
-    table(["metric", "way", "paper", f"here ({who})"], rows)
+    table(["metric", "method", "paper", f"here ({who})"], rows)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def settings_reference() -> str:
         "| `GRAPHRAG_DAGSTER_WAREHOUSE` | path of a corpus's DuckDB file, with `{corpus}` | `warehouse/{corpus}.duckdb` in the home |",
         "| `GRAPHRAG_DAGSTER_EXPLORER` | where people open the explorer, which Dagster links to | `http://127.0.0.1:8000` |",
         "| `DAGSTER_HOME` | the Dagster instance | `.dagster_home` in the home |",
-        "| `GRAPHRAG_DAGSTER_CACHE` | the file of remembered replies | `cache/replies.sqlite` in the home |",
+        "| `GRAPHRAG_DAGSTER_CACHE` | the LLM cache file | `cache/replies.sqlite` in the home |",
         "| `GRAPHRAG_DAGSTER_EXECUTOR` | `in_process`, `multiprocess`, `ray` or `k8s` | `in_process` |",
         "| `OPENAI_BASE_URL` | model endpoint where the corpus names none | OpenAI's |",
         "| `OPENAI_API_KEY` | its key, or the variable that `model.api_key_variable` names | none |",

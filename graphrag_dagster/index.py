@@ -30,12 +30,12 @@ class Index(CorpusIndex):
     """
 
     @staticmethod
-    def explorer(name: str, kept: SnapshotCache | None = None) -> Explorer:
+    def explorer(name: str, cache: SnapshotCache | None = None) -> Explorer:
         """Return what a person sees of a corpus: its map, its rows, and the words they rest on.
 
         Args:
             name: the corpus.
-            kept: keeps snapshots open between looks; default: every look opens its own.
+            cache: keeps snapshots open between looks; default: every look opens its own.
 
         Raises:
             CorpusError: there is no such corpus.
@@ -43,7 +43,7 @@ class Index(CorpusIndex):
         # Of those who ask, few look around.
         from graphrag_dagster.apps.explorer.explorer import Explorer
 
-        return Explorer(name, kept=kept)
+        return Explorer(name, cache=cache)
 
     def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> GraphQueryRun:
         """Run a query in Cypher over the graph; see ``docs/cypher.md`` for what is allowed.

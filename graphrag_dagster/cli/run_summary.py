@@ -143,7 +143,7 @@ def _unread(corpus: str) -> list[str]:
     return [
         f"{one.prompts:,} prompts of {one.task} were read only in part by {one.model}: "
         f"{one.arrived:,} of up to {one.sent:,} tokens, the rest was left out without a word. Their replies "
-        f"are not remembered, and are asked for again by the next index; before that {SERVE_MORE}, or have "
+        f"are not cached, and are asked for again by the next index; before that {SERVE_MORE}, or have "
         f"sizes set that fit: graphrag-dagster doctor {corpus} --fix"
         for one in parts
     ]

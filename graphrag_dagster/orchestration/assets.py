@@ -114,7 +114,7 @@ def assets_of(step: Step, group: str, *, automatic: bool) -> AssetsDefinition:
             )
         )
     # The first asset answers for the tables beside.
-    checks = [AssetCheck(table, step.beside if not n else ()) for n, table in enumerate(step.assets)]
+    checks = [AssetCheck(table, step.side_tables if not n else ()) for n, table in enumerate(step.assets)]
 
     # A backfill policy would say that a run is of one corpus, but tag its runs with a range of partitions.
     @multi_asset(
@@ -153,13 +153,13 @@ def _step(
     told = {one.table: one.told for one in made if isinstance(one, Made)}
     given = {one.table: one.rows for one in made if not isinstance(one, Artifact)}
     content = _written(step, run, given, whole=failure is None)
-    beside = {**stored_at(run.warehouse.file(run.corpus)), "seconds": round(monotonic() - begin, 3)}
+    common = {**stored_at(run.warehouse.file(run.corpus)), "seconds": round(monotonic() - begin, 3)}
     for table in (table for table in step.assets if table in content):
         rows = content[table]
-        shown = {**_described(rows), **told.get(table, {}), **_query_told(table), **beside}
+        shown = {**_described(rows), **told.get(table, {}), **_query_told(table), **common}
         yield _result(table.asset_key, shown, _version(table, rows))
     for artifact in (one for one in made if isinstance(one, Artifact)):
-        yield _result(step.artifact.split("/"), {**beside, **artifact.told}, artifact.version)
+        yield _result(step.artifact.split("/"), {**common, **artifact.told}, artifact.version)
     if failure:
         if isinstance(failure, EndpointError) and (retry := retry_of(failure)):
             # What is on its way is paid for, and would be asked for again.

@@ -45,7 +45,7 @@ class Backend:
         self._given = library
         self._cache: IndexCache | None = None
         self._lookers: CapacityLimiter | None = None
-        self._kept = SnapshotCache(settings.max_open)
+        self._snapshots = SnapshotCache(settings.max_open)
         self.runner = QuestionRunner(settings)
 
     async def names(self) -> list[str]:
@@ -163,7 +163,7 @@ class Backend:
         library, _ = await self._library()
         if self._lookers is None:
             self._lookers = CapacityLimiter(_LOOKERS)
-        return await run_sync(lambda: look(library.explorer(corpus, self._kept)), limiter=self._lookers)
+        return await run_sync(lambda: look(library.explorer(corpus, self._snapshots)), limiter=self._lookers)
 
     async def make_ready(self) -> None:
         """Load what the first who asks would wait for."""
@@ -171,7 +171,7 @@ class Backend:
 
     def close(self) -> None:
         """Let go of the snapshots that are open."""
-        self._kept.close()
+        self._snapshots.close()
 
     async def _library(self) -> tuple[Library, IndexCache]:
         # The first import of the real one takes seconds, so it is not done in the event loop.

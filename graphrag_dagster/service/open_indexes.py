@@ -71,7 +71,7 @@ class Library(Protocol):
     def snapshot(self, name: str) -> str | None:
         """The version of the snapshot of a corpus that is read; None where nothing was published."""
 
-    def explorer(self, name: str, kept: SnapshotCache | None = None) -> Explorer:
+    def explorer(self, name: str, cache: SnapshotCache | None = None) -> Explorer:
         """What a person sees of a corpus."""
 
 

@@ -12,7 +12,7 @@ from graphrag_dagster.kernel.models.cache.cache_database import CacheFileError, 
 from graphrag_dagster.kernel.pipeline.corpus_changes import changed_since_published
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import publish, published
-from graphrag_dagster.kernel.storage.published.shrink_guard import shrinkage
+from graphrag_dagster.kernel.storage.published.shrink_guard import shrink_problems
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.service.http_app import make_app
 from graphrag_dagster.service.settings import ServiceSettings
@@ -75,7 +75,7 @@ def test_the_next_publication_mends_a_damaged_snapshot(coast: Path, spoil: Spoil
     before = published(Warehouse(), "coast")
     spoil(snapshot())
     with Warehouse().reading("coast") as made:
-        assert shrinkage(Warehouse(), made, 0.1) == []
+        assert shrink_problems(Warehouse(), made, 0.1) == []
     mended, _ = publish(Warehouse(), "coast")
     assert before is not None
     assert (mended.version, mended.intact()) == (before.version, True)

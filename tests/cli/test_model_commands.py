@@ -97,7 +97,7 @@ def test_what_a_model_did_not_give_is_listed_and_tried_again(run: Run, home: Pat
 def test_a_plan_sends_nothing_and_leaves_out_what_is_remembered(
     run: Run, modelled_home: Path, endpoint: ScriptedEndpoint, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "nothing remembered.sqlite"))
+    monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "nothing cached.sqlite"))
     code, out, err = run("plan", "coast", "--json")
     assert code == 0, err
     assert endpoint.requests == []
@@ -115,8 +115,8 @@ def test_a_plan_sends_nothing_and_leaves_out_what_is_remembered(
     _, out, _ = run("plan", "coast", "--json")
     after = json.loads(out)
     by_stage = {one["stage"]: one for one in after["stages"]}
-    assert by_stage["extraction"]["remembered"] == after["text_units"]
-    assert by_stage["claims"]["remembered"] > 0
+    assert by_stage["extraction"]["cached"] == after["text_units"]
+    assert by_stage["claims"]["cached"] > 0
     assert [by_stage[stage]["tokens"]["high"] for stage in PLANNED[:4]] == [0, 0, 0, 0]
     assert endpoint.requests == []
 

@@ -15,7 +15,7 @@ from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.pipeline.erasure import note_file
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.storage.published import Origin, publish, published, rollback
+from graphrag_dagster.kernel.storage.published import SnapshotProvenance, publish, published, rollback
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 from support.corpora import write_corpus
@@ -215,7 +215,7 @@ def gone_back(coast: Path) -> None:
     warehouse = Warehouse()
     frame = warehouse.read(tables.ENTITIES, "coast")
     warehouse.write(tables.ENTITIES, "coast", frame.with_columns(title=pl.lit("X")))
-    publish(warehouse, "coast", Origin(CorpusStore().settings("coast")))
+    publish(warehouse, "coast", SnapshotProvenance(CorpusStore().settings("coast")))
     rollback(warehouse, "coast")
 
 

@@ -9,7 +9,7 @@ from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.published import publish, published
-from graphrag_dagster.kernel.storage.published.shrink_guard import shrinkage
+from graphrag_dagster.kernel.storage.published.shrink_guard import shrink_problems
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
 from support.corpora import write_corpus
@@ -57,7 +57,7 @@ def warehouse(home: Path) -> Warehouse:
 
 def lost(warehouse: Warehouse, most: float = 0.3) -> list[str]:
     with warehouse.reading("coast") as reader:
-        return shrinkage(warehouse, reader, most)
+        return shrink_problems(warehouse, reader, most)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def respond(
         if path.partition("/")[0] in {"files", "batches"}:
             return Answer(200, endpoint.batch_routes.serve(method, path, kind, content), seconds=seconds)
         if path == "models" and method == "GET":
-            return Answer(200, model_list(endpoint.abilities.models), seconds=seconds)
+            return Answer(200, model_list(endpoint.capabilities.models), seconds=seconds)
         raise Refusal(404, f"Unknown request URL: {method} {logged.path}", "unknown_url")
     except Refusal as refusal:
         return Answer(refusal.status, refusal.body, headers)
@@ -65,7 +65,7 @@ def answer_line(endpoint: "ScriptedEndpoint", url: str, body: Body) -> tuple[int
     try:
         if fault.drop or fault.hang or fault.stall or fault.malformed or fault.truncated:
             return None
-        endpoint.abilities.check(body)
+        endpoint.capabilities.check(body)
         if fault.status is not None:
             logged.status = fault.status
             return fault.status, _error(fault)
@@ -85,7 +85,7 @@ def _model_answer(
 ) -> Answer:
     body = logged.body
     streamed = bool(body.get("stream"))
-    endpoint.abilities.check(body)
+    endpoint.capabilities.check(body)
     known = _reply(endpoint, body, fault) if endpoint.rules.counts_tokens else None
     _admit(endpoint, known, headers)
     seconds = endpoint.seconds + fault.delay
@@ -109,8 +109,8 @@ def _reply(endpoint: "ScriptedEndpoint", body: Body, fault: Fault) -> Scripted:
     if "messages" not in body:
         texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
         return Scripted("", input_tokens=sum(map(len, texts)) // 4, output_tokens=0)
-    made = endpoint.abilities.reply(endpoint.script, body)
-    return endpoint.abilities.limited(fault.spoiled(made, body), body)
+    made = endpoint.capabilities.reply(endpoint.script, body)
+    return endpoint.capabilities.limited(fault.spoiled(made, body), body)
 
 
 def _count(logged: Logged, reply: Scripted) -> None:

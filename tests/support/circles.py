@@ -11,7 +11,7 @@ from graphrag_dagster.apps.interchange.graph_import import import_graphs
 from graphrag_dagster.apps.interchange.import_proposal import propose
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.storage.published import Origin, publish
+from graphrag_dagster.kernel.storage.published import SnapshotProvenance, publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
 
@@ -35,7 +35,7 @@ def taken_in(place: Path, name: str) -> Path:
     corpora, warehouse = CorpusStore(), Warehouse()
     folder = propose(corpora, place, name).folder
     import_graphs(corpora, warehouse, name)
-    publish(warehouse, name, Origin(settings=corpora.settings(name)))
+    publish(warehouse, name, SnapshotProvenance(settings=corpora.settings(name)))
     return folder
 
 

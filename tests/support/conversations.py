@@ -61,7 +61,7 @@ class Asked:
 def asked_of(body: dict[str, Any]) -> Asked:
     """Tell what a chat request asks for; what it asks again, after a reply that was of no use, is the same.
 
-    The task is ``probe`` for a small question about the endpoint's abilities and ``other`` for the rest.
+    The task is ``probe`` for a small question about the endpoint's capabilities and ``other`` for the rest.
     """
     messages = body.get("messages") or [{"role": "user", "content": ""}]
     turns = [text_of(one) for one in messages if one.get("role") == "user"] or [text_of(messages[-1])]

@@ -37,7 +37,7 @@ __all__ = [
 
 
 #: Seconds for which a request waits for others that do not come.
-_PATIENCE = 20.0
+_LONGEST_WAIT = 20.0
 
 
 @cache
@@ -104,7 +104,7 @@ class ScriptedEndpoint:
         self.seconds = seconds
         self.seconds_per_token = seconds_per_token
         self.dimension = dimension
-        self.abilities = Capabilities(
+        self.capabilities = Capabilities(
             models, strict_models, unsupported, obey_limit, context_tokens, overflow
         )
         self.rules = RateRules(requests_per_minute, tokens_per_minute, burst)
@@ -212,7 +212,7 @@ class ScriptedEndpoint:
 
     def wait_for_others(self) -> None:
         """Wait until as many requests as are to come together have met; for a while, lest a test hang."""
-        self._met.wait(_PATIENCE)
+        self._met.wait(_LONGEST_WAIT)
 
     def wait_until(self, moment: float) -> None:
         """Wait for a moment of the monotonic clock, or for the end of the server."""

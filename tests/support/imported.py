@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
-from graphrag_dagster.kernel.storage.published import Origin, publish
+from graphrag_dagster.kernel.storage.published import SnapshotProvenance, publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import Table
 
@@ -17,5 +17,5 @@ def write_imported(corpus: str, graph: Mapping[Table, list[Row]], **imports: str
     for table, rows in graph.items():
         warehouse.write(table, corpus, table.frame(rows))
     settings = parse_settings({"kind": "graph", "imports": imports}, "test")
-    publish(warehouse, corpus, Origin(settings=settings))
+    publish(warehouse, corpus, SnapshotProvenance(settings=settings))
     return warehouse

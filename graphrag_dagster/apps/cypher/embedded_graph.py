@@ -11,7 +11,7 @@ from graphrag_dagster.apps.cypher.tables import FORMAT as GRAPH_FORMAT
 from graphrag_dagster.apps.cypher.tables import GRAPH_TABLES, GraphTable
 from graphrag_dagster.errors import EngineError, WarehouseError
 from graphrag_dagster.kernel.storage.duckdb_access import first_row
-from graphrag_dagster.kernel.storage.published.derived_files import Beside
+from graphrag_dagster.kernel.storage.published.derived_files import DerivedFile
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import reading
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 
@@ -24,7 +24,7 @@ _MAKING_BYTES = 1_000_000_000
 _READ_ONLY = 0o444
 
 #: Files of property graphs.
-GRAPHS = Beside("graphs", f"{GRAPH_FORMAT}.lbug", "the graph")
+GRAPHS = DerivedFile("graphs", f"{GRAPH_FORMAT}.lbug", "the graph")
 
 
 def graph_of(warehouse: Warehouse, corpus: str) -> Path:

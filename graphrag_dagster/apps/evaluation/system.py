@@ -41,7 +41,7 @@ _STAGES = (
     ),
     Stage(
         "answers",
-        version=2,
+        version=3,
         reads=("marts", "questions"),
         sections=("search",),
         asks=("coterag", "paths"),

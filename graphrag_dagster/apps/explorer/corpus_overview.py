@@ -45,7 +45,7 @@ class LevelCount:
 
 
 @dataclass(frozen=True, slots=True)
-class WayOfAsking:
+class MethodChoice:
     """A search method.
 
     Attributes:
@@ -73,8 +73,8 @@ class Overview:
         published: when that was published, UTC in ISO 8601.
         counts: how much there is of everything.
         levels: the levels C0, C1, … with their communities.
-        ways: search methods, those for people first; none where the settings cannot be used.
-        default_way: the one that is taken where none is named.
+        methods: search methods, those for people first; none where the settings cannot be used.
+        default_method: the one that is taken where none is named.
         default_level: k of Ck where none is named, at most the deepest there is.
         engine: what answers: extractive, or llm.
         unclustered: entities that are in no community.
@@ -86,8 +86,8 @@ class Overview:
     published: str | None
     counts: Counts
     levels: list[LevelCount]
-    ways: list[WayOfAsking]
-    default_way: str | None
+    methods: list[MethodChoice]
+    default_method: str | None
     default_level: int | None
     engine: str | None
     unclustered: int
@@ -113,8 +113,8 @@ def overview(shown: OpenSnapshot, corpora: CorpusStore) -> Overview:
         published=shown.published.published,
         counts=counts,
         levels=levels,
-        ways=_ways(settings, [one.level for one in levels]) if settings else [],
-        default_way=settings.search.method if settings else None,
+        methods=_method_choices(settings, [one.level for one in levels]) if settings else [],
+        default_method=settings.search.method if settings else None,
         default_level=_default_level(settings, levels) if settings else None,
         engine=(settings.search.engine or settings.engine) if settings else None,
         unclustered=unclustered,
@@ -165,15 +165,15 @@ def _default_level(settings: CorpusSettings, levels: list[LevelCount]) -> int:
     return min(settings.search.level, max((one.level for one in levels), default=0))
 
 
-def _ways(settings: CorpusSettings, levels: list[int]) -> list[WayOfAsking]:
+def _method_choices(settings: CorpusSettings, levels: list[int]) -> list[MethodChoice]:
     made = [one for one in methods().values() if settings.answers_by(one)]
     asked = [one for one in made if one.suits_a_chat]
     compared = [one for one in made if one.condition and one.level is None]
-    return [_way(one) for one in (*asked, *map(at_level, levels), *compared)]
+    return [_choice(one) for one in (*asked, *map(at_level, levels), *compared)]
 
 
-def _way(one: SearchMethod) -> WayOfAsking:
-    return WayOfAsking(one.name, one.text, one.levelled, one.level, one.suits_a_chat)
+def _choice(one: SearchMethod) -> MethodChoice:
+    return MethodChoice(one.name, one.text, one.levelled, one.level, one.suits_a_chat)
 
 
 def _notes(shown: OpenSnapshot, counts: Counts, unclustered: int) -> Iterator[str]:

@@ -48,7 +48,7 @@ class Explorer:
         corpus: its name.
         warehouse: where its tables lie; default: as the environment says.
         corpora: where corpora lie; default: as the environment says.
-        kept: keeps snapshots open between calls; default: every call opens its own.
+        cache: keeps snapshots open between calls; default: every call opens its own.
 
     Raises:
         CorpusError: there is no such corpus.
@@ -59,13 +59,13 @@ class Explorer:
         corpus: str,
         warehouse: Warehouse | None = None,
         corpora: CorpusStore | None = None,
-        kept: SnapshotCache | None = None,
+        cache: SnapshotCache | None = None,
     ) -> None:
         self.corpus = corpus
         self._warehouse = warehouse or Warehouse()
         self._corpora = corpora or CorpusStore()
         self._corpora.folder(corpus)
-        self._opened = kept.opened if kept else opened
+        self._opened = cache.opened if cache else opened
 
     def overview(self) -> overview.Overview:
         """Return what the corpus holds and how it can be asked."""
@@ -104,7 +104,7 @@ class Explorer:
         return self._read(entities.entity_neighbours, entity_id, offset, limit)
 
     def why(self, kind: WhyKind, asked: str, most: int | None = 5) -> LineageStep:
-        """Return the way from a row to the words it rests on; see :func:`.core.lineage.why.why`."""
+        """Return the way from a row to the words it rests on; see ``lineage_reader.why``."""
         try:
             return self._read(lambda shown: why_of(shown.lineage, kind, asked, most))
         except QuestionError as error:

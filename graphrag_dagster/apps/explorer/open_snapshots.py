@@ -255,8 +255,8 @@ class SnapshotCache:
     @contextmanager
     def opened(self, warehouse: Warehouse, corpus: str) -> Iterator[OpenSnapshot]:
         """Open the current snapshot of a corpus, or the one that is open; errors as of :func:`.opened`."""
-        kept = self._taken(warehouse, corpus)
-        snapshot = kept.shown
+        cached = self._taken(warehouse, corpus)
+        snapshot = cached.shown
         try:
             with (
                 damage_told(snapshot.published.file, f"run 'graphrag-dagster index {corpus}'"),
@@ -264,7 +264,7 @@ class SnapshotCache:
             ):
                 yield OpenSnapshot(Reader(connection, corpus), snapshot.published, snapshot.sources)
         finally:
-            self._given_back(kept)
+            self._given_back(cached)
 
     def close(self) -> None:
         """Close what nobody looks at."""
@@ -276,23 +276,23 @@ class SnapshotCache:
         found = published(warehouse, corpus)
         file = found.file if found else None
         with self._lock:
-            kept = self._open.get(corpus)
-            if kept is not None and not self._is_current(kept, file):
+            cached = self._open.get(corpus)
+            if cached is not None and not self._is_current(cached, file):
                 self._leave(corpus)
-                kept = None
-            if kept is None:
-                kept = self._opened_now(warehouse, corpus)
+                cached = None
+            if cached is None:
+                cached = self._opened_now(warehouse, corpus)
             # The one used last stands last.
             self._open.pop(corpus, None)
-            self._open[corpus] = kept
-            kept.users += 1
+            self._open[corpus] = cached
+            cached.users += 1
             for name in list(self._open)[: -self.most]:
                 self._leave(name)
-        return kept
+        return cached
 
     @staticmethod
-    def _is_current(kept: _CachedSnapshot, file: Path | None) -> bool:
-        return kept.shown.published.file == file and file is not None and file.is_file()
+    def _is_current(cached: _CachedSnapshot, file: Path | None) -> bool:
+        return cached.shown.published.file == file and file is not None and file.is_file()
 
     @staticmethod
     def _opened_now(warehouse: Warehouse, corpus: str) -> _CachedSnapshot:
@@ -305,13 +305,13 @@ class SnapshotCache:
             return _CachedSnapshot(shown, stack.pop_all())
 
     def _leave(self, corpus: str) -> None:
-        kept = self._open.pop(corpus)
-        kept.left = True
-        if not kept.users:
-            kept.stack.close()
+        cached = self._open.pop(corpus)
+        cached.left = True
+        if not cached.users:
+            cached.stack.close()
 
-    def _given_back(self, kept: _CachedSnapshot) -> None:
+    def _given_back(self, cached: _CachedSnapshot) -> None:
         with self._lock:
-            kept.users -= 1
-            if kept.left and not kept.users:
-                kept.stack.close()
+            cached.users -= 1
+            if cached.left and not cached.users:
+                cached.stack.close()

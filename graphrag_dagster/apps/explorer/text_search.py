@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.text.markup_spans import Span
 #: Characters of a text unit that are read around words; a unit may be a whole book.
 _AROUND = 2_000
 #: Characters shown of a text unit whose own words are not known.
-_BEGINNING = 1_000
+_MOST_SHOWN = 1_000
 _SPANS = {"place": pl.Int64(), "unit": pl.String(), "start": pl.Int64(), "end": pl.Int64()}
 
 
@@ -55,7 +55,11 @@ class Place:
         return cls(
             *(found.document_id, found.document_title, found.path, found.text_unit_id),
             *(found.start_char, found.end_char, found.before),
-            *(found.quotation if found.exact else found.quotation[:_BEGINNING], found.after, found.exact),
+            *(
+                found.quotation if found.exact else found.quotation[:_MOST_SHOWN],
+                found.after,
+                found.exact,
+            ),
         )
 
 
@@ -79,7 +83,7 @@ def places(shown: OpenSnapshot, spans: Iterable[TextUnitSpan]) -> list[Place | N
             f"""
             select w.place, u.text_unit_id, u.human_readable_id, u.document_id, d.title, d.path, d."row",
                 u.start_char, u.end_char, greatest(w.start - {_AROUND}, 0) as skipped,
-                substring(u.text, skipped + 1, coalesce(w."end", {_BEGINNING}) + {_AROUND} - skipped) as text
+                substring(u.text, skipped + 1, coalesce(w."end", {_MOST_SHOWN}) + {_AROUND} - skipped) as text
             from wanted as w
             join {shown[tables.TEXT_CHUNKS]} as u on u.text_unit_id = w.unit
             join {shown[tables.DOCUMENTS]} as d on d.document_id = u.document_id
@@ -107,7 +111,7 @@ def _place(row: Mapping[str, Any], span: TextUnitSpan) -> Place:
         start_char=row["start_char"],
         end_char=row["end_char"],
         before="",
-        words=row["text"][:_BEGINNING],
+        words=row["text"][:_MOST_SHOWN],
         after="",
         exact=False,
     )

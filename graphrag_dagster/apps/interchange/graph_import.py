@@ -138,7 +138,7 @@ _GRAPHS = {"graph": pl.String(), "path": pl.String(), "declares": pl.Boolean(), 
 _FAILED = {"path": pl.String()}
 _MOST_TOLD = 5
 #: What comes beside a graph, and may be missing.
-_BESIDE = ("documents", "text_units", "claims", "communities", "reports")
+_SECONDARY = ("documents", "text_units", "claims", "communities", "reports")
 
 
 @dataclass(slots=True)
@@ -162,7 +162,7 @@ class _RowOutcome:
         for row, reason in put_aside.select("first_row", "reason").head(1).iter_rows():
             self.first_reason = self.first_reason or f"row {row}: {reason}"
 
-    def judge(self, *, beside: bool = False) -> None:
+    def judge(self, *, secondary: bool = False) -> None:
         """A file none of whose rows is of use has failed, and one without rows is empty."""
         if self.malformed and self.usable:
             rows = f"{self.malformed:,} of its {counted(self.malformed + self.usable, 'row')}"
@@ -171,7 +171,7 @@ class _RowOutcome:
             self.status = "failed"
             rows = counted(self.malformed, "row")
             self.notes.insert(0, f"none of its {rows} can be used, the first of them {self.first_reason}")
-        elif not (self.usable or self.notes or beside):
+        elif not (self.usable or self.notes or secondary):
             self.status = "empty"
             self.notes.append("it holds no rows")
 
@@ -252,7 +252,7 @@ class _Taking:
                         fate.count(batch.frame)
                     fate.documents += batch.frame.height if batch.table == "documents" else 0
                     yield batch.table, batch.frame
-                fate.judge(beside=file.record in _BESIDE)
+                fate.judge(secondary=file.record in _SECONDARY)
             except (RefusedError, UnreadableError, OSError) as error:
                 fate.status = "refused" if isinstance(error, RefusedError) else "failed"
                 fate.notes.append(error_line(error))

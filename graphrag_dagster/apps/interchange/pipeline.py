@@ -34,7 +34,7 @@ STEPS = (
         "imports",
         imports,
         assets=dict.fromkeys((IMPORTED_FILES, IMPORTED_ENTITIES, IMPORTED_RELATIONS, IMPORT_ACCOUNT), ()),
-        beside=(
+        side_tables=(
             *(IMPORTED_DOCUMENTS, IMPORTED_TEXT_UNITS, IMPORTED_CLAIMS),
             *(IMPORTED_COMMUNITIES, IMPORTED_REPORTS, IMPORT_QUARANTINE),
         ),

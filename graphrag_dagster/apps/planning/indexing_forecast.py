@@ -51,7 +51,7 @@ class Indexing:
 
 
 class Indexings:
-    """The last index of each corpus, in the file of remembered replies.
+    """The last index of each corpus, in the LLM cache file.
 
     Args:
         database: the file.

@@ -67,7 +67,7 @@ _TASKS: dict[str, RoleName] = {
 
 
 def plan_corpus(name: str) -> Plan:
-    """Return what an index of a corpus would ask of models now; what is remembered is left out.
+    """Return what an index of a corpus would ask of models now; what is cached is left out.
 
     Raises:
         GraphragError: the corpus or its settings cannot be used.
@@ -185,8 +185,8 @@ class _Planner:
             turn=self._known.tokens(prompts.load("glean_continue").text),
             seen=self._known.average("extract", "extract_graph"),
         )
-        remembered = len(requests) - len(new)
-        return Estimate("extraction", "extract_graph", settings.name, calls, inputs, outputs, remembered)
+        cached = len(requests) - len(new)
+        return Estimate("extraction", "extract_graph", settings.name, calls, inputs, outputs, cached)
 
     def _reports(self) -> Estimate:
         settings = self._settings.model.for_role("report")

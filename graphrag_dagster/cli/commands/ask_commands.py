@@ -260,15 +260,15 @@ def _supported(statement: Statement) -> str:
 
 def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:
     for source in sources:
-        way = branch.add(
+        node = branch.add(
             f"\\[{source.number}] {source.kind} “{escape(source.title)}” [dim]{source.record_id}[/]"
         )
         if source.finding is not None:
-            way = way.add("its summary" if source.finding < 0 else f"finding {source.finding + 1}")
+            node = node.add("its summary" if source.finding < 0 else f"finding {source.finding + 1}")
         if source.via_kind and source.via_id != source.record_id:
-            way = way.add(f"{source.via_kind} [dim]{source.via_id}[/]")
+            node = node.add(f"{source.via_kind} [dim]{source.via_id}[/]")
         if source.evidence:
             if not isinstance(source.evidence, Row | Written):
-                way = way.add(f"text unit [dim]{source.evidence.text_unit_id}[/]")
-            way = way.add(escape(source.evidence.told.where))
-            way.add(escape(source.evidence.told.alone))
+                node = node.add(f"text unit [dim]{source.evidence.text_unit_id}[/]")
+            node = node.add(escape(source.evidence.told.where))
+            node.add(escape(source.evidence.told.alone))

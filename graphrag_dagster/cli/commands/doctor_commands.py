@@ -33,7 +33,7 @@ _COLOURS = {"works": "green", "fallback": "yellow", "fails": "red", "skipped": "
 _LINES = {
     "ready": "[green]ready[/]: everything needed works",
     "usable": "[yellow]usable[/]: see the last column for fallbacks and recommended settings",
-    "hopeless": "[red]not usable[/]: fix the failed probes, then run doctor again",
+    "unusable": "[red]not usable[/]: fix the failed probes, then run doctor again",
 }
 
 
@@ -74,7 +74,7 @@ def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
         with in_plugin("engine", settings.engine_of("extraction"), "examining its models"):
             findings += [replace(one, endpoint=where) for one in loaded(local)(settings)]
     outcome = verdict(findings)
-    if outcome != "hopeless":
+    if outcome != "unusable":
         remember(settings, CapabilityStore(database_at(memory_file())))
     advised = {key: value for one in findings for key, value in one.settings.items()}
     if as_json:
@@ -86,7 +86,7 @@ def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
             OUT.print(_table(endpoint, list(group)))
         OUT.print(_LINES[outcome], soft_wrap=True)
         _advise(name, advised, fix=fix)
-    return 1 if outcome == "hopeless" else 0
+    return 1 if outcome == "unusable" else 0
 
 
 def _advise(name: str | None, advised: dict[str, Any], *, fix: bool) -> None:

@@ -112,7 +112,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
                 "stage": one.stage,
                 "task": one.task,
                 "model": one.model,
-                "remembered": one.cached,
+                "cached": one.cached,
                 "calls": shown(one.calls),
                 "input_tokens": shown(one.input_tokens),
                 "output_tokens": shown(one.output_tokens),

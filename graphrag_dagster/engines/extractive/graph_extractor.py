@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 #: Behind a verb, at most so many words lead to its object; of more only the last is told.
-_LONGEST_WAY = 3
+_LONGEST_PATH = 3
 #: Words around a verb among which its negation and its particle are.
 _AROUND = 4
 _IDENTITY = "be"
@@ -33,7 +33,7 @@ _BELONGING = frozenset({"poss", "compound", "nmod", "amod"})
 
 
 class RelationLabels:
-    """Makes labels of words of a unit. A way is the prepositions, and the nouns that they hang on, from a
+    """Makes labels of words of a unit. A path is the prepositions, and the nouns that they hang on, from a
     name up to what it belongs to.
     """
 
@@ -41,26 +41,26 @@ class RelationLabels:
         self._tokens = tokens
         self._lemmas = lemmas
 
-    def of_verb(self, verb: int, way: Sequence[int]) -> str:
-        """Return what a verb says of its subject and what is at the end of the way: ``depend_on``,
+    def of_verb(self, verb: int, path: Sequence[int]) -> str:
+        """Return what a verb says of its subject and what is at the end of the path: ``depend_on``,
         ``become_director_of``, ``not_take_over``.
         """
         negated = ["not"] if self._near(verb, "neg") is not None else []
         particle = self._near(verb, "prt")
         base = self._lemmas.of(self._tokens.words[verb], "VERB")
         whole = [base] if particle is None else [base, self._tokens.words[particle]]
-        told = way if len(way) <= _LONGEST_WAY else way[:1]
+        told = path if len(path) <= _LONGEST_PATH else path[:1]
         return _label([*negated, *whole, *self._written(told)])
 
-    def of_noun(self, dependency: str, way: Sequence[int]) -> str:
+    def of_noun(self, dependency: str, path: Sequence[int]) -> str:
         """Return how a name belongs to another without a verb: ``ceo_of``, ``in``, ``of`` and ``be``.
 
         Args:
-            dependency: of the name, where the way is empty.
-            way: to the other name.
+            dependency: of the name, where the path is empty.
+            path: to the other name.
         """
-        if way:
-            return _label(self._written(way))
+        if path:
+            return _label(self._written(path))
         if dependency == "appos":
             return _IDENTITY
         return _BELONGS if dependency in _BELONGING else RELATED_TO
@@ -69,13 +69,13 @@ class RelationLabels:
         """Return what a name is to another by a noun between them: ``ceo_of``."""
         return _label([*self._written([noun]), _BELONGS])
 
-    def _written(self, way: Sequence[int]) -> list[str]:
+    def _written(self, path: Sequence[int]) -> list[str]:
         tokens = self._tokens
         return [
             self._lemmas.of(tokens.words[place], "NOUN")
             if tokens.tags[place].startswith("NN")
             else tokens.words[place]
-            for place in reversed(way)
+            for place in reversed(path)
         ]
 
     def _near(self, verb: int, dependency: str) -> int | None:
@@ -175,18 +175,18 @@ class _Grammar:
         apposed = {self._tokens.heads[m.root]: m for m in mentions if self._tokens.deps[m.root] == "appos"}
         subjects: dict[int, list[int]] = defaultdict(list)
         others: dict[int, list[tuple[int, str]]] = defaultdict(list)
-        beside: list[_Stated] = []
+        appositions: list[_Stated] = []
         for mention in mentions:
-            role, verb, way = self._role(mention, at, apposed, beside)
+            role, verb, path = self._role(mention, at, apposed, appositions)
             if role == "subject":
                 subjects[verb].append(mention.entity)
             elif role == "object":
-                others[verb].append((mention.entity, self._labels.of_verb(verb, way)))
+                others[verb].append((mention.entity, self._labels.of_verb(verb, path)))
         taken = self._with_subject(mentions) if others else {}
         for verb, entities in others.items():
             for source in self._subjects_of(verb, subjects, at, taken):
                 yield from ((source, target, label) for target, label in entities if source != target)
-        yield from (one for one in beside if one[0] != one[1])
+        yield from (one for one in appositions if one[0] != one[1])
 
     def _described_by(
         self,
@@ -209,38 +209,38 @@ class _Grammar:
         mention: EntityMention,
         at: dict[int, EntityMention],
         apposed: dict[int, EntityMention],
-        beside: list[_Stated],
+        appositions: list[_Stated],
     ) -> tuple[str, int, list[int]]:
-        """Climb from a mention to the verb it serves; note in ``beside`` a mention met on the way.
+        """Climb from a mention to the verb it serves; note in ``appositions`` a mention met on the way.
 
         A possessor or modifier of another word is not that word and gets no role: in "three former Apple
         engineers founded X" the engineers did. What hangs on a preposition of an object keeps the role:
-        who "became director of X" has to do with X. Of a subject it does not. The third value is the way
+        who "became director of X" has to do with X. Of a subject it does not. The third value is the path
         that was climbed: prepositions, and the nouns that they hang on.
         """
         tokens, place, borrowed = self._tokens, mention.root, False
-        way: list[int] = []
+        path: list[int] = []
         for _ in range(_MOST_STEPS):
             dep, head = tokens.deps[place], tokens.heads[place]
             other = at.get(head)
             hangs = dep in _PREPOSITIONS and place != mention.root
-            way += [place] if hangs else []
+            path += [place] if hangs else []
             if other and other is not mention and dep != "conj":
-                beside.append((other.entity, mention.entity, self._labels.of_noun(dep, way)))
+                appositions.append((other.entity, mention.entity, self._labels.of_noun(dep, path)))
                 break
             if dep in _SUBJECTS and not borrowed:
-                return "subject", head, way
+                return "subject", head, path
             to_verb = tokens.tags[head] in _VERBS
             if to_verb and dep in _OBJECTS | {"prep"}:
-                return "object", head, way
-            way += [head] if hangs else []
+                return "object", head, path
+            path += [head] if hangs else []
             if dep in _OF_NOUN:
-                beside += self._described_by(head, mention, at, apposed)
+                appositions += self._described_by(head, mention, at, apposed)
             if dep not in _CLIMBED or head == place:
                 break
             borrowed = borrowed or dep in {"prep", "agent"}
             place = head
-        return "", -1, way
+        return "", -1, path
 
     def _is_label(self, mention: EntityMention) -> bool:
         """Whether the mention says who speaks, so that the parse around it means nothing."""

@@ -77,7 +77,9 @@ _ENDINGS: Final = (
 )
 _RULES: Final = tuple((label, re.compile(rf"(?:{ending})\Z")) for label, ending in _ENDINGS)
 #: Where these begin a name it is an organisation, whatever it ends with.
-_BEGINNINGS: Final = re.compile(r"(?:university|institute|ministry|department|centers?|centres?) (?:of|for) ")
+_ORGANIZATION_PREFIXES: Final = re.compile(
+    r"(?:university|institute|ministry|department|centers?|centres?) (?:of|for) "
+)
 
 
 def label_by_name(name: str, labels: Collection[str]) -> str | None:
@@ -92,6 +94,6 @@ def label_by_name(name: str, labels: Collection[str]) -> str | None:
     """
     own = {label.casefold(): label for label in labels}
     folded = " ".join(name.split()).casefold()
-    if "organization" in own and _BEGINNINGS.match(folded):
+    if "organization" in own and _ORGANIZATION_PREFIXES.match(folded):
         return own["organization"]
     return next((own[label] for label, rule in _RULES if label in own and rule.search(folded)), None)

@@ -52,7 +52,7 @@ class Stage:
 KERNEL_STAGES = (
     Stage(
         "corpus",
-        version=2,
+        version=3,
         reads=("imports",),
         sections=("corpora", "files", "tables", "text_units"),
         libraries=(

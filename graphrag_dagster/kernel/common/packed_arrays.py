@@ -118,7 +118,7 @@ class WeightedLists:
         return which, self.values[flat], self.weights[flat]
 
 
-#: Words whose numbers are remembered, at about 100 bytes each.
+#: Words whose numbers are cached, at about 100 bytes each.
 _KEPT = 100_000
 
 

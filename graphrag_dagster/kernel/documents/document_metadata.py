@@ -150,7 +150,7 @@ _OTHERS = frozenset(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _BETWEEN_WORDS = re.compile(r"(?<!\d)[-_]+|[-_]+(?!\d)")
-_MOST_PERIODS, _LINES, _BEGINNING = 8, 5, 600
+_MOST_PERIODS, _LINES, _HEAD_CHARACTERS = 8, 5, 600
 #: A year alone among the first lines is seldom the document's.
 _TOO_WIDE = ("year", "years")
 #: As many years are rather the span of a life than that of a document.
@@ -164,7 +164,7 @@ class _DocumentRow(NamedTuple):
     title: str
     date: str | None
     metadata: str
-    beginning: str
+    first_lines: str
 
 
 def periods_of(documents: pl.DataFrame) -> pl.DataFrame:
@@ -179,7 +179,7 @@ def periods_of(documents: pl.DataFrame) -> pl.DataFrame:
         _DocumentRow(*row)
         for row in documents.select(
             *("document_id", "path", "row", "title", "date", "metadata"),
-            pl.col("text").str.slice(0, _BEGINNING),
+            pl.col("text").str.slice(0, _HEAD_CHARACTERS),
         ).iter_rows()
     ]
     orders = _orders(told)
@@ -190,7 +190,7 @@ def _rows(told: _DocumentRow, month_first: bool) -> Iterator[dict[str, object]]:
     found: dict[object, tuple[str, NamedPeriod]] = {}
     for found_in, text in _looked_at(told):
         periods = periods_in(text, month_first=month_first)
-        if found_in == "beginning":
+        if found_in == "first_lines":
             # What stands further on is what the document speaks of.
             periods = [named for named in periods if named.form not in _TOO_WIDE][:1]
         for named in periods:
@@ -216,8 +216,8 @@ def _looked_at(told: _DocumentRow) -> Iterator[tuple[str, str]]:
     yield "title", spaced(told.title)
     yield "path", spaced(path_without_extension(told.path).replace("/", "-"))
     if told.row is None:
-        lines = filter(None, map(str.strip, told.beginning.splitlines()))
-        yield "beginning", "\n".join(islice(lines, _LINES))
+        lines = filter(None, map(str.strip, told.first_lines.splitlines()))
+        yield "first_lines", "\n".join(islice(lines, _LINES))
 
 
 def _dates_of(metadata: str) -> Iterator[str]:

@@ -39,8 +39,10 @@ _ALPHABETS = (
     frozenset("áéíóúàèìòùâêîôûŵŷ"),
 )
 #: Latin letters, and the East Asian characters, which stand beside them without a space.
-_BESIDE_LATIN = "\x00-\u024f\u1e00-\u1eff\u2e80-\uffff"
-_TWO_SCRIPTS = re.compile(rf"[A-Za-z](?=[^\W\d_])[^{_BESIDE_LATIN}]|(?=[^\W\d_])[^{_BESIDE_LATIN}][A-Za-z]")
+_LATIN_NEIGHBOURS = "\x00-\u024f\u1e00-\u1eff\u2e80-\uffff"
+_TWO_SCRIPTS = re.compile(
+    rf"[A-Za-z](?=[^\W\d_])[^{_LATIN_NEIGHBOURS}]|(?=[^\W\d_])[^{_LATIN_NEIGHBOURS}][A-Za-z]"
+)
 #: A sign between two letters, or a capital after a small letter: most likely letters of another encoding.
 _NO_WORD = re.compile(
     r"\ufffd|[^\W\d_](?![’‘·´\u00ad–—…])[^\w\x00-\x7f][^\W\d_]|[^\W\d_][¹²³½¼¾]|[a-zß-ÿ][À-Þ]"

@@ -30,7 +30,7 @@ def answer_step(rows: LineageRows, answer_id: str, most: int | None) -> LineageS
     facts = (
         "question",
         "method",
-        "way",
+        "answered_by",
         "level",
         "engine",
         "refused",

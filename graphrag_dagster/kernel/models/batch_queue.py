@@ -287,7 +287,7 @@ class BatchSender:
         self._store = BatchStore(database)
         self._known = CapabilityStore(database)
         self._api = BatchApi(settings, first_wait)
-        self._desk = BatchQueue(
+        self._queue = BatchQueue(
             settings, user, self._store, self._api, QUIET_SECONDS if quiet is None else quiet
         )
         self._begun = False
@@ -314,7 +314,7 @@ class BatchSender:
         while True:
             line = self._store.take(key, self._user.run_id)
             if line is None:
-                await self._desk.wait(key, request)
+                await self._queue.wait(key, request)
             elif line.reply is None:
                 self._relearn(key, line)
             else:
@@ -341,7 +341,7 @@ class BatchSender:
         if not line.refused:
             raise CallFailed(told)
         known = capabilities_of(self._api.url, self.settings.name)
-        left = line.abilities.without(line.problem, self._api.url) if known == line.abilities else known
+        left = line.capabilities.without(line.problem, self._api.url) if known == line.capabilities else known
         if left is None or not self._store.free(key):
             raise Refused(told)
         set_capabilities(self._api.url, self.settings.name, left)

@@ -23,7 +23,7 @@ from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 _MOST_FAILURES = 3
 _SOME = 500
 _COLUMNS = "id, url, variable, model, corpus, asset, run_id, status, requests, done, created, closed, problem"
-_ABILITIES = TypeAdapter(Capabilities)
+_CAPABILITIES = TypeAdapter(Capabilities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class RequestBatch:
 class BatchLine:
     """Outcome of a request: a reply, or why there is none.
 
-    ``refused`` tells a refusal from failed attempts. ``batch`` and ``abilities`` are those it was sent with;
-    ``seen``: it was taken before, so that it is on an earlier account.
+    ``refused`` tells a refusal from failed attempts. ``batch`` and ``capabilities`` are those it was sent
+    with; ``seen``: it was taken before, so it is on an earlier account.
     """
 
     batch: str
-    abilities: Capabilities
+    capabilities: Capabilities
     reply: ChatReply | None = None
     problem: str = ""
     refused: bool = False
@@ -71,15 +71,15 @@ class BatchStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def record(self, batch: RequestBatch, abilities: Capabilities, tasks: Mapping[bytes, str]) -> None:
+    def record(self, batch: RequestBatch, capabilities: Capabilities, tasks: Mapping[bytes, str]) -> None:
         """Note a batch that was begun, and the keys and tasks of its requests."""
         names = _COLUMNS.split(", ")
         values = [getattr(batch, name) for name in names]
         with self._database.writing() as connection:
             connection.execute(
-                f"insert into batches ({_COLUMNS}, abilities) "
+                f"insert into batches ({_COLUMNS}, capabilities) "
                 f"values ({', '.join('?' * len(names))}, ?) on conflict do nothing",
-                (*values, json.dumps(asdict(abilities))),
+                (*values, json.dumps(asdict(capabilities))),
             )
             connection.executemany(
                 "insert into batch_lines (key, batch, task) values (?, ?, ?) on conflict (key) do update "
@@ -128,23 +128,23 @@ class BatchStore:
         """Return the result of a request and note which run has it; None where there is none."""
         with self._database.reading() as connection:
             row = connection.execute(
-                "select batch, abilities, answer, error, taken from batch_lines join batches on batch = id "
-                "where key = ? and (answer is not null or error is not null)",
+                "select batch, capabilities, answer, error, taken from batch_lines "
+                "join batches on batch = id where key = ? and (answer is not null or error is not null)",
                 (key,),
             ).fetchone()
         if row is None:
             return None
-        batch, abilities, answer, error, taken = row
+        batch, capabilities, answer, error, taken = row
         if taken != run_id:
             with self._database.writing() as connection:
                 connection.execute("update batch_lines set taken = ? where key = ?", (run_id, key))
         told = json.loads(error) if error else {}
         reply = ChatReply(**json.loads(answer)) if answer else None
-        line = BatchLine(batch, _abilities(abilities), reply, seen=taken is not None)
+        line = BatchLine(batch, _capabilities(capabilities), reply, seen=taken is not None)
         return (
             line
             if reply
-            else BatchLine(batch, line.abilities, None, told["text"], told["refused"], line.seen)
+            else BatchLine(batch, line.capabilities, None, told["text"], told["refused"], line.seen)
         )
 
     def free(self, key: bytes) -> bool:
@@ -249,9 +249,9 @@ def _keep(connection: Any, result: LineResult) -> None:
         )
 
 
-def _abilities(kept: str) -> Capabilities:
+def _capabilities(kept: str) -> Capabilities:
     try:
-        return _ABILITIES.validate_json(kept)
+        return _CAPABILITIES.validate_json(kept)
     except ValidationError:
         # Of another version of this program.
         return Capabilities()

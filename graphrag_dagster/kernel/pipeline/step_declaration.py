@@ -144,7 +144,7 @@ class Step:
             written all the same.
         reads: tables that ``run`` is given; those that the step makes by a query are made for it.
         assets: the tables that are assets, each with what it is shown to be made of.
-        beside: tables that are written with these and are no assets: states, accounts, look-ups.
+        side_tables: tables that are written with these and are no assets: states, accounts, look-ups.
         artifact: key of what it makes that is no table, and is an asset.
         made_of: what the artifact is shown to be made of.
         group: under which its assets are shown; default: its name.
@@ -155,7 +155,7 @@ class Step:
     run: Callable[[Tables, StepRun], Iterable[Made | Stored | Artifact]]
     reads: tuple[Table, ...] = ()
     assets: Mapping[Table, tuple[Table | str, ...]] = field(default_factory=dict)
-    beside: tuple[Table, ...] = ()
+    side_tables: tuple[Table, ...] = ()
     artifact: str = ""
     made_of: tuple[Table | str, ...] = ()
     group: str = ""
@@ -169,7 +169,7 @@ class Step:
     @property
     def makes(self) -> tuple[Table, ...]:
         """All its tables."""
-        return (*self.assets, *self.beside)
+        return (*self.assets, *self.side_tables)
 
     @property
     def parts(self) -> tuple[str, ...]:

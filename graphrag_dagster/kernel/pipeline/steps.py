@@ -39,7 +39,7 @@ _CORPUS, _MARTS, _SNAPSHOT, _RESULTS = (
         corpus,
         reads=(IMPORTED_FILES, IMPORTED_DOCUMENTS, IMPORTED_TEXT_UNITS),
         assets={FILES: (IMPORTED_FILES,), DOCUMENTS: (FILES,), TEXT_CHUNKS: (DOCUMENTS,)},
-        beside=(DOCUMENT_METADATA, DOCUMENT_PERIODS),
+        side_tables=(DOCUMENT_METADATA, DOCUMENT_PERIODS),
     ),
     Step(
         "marts",
@@ -53,14 +53,14 @@ _CORPUS, _MARTS, _SNAPSHOT, _RESULTS = (
         "published_snapshot",
         published_snapshot,
         artifact=SNAPSHOT,
-        beside=(MODEL_USAGE, RUN_USAGE),
+        side_tables=(MODEL_USAGE, RUN_USAGE),
         group="marts",
     ),
     Step(
         "published_results",
         published_results,
         artifact=RESULTS,
-        beside=(MODEL_USAGE, RUN_USAGE),
+        side_tables=(MODEL_USAGE, RUN_USAGE),
         group="results",
         requested=True,
     ),
@@ -108,7 +108,7 @@ def _composed() -> Sequence[Step]:
     made = {table for step in (*own, *declared) for table in step.makes}
     # What no installed system makes is empty, so that it can be read.
     unmade = tuple(table for table in KERNEL_TABLES if table not in made)
-    corpus = replace(_CORPUS, beside=(*_CORPUS.beside, *unmade))
+    corpus = replace(_CORPUS, side_tables=(*_CORPUS.side_tables, *unmade))
     index = _in_order([corpus, *(one for one in declared if not one.requested), _MARTS])
     snapshot = replace(_SNAPSHOT, made_of=_ends(index))
     order = [*stages()]

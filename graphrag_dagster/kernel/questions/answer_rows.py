@@ -44,7 +44,7 @@ class AnswerRows:
                 "position": position,
                 "question": question,
                 "method": method,
-                "way": answer.method,
+                "answered_by": answer.method,
                 "level": answer.level,
                 "text": answer.text,
                 "engine": answer.engine,

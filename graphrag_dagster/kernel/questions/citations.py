@@ -99,7 +99,7 @@ LABELS: Mapping[ContextKind, str] = MappingProxyType(
         "source": "Sources",
     }
 )
-_BEGINNINGS: Mapping[str, ContextKind] = MappingProxyType(
+_KIND_PREFIXES: Mapping[str, ContextKind] = MappingProxyType(
     {
         "entit": "entity",
         "relation": "relationship",
@@ -201,7 +201,7 @@ def _groups(mark: re.Match[str]) -> Iterator[_CitationGroup]:
 
 @lru_cache(maxsize=256)
 def _kind(label: str) -> ContextKind | None:
-    return next((kind for start, kind in _BEGINNINGS.items() if label.lower().startswith(start)), None)
+    return next((kind for start, kind in _KIND_PREFIXES.items() if label.lower().startswith(start)), None)
 
 
 def _numbers(item: str) -> Iterable[int]:

@@ -22,7 +22,7 @@ _SHOWN = 5
 LABELS: Mapping[RecordKind, str] = MappingProxyType(
     {"entity": "Entities", "relationship": "Relationships", "claim": "Claims", "report": "Reports"}
 )
-_BEGINNINGS: Mapping[str, RecordKind] = MappingProxyType(
+_KIND_PREFIXES: Mapping[str, RecordKind] = MappingProxyType(
     {"entit": "entity", "relation": "relationship", "claim": "claim", "report": "report"}
 )
 
@@ -98,7 +98,7 @@ def _mark(numbers: Mapping[RecordKind, tuple[Sequence[int], bool]]) -> str:
 
 def _kind(label: str) -> RecordKind | None:
     name = label.strip(" ,\n\t").lower()
-    return next((kind for start, kind in _BEGINNINGS.items() if name.startswith(start)), None)
+    return next((kind for start, kind in _KIND_PREFIXES.items() if name.startswith(start)), None)
 
 
 def _marks(text: str) -> Iterator[re.Match[str]]:

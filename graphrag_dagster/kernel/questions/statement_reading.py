@@ -20,7 +20,7 @@ _CLAUSE = re.compile(r"[,;:()–—](?=\s|\Z)|\s[–—(]")
 #: Words after a negation that it covers: all up to the first limit, else the first up to the second limit.
 _NEAR, _REACH = 3, 6
 #: Size of the caches of parsed texts.
-REMEMBERED = 20_000
+CACHED_TEXTS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class StatementReading:
     pronouns: bool
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHED_TEXTS)
 def read(text: str) -> StatementReading:
     """Return the parsed text for support judging."""
     surfaces: dict[str, str] = {}

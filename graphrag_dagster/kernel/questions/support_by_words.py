@@ -30,7 +30,7 @@ from graphrag_dagster.kernel.questions.names_and_numbers import (
     share_found,
     wholly_missing_from,
 )
-from graphrag_dagster.kernel.questions.statement_reading import REMEMBERED, SupportSentence, opposites, read
+from graphrag_dagster.kernel.questions.statement_reading import CACHED_TEXTS, SupportSentence, opposites, read
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportOf
 from graphrag_dagster.kernel.text.text_similarity import stem, words
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
@@ -165,7 +165,7 @@ def _likest(vectors: NDArray[np.float32], others: NDArray[np.float32]) -> list[f
     return [min(max(float(cosine), 0.0), 1.0) for cosine in cosines.round(9)]
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=CACHED_TEXTS)
 def _names_in(words: str) -> tuple[Name, ...]:
     return tuple(names_of(words, _written_small))
 
@@ -223,9 +223,9 @@ def supported_by_words(cited: Cited, embedder: Embedder | None = None) -> Suppor
     return SupportOf(verdict, round(score, 3), reason)
 
 
-def probability(beside: StatementComparison) -> float:
+def probability(comparison: StatementComparison) -> float:
     """Return the probability that a person calls a statement supported, ignoring differences."""
-    measures = zip(WEIGHTS.values(), beside.measures.values(), strict=True)
+    measures = zip(WEIGHTS.values(), comparison.measures.values(), strict=True)
     return 1 / (1 + math.exp(-CONSTANT - math.fsum(weight * value for weight, value in measures)))
 
 
@@ -265,9 +265,9 @@ class StatementDifference:
     reason: str
 
 
-def differences(beside: StatementComparison) -> list[StatementDifference]:
+def differences(comparison: StatementComparison) -> list[StatementDifference]:
     """Return the differences between a statement and the words it cites, most severe first."""
-    found_differences = [*_numbers(beside), *_names(beside), *_turned(beside)]
+    found_differences = [*_numbers(comparison), *_names(comparison), *_turned(comparison)]
     return sorted(found_differences, key=lambda difference: difference.at_most != "not")
 
 

@@ -193,9 +193,9 @@ class _Reading:
 
     def _likely(self, start: int, end: int, places: Sequence[int]) -> tuple[float, str]:
         """How likely words are the name that they spell, and what speaks against it."""
-        found, telling = self._found, range(start, end)
-        meant = [at for at in telling if found.folded[at] not in STOP_WORDS] or list(telling)
-        if any(found.capital(at) and not found.begins[at] for at in telling):
+        found, span = self._found, range(start, end)
+        meant = [at for at in span if found.folded[at] not in STOP_WORDS] or list(span)
+        if any(found.capital(at) and not found.begins[at] for at in span):
             little = end - start == 1 and found.folded[start] in STOP_WORDS - PLAIN_OR_NAME
             return (0.0, "a word without meaning of its own") if little else (1.0, "")
         if any(self._index.written[place] == found.text(start, end) for place in places) and len(meant) > 1:

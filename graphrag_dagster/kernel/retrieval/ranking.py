@@ -139,7 +139,7 @@ _SMOOTHING = 5
 #: How much the order by likeness counts where units are small parts of their documents.
 _LIKENESS = 2.0
 #: What of its likeness the better of the two units beside one adds to it.
-_BESIDE = 0.4
+_NEIGHBOUR_SHARE = 0.4
 
 
 def fused(
@@ -178,7 +178,7 @@ def with_neighbours(likeness: Scores, documents: NDArray[np.int64]) -> Scores:
     same = documents[1:] == documents[:-1]
     before[1:][same] = likeness[:-1][same]
     after[:-1][same] = likeness[1:][same]
-    spread: Scores = likeness + _BESIDE * np.maximum(before, after)
+    spread: Scores = likeness + _NEIGHBOUR_SHARE * np.maximum(before, after)
     return spread
 
 

@@ -181,16 +181,16 @@ class TermFinder:
         self._order = sorted(range(len(stems)), key=lambda place: (-len(stems[place]), place))
         likely = "|".join(f"({_pattern(stems[place])})" for place in self._order)
         self._pattern = re.compile(rf"(?:{likely})\w{{0,{_LONGEST_ENDING}}}")
-        self._beginnings = tuple(dict.fromkeys(map(_beginning, stems)))
+        self._prefixes = tuple(dict.fromkeys(map(_prefix, stems)))
         self._stem_of: dict[str, int | None] = {}
 
     def found(self, text: SentenceWords) -> NDArray[np.bool_]:
         """Return which sentence has which stem [sentences, stems]."""
         found = np.zeros((text.sentences, len(self._order)), dtype=np.bool_)
         words = text.words
-        for beginning in self._beginnings:
-            for at in range(bisect_left(words, beginning), len(words)):
-                if not words[at].startswith(beginning):
+        for prefix in self._prefixes:
+            for at in range(bisect_left(words, prefix), len(words)):
+                if not words[at].startswith(prefix):
                     break
                 if (stem := self._stem(words[at])) is not None:
                     found[text.at[at], stem] = True
@@ -204,11 +204,11 @@ class TermFinder:
 
 
 def _pattern(stem: str) -> str:
-    beginning = re.escape(_beginning(stem))
-    return beginning if len(_beginning(stem)) == len(stem) else f"{beginning}[iy]"
+    prefix = re.escape(_prefix(stem))
+    return prefix if len(_prefix(stem)) == len(stem) else f"{prefix}[iy]"
 
 
-def _beginning(stem: str) -> str:
+def _prefix(stem: str) -> str:
     """What all words of a stem begin with: a stem of "happy" is "happi"."""
     return stem[:-1] if len(stem) > 2 and stem.endswith("i") else stem
 

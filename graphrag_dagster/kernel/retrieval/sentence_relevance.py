@@ -197,10 +197,10 @@ def answer_features(
     rows = ContextLines(lines)
     speakers = asked.in_names([turn.speaker for turn in turns])
     titles = _TITLE * asked.in_names([line.title for line in lines])
-    beside = {distance: rows.beside(held, distance) for distance in _AROUND}
-    fading = [part * beside[distance] for distance, part in _AROUND.items()]
+    neighbours = {distance: rows.shifted(held, distance) for distance in _AROUND}
+    fading = [part * neighbours[distance] for distance, part in _AROUND.items()]
     around = np.maximum.reduce([held, *fading, _ROW * rows.best(held), speakers, titles])
-    cover = np.maximum.reduce([held, *beside.values(), speakers, titles])
+    cover = np.maximum.reduce([held, *neighbours.values(), speakers, titles])
     count = rows.sums(present)
     named = speakers[:, asked.names].max(axis=1, initial=0.0)
     speaks = [not _SELF.isdisjoint(turn.stems) for turn in turns]
@@ -237,7 +237,7 @@ _WEIGHTS = np.array([ANSWER_WEIGHTS[name] for name in ANSWER_FEATURES])
 #: The larger, the more the value of a likelier sentence is above that of others, and the fewer are quoted.
 SHARPNESS = 0.15
 #: Which sentences stand beside one, by how many places before (after) it.
-_BESIDE = (-2, -1, 1, 2)
+_NEIGHBOURS = (-2, -1, 1, 2)
 #: Least share of the question's words around a sentence from which the question is in scope, by how many of
 #: them stand in it or beside it, less a share of its cosine. See ``benchmarks/refusals.py``.
 _ONE_WORD, _ONE, _TWO, _MORE, _BY_COSINE = 0.99, 0.9, 0.55, 0.35, 0.4
@@ -365,12 +365,12 @@ def _concerns(read: _QuestionFeatures, lines: Sequence[SentenceLine]) -> bool:
         ]
     )
     same, rows = found.same.astype(np.float64), ContextLines(lines)
-    beside = np.maximum.reduce([there, *(rows.beside(same, distance) for distance in _BESIDE)])
-    if (beside[:, asked.names].sum(axis=1) >= _FULL_NAME).any():
+    neighbours = np.maximum.reduce([there, *(rows.shifted(same, distance) for distance in _NEIGHBOURS)])
+    if (neighbours[:, asked.names].sum(axis=1) >= _FULL_NAME).any():
         return True
     all_known = len(asked.words) >= _LONG or bool(there[:, asked.names].any(axis=0).all())
     return all_known and _in_scope(
-        beside.sum(axis=1), read.feature("around"), read.feature("cosine"), len(asked.words)
+        neighbours.sum(axis=1), read.feature("around"), read.feature("cosine"), len(asked.words)
     )
 
 

@@ -47,7 +47,7 @@ def compact(warehouse: Warehouse, corpus: str) -> Compacted:
     file = warehouse.file(corpus).resolve()
     if not file.is_file():
         raise WarehouseError(f"corpus {corpus!r} has no tables: {file} does not exist")
-    making = _beside(file)
+    making = _unfinished_copy(file)
     with warehouse.connect(corpus, config=_ALONE) as connection, ExitStack() as unfinished:
         remove_leftovers(file)
         unfinished.callback(_remove_if_possible, making)
@@ -87,7 +87,7 @@ def _take_place(making: Path, file: Path) -> None:
 
 def remove_leftovers(file: Path) -> None:
     """Remove what a killed process left beside a DuckDB file; to be called while its lock is held."""
-    making = _beside(file)
+    making = _unfinished_copy(file)
     _remove(making)
     for spilled in (file, making):
         shutil.rmtree(spilled.with_name(spilled.name + ".tmp"), ignore_errors=True)
@@ -103,7 +103,7 @@ def _remove(making: Path) -> None:
         left.unlink(missing_ok=True)
 
 
-def _beside(file: Path) -> Path:
+def _unfinished_copy(file: Path) -> Path:
     return file.with_name(f".{file.name}.compacting")
 
 

@@ -183,7 +183,7 @@ def open_alone(
         duckdb.Error: it cannot be opened.
         Exception: what ``prepare`` raises; the file is closed then.
     """
-    _kept.let_go(file)
+    _cache.let_go(file)
     if read_only:
         connection = duckdb.connect(str(file), read_only=True, config={**CONFIG, **config})
     else:
@@ -226,7 +226,7 @@ def open_often(file: Path, *, read_only: bool, prepare: Preparing = _as_it_is) -
         duckdb.Error: it cannot be opened, for instance because it is open to be read and is to be written.
         Exception: what ``prepare`` raises; the file is closed then.
     """
-    return _kept.open(file, read_only=read_only, prepare=prepare) or open_alone(
+    return _cache.open(file, read_only=read_only, prepare=prepare) or open_alone(
         file, read_only=read_only, config={}, prepare=prepare
     )
 
@@ -237,13 +237,13 @@ def staying_open() -> Iterator[None]:
 
     Whoever else wants such a file has it a quarter of a second after its last use, or when the block ends.
     """
-    kept = _kept
-    kept.lingering += 1
+    cache = _cache
+    cache.lingering += 1
     try:
         yield
     finally:
-        kept.lingering -= 1
-        kept.let_go()
+        cache.lingering -= 1
+        cache.let_go()
 
 
 def attach(connection: duckdb.DuckDBPyConnection, file: Path, alias: str, *, read_only: bool) -> None:
@@ -252,7 +252,7 @@ def attach(connection: duckdb.DuckDBPyConnection, file: Path, alias: str, *, rea
     Raises:
         duckdb.Error: it cannot be opened.
     """
-    _kept.let_go(file)
+    _cache.let_go(file)
     connection.execute(_attaching(file, alias, read_only=read_only))
 
 
@@ -334,41 +334,41 @@ class _InstanceCache:
     def open(self, file: Path, *, read_only: bool, prepare: Preparing) -> Opened | None:
         """Open a file; None while the instance is in use for another."""
         with self._lock:
-            kept = self._instance
-            if kept is None or kept.file != file:
-                if kept is not None and kept.users:
+            instance = self._instance
+            if instance is None or instance.file != file:
+                if instance is not None and instance.users:
                     return None
-                self._drop(kept)
-                kept = self._instance = _Instance(file)
+                self._drop(instance)
+                instance = self._instance = _Instance(file)
             try:
-                connection = kept.attach(read_only=read_only, prepare=prepare)
+                connection = instance.attach(read_only=read_only, prepare=prepare)
             except duckdb.Error:
-                if not kept.users:
-                    self._drop(kept)
+                if not instance.users:
+                    self._drop(instance)
                 raise
-        return Opened(connection, lambda: self._close(kept, connection))
+        return Opened(connection, lambda: self._close(instance, connection))
 
     def let_go(self, file: Path | None = None) -> None:
         """Let go of a file, or of any, that nobody uses."""
         with self._lock:
-            kept = self._instance
-            if kept is not None and not kept.users and file in {None, kept.file}:
-                self._detach(kept)
+            instance = self._instance
+            if instance is not None and not instance.users and file in {None, instance.file}:
+                self._detach(instance)
 
-    def _close(self, kept: _Instance, connection: duckdb.DuckDBPyConnection) -> None:
+    def _close(self, instance: _Instance, connection: duckdb.DuckDBPyConnection) -> None:
         with self._lock:
             try:
-                kept.leave(connection)
+                instance.leave(connection)
             except duckdb.Error:
                 # After some errors an instance is of no more use.
-                self._drop(kept)
-            if not kept.users and self.lingering:
+                self._drop(instance)
+            if not instance.users and self.lingering:
                 self._stays_until = monotonic() + _LINGERS
                 # One alarm for many closings: to begin a thread takes longer than to open what lingers.
                 if self._alarm is None:
                     self._set_alarm(_LINGERS)
-            elif not kept.users:
-                self._detach(kept)
+            elif not instance.users:
+                self._detach(instance)
 
     def _set_alarm(self, seconds: float) -> None:
         self._alarm = Timer(seconds, self._ring)
@@ -383,28 +383,28 @@ class _InstanceCache:
             else:
                 self.let_go()
 
-    def _detach(self, kept: _Instance) -> None:
+    def _detach(self, instance: _Instance) -> None:
         try:
-            kept.detach()
+            instance.detach()
         except duckdb.Error:
             # An instance that cannot even let go of a file is of no more use.
-            self._drop(kept)
+            self._drop(instance)
 
-    def _drop(self, kept: _Instance | None) -> None:
-        if kept is not None:
+    def _drop(self, instance: _Instance | None) -> None:
+        if instance is not None:
             with suppress(duckdb.Error):
-                kept.close()
-        if self._instance is kept:
+                instance.close()
+        if self._instance is instance:
             self._instance = None
 
 
-_kept = _InstanceCache()
+_cache = _InstanceCache()
 
 
 def _begin_anew() -> None:
     """Leave the parent's instance alone: its threads are not in the child."""
-    global _kept
-    _kept = _InstanceCache()
+    global _cache
+    _cache = _InstanceCache()
 
 
 os.register_at_fork(after_in_child=_begin_anew)

@@ -20,7 +20,9 @@ ANSWERS = Table(
         column("position", "INTEGER", "Position of the question in the list, from 0"),
         column("question", "VARCHAR", "The question"),
         column("method", "VARCHAR", "Condition or search method that was requested"),
-        column("way", "VARCHAR", "Search method that answered; differs from method for auto and global"),
+        column(
+            "answered_by", "VARCHAR", "Search method that answered; differs from method for auto and global"
+        ),
         column("level", "INTEGER", "Community level that was read", nullable=True),
         column("text", "VARCHAR", "The answer, with marks [1]"),
         ENGINE,

@@ -144,7 +144,7 @@ DOCUMENT_PERIODS = Table(
             "VARCHAR",
             "Where it was found: the date or another value given by the file, the title, the path, or the "
             "first lines of the text",
-            values=("date", "metadata", "title", "path", "beginning"),
+            values=("date", "metadata", "title", "path", "first_lines"),
         ),
         column("words", "VARCHAR", "The words as written there"),
         column(

@@ -57,7 +57,7 @@ def embed_rows(
             made = embedder.embed([text for _, text in batch])
             vectors.update(zip((h for h, _ in batch), made, strict=True))
             running.advance(len(batch))
-    # A text that is remembered tells the length of the vectors of a table without rows, in every run.
+    # A text that is cached tells the length of the vectors of a table without rows, in every run.
     width = len(next(iter(vectors.values()))) if vectors else embedder.embed(["dimension"]).shape[1]
     matrix = np.array([vectors[h] for h in hashes], dtype=np.float32).reshape(len(hashes), width)
     return pl.DataFrame(

@@ -129,7 +129,7 @@ class UnitExtraction:
     ``state``: ``extracted`` (records, none mended), ``repaired`` (records, some mended), ``empty`` (no
     record; ``reason`` says why), ``unreadable`` (not read, for the language that ``reason`` names),
     ``quarantined`` (a whole reply of the unit could not be used). ``untyped`` are names of entities that have
-    the type that rules tell by the name alone. ``replies`` are the keys of the remembered replies it was read
+    the type that rules tell by the name alone. ``replies`` are the keys of the cached replies it was read
     from.
     """
 
@@ -295,7 +295,7 @@ class WrittenReport:
     """A community report (paper §3.1.5, Appendix E.2). ``rating`` is 0–10.
 
     ``problem`` says why a model's report was replaced by the extractive one, else None; ``engine`` is the
-    engine that wrote the text that is here. ``replies`` are the keys of the remembered replies it was read
+    engine that wrote the text that is here. ``replies`` are the keys of the cached replies it was read
     from.
     """
 

@@ -161,7 +161,7 @@ class TaskProvider:
         return made
 
     def usd_of(self, task: RoleName, use: Usage) -> float | None:
-        """Return US dollars of a use as if nothing had been remembered; None where the price is unknown."""
+        """Return US dollars of a use as if nothing had been cached; None where the price is unknown."""
         if use == Usage():
             return 0.0
         from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
@@ -179,7 +179,7 @@ class TaskProvider:
             keys = [vector_key(own.model, namespace, text) for text in embedded]
             self.account.replies.touch(keys, self.account.user)
 
-    def remembered(self, replies: Sequence[str]) -> set[str]:
+    def cached(self, replies: Sequence[str]) -> set[str]:
         """Return those of the keys of replies under which there still is one."""
         keys = [bytes.fromhex(key) for key in replies]
         return {key.hex() for key in self.account.replies.has(keys)}

@@ -104,7 +104,7 @@ class ContextLines:
         self._starts = np.flatnonzero(np.concatenate([[True], self._rows[1:] != self._rows[:-1]]))
         self._sizes = np.diff(np.append(self._starts, len(lines)))
 
-    def beside(self, held: Scores, distance: int) -> Scores:
+    def shifted(self, held: Scores, distance: int) -> Scores:
         """Return what the line so many places before (after, if negative) in the same row has, else 0."""
         found = np.zeros_like(held)
         ahead = slice(abs(distance), len(held))

@@ -195,10 +195,10 @@ class Tokenizer:
         if len(ends) - 1 <= tokens:
             return text
         for kept in range(max(tokens, 0), 0, -1):
-            beginning = text[: ends[kept]]
+            prefix = text[: ends[kept]]
             # Cut inside a character's bytes, what remains may need more tokens than it had.
-            if self.count(beginning) <= tokens:
-                return beginning
+            if self.count(prefix) <= tokens:
+                return prefix
         return ""
 
     def windows(self, text: str, size: int, overlap: int) -> list[Window]:

@@ -200,4 +200,4 @@ async def _embedding(backend: Backend) -> list[str]:
     corpora = await backend.names()
     # Where a corpus has the name of an embedder, the name means the corpus.
     others = [name for name in await backend.embedders() if name not in corpora]
-    return [*(f"{name}:{way}" for name in corpora for way in (DOCUMENTS, QUERIES)), *others]
+    return [*(f"{name}:{side}" for name in corpora for side in (DOCUMENTS, QUERIES)), *others]

@@ -106,7 +106,7 @@ class ModelList(BaseModel):
 
 
 _HEADING = "\n\nSources:\n\n"
-_BEGINNING = "[Data:"
+_MARK_START = "[Data:"
 _LONGEST_MARK = 500
 _MARK = re.compile(r"[ \t]*\[Data:[^\]]*\]")
 _MAY_BEGIN_MARK = re.compile(r"[ \t]*(?:\[(?:D(?:a(?:t(?:a(?::[^\]]*)?)?)?)?)?)?\Z")
@@ -198,4 +198,4 @@ class MarkFilter:
     def rest(self) -> str:
         """Return what was held back, where it is no mark after all."""
         held, self._held = self._held, ""
-        return "" if held.lstrip().startswith(_BEGINNING) else held
+        return "" if held.lstrip().startswith(_MARK_START) else held

@@ -145,12 +145,12 @@ def embeddings_router(backend: Backend) -> APIRouter:
 
 
 async def _vectors(backend: Backend, model: str, texts: list[str]) -> NDArray[np.float32]:
-    corpus, _, way = model.partition(":")
-    if way not in ("", DOCUMENTS, QUERIES):
+    corpus, _, side = model.partition(":")
+    if side not in ("", DOCUMENTS, QUERIES):
         raise Refusal(
             404, "model_not_found", f"{model!r} embeds nothing; use {corpus!r} or {corpus}:{QUERIES}"
         )
     # A corpus comes before an embedder of its name.
-    if not way and corpus in await backend.embedders() and corpus not in await backend.names():
+    if not side and corpus in await backend.embedders() and corpus not in await backend.names():
         return await backend.embed_here(corpus, texts)
-    return await backend.embed(corpus, texts, queries=way == QUERIES)
+    return await backend.embed(corpus, texts, queries=side == QUERIES)

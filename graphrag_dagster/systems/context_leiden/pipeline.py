@@ -115,7 +115,7 @@ STEPS = (
         context_nodes,
         reads=(ENTITIES, RELATIONSHIPS, COMMUNITY_LEVELS, ENTITY_EMBEDDINGS),
         assets={CONTEXT_NODES: (COMMUNITY_LEVELS, ENTITY_EMBEDDINGS)},
-        beside=(CONTEXT_CANDIDATES, CONTEXT_ACCOUNT, CONTEXT_VECTORS),
+        side_tables=(CONTEXT_CANDIDATES, CONTEXT_ACCOUNT, CONTEXT_VECTORS),
         group="communities",
     ),
     Step(

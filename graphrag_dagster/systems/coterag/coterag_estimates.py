@@ -44,7 +44,7 @@ def summaries_estimate(
 ) -> Estimate:
     """Return what summaries ask: of the communities of the index that there is, else of a guessed number.
 
-    Where text units are new or gone, communities may differ: at least those without a remembered summary are
+    Where text units are new or gone, communities may differ: at least those without a cached summary are
     asked about, at most all, and as many more as there are more text units.
 
     Args:

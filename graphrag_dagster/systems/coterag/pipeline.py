@@ -33,7 +33,7 @@ from graphrag_dagster.systems.coterag.tables import (
 from graphrag_dagster.systems.coterag.tasks import COMMUNITY_SUMMARISER
 
 #: What is written beside communities and summaries.
-BESIDE = (
+SIDE_TABLES = (
     COTERAG_STORES,
     COTERAG_MEMBERS,
     COTERAG_DESCRIPTIONS,
@@ -81,7 +81,7 @@ def coterag(tables: Tables, run: StepRun) -> Iterator[Made]:
             **session.finish(),
         },
     }
-    for table in (COTERAG_COMMUNITIES, COTERAG_SUMMARIES, *BESIDE):
+    for table in (COTERAG_COMMUNITIES, COTERAG_SUMMARIES, *SIDE_TABLES):
         yield Made(table, made.tables[table.name], told.get(table, {}))
 
 
@@ -94,7 +94,7 @@ STEPS = (
             COTERAG_COMMUNITIES: (COMMUNITY_LEVELS, TEXT_UNIT_EMBEDDINGS),
             COTERAG_SUMMARIES: (COTERAG_COMMUNITIES,),
         },
-        beside=(
+        side_tables=(
             *(COTERAG_STORES, COTERAG_MEMBERS, COTERAG_DESCRIPTIONS, COTERAG_DESCRIPTION_VECTORS),
             *(COTERAG_QUOTES, COTERAG_TERMS, COTERAG_SUMMARY_VECTORS, COTERAG_THRESHOLDS),
         ),

@@ -63,14 +63,14 @@ STEPS = (
             UNIT_LEDGER: (TEXT_CHUNKS,),
             TEXT_UNIT_EMBEDDINGS: (TEXT_CHUNKS,),
         },
-        beside=(QUARANTINE, TYPINGS, EXTRACTION_STATE),
+        side_tables=(QUARANTINE, TYPINGS, EXTRACTION_STATE),
     ),
     Step(
         "resolution",
         resolution,
         reads=(GLEANED_ENTITIES, TEXT_CHUNKS, DOCUMENTS),
         assets={DECISIONS: (GLEANED_ENTITIES,), ALIASES: (DECISIONS,)},
-        beside=(CANDIDATES, RESOLUTION_STATE),
+        side_tables=(CANDIDATES, RESOLUTION_STATE),
     ),
     Step(
         "graph",
@@ -81,7 +81,7 @@ STEPS = (
             RELATIONSHIPS: (GLEANED_RELATIONSHIPS, ENTITIES, IMPORTED_RELATIONS),
             MERGED_CLAIMS: (CLAIMS, ALIASES),
         },
-        beside=(ENTITY_GROUPS, RELATIONSHIP_GROUPS, CLAIM_GROUPS, TRIPLES),
+        side_tables=(ENTITY_GROUPS, RELATIONSHIP_GROUPS, CLAIM_GROUPS, TRIPLES),
     ),
     Step(
         "communities",
@@ -94,7 +94,7 @@ STEPS = (
             LAYOUT: (COMMUNITY_MEMBERS,),
             ENTITY_EMBEDDINGS: (ENTITIES,),
         },
-        beside=(CLUSTERING_STATE, COLD_START_EDGES, LAYOUT_STATE),
+        side_tables=(CLUSTERING_STATE, COLD_START_EDGES, LAYOUT_STATE),
     ),
     Step(
         "reports",
@@ -105,6 +105,6 @@ STEPS = (
             REPORT_FINDINGS: (COMMUNITY_REPORTS,),
             REPORT_EMBEDDINGS: (COMMUNITY_REPORTS,),
         },
-        beside=(*(WRITTEN_REPORTS, REPORT_REFERENCES, REPORT_CONTEXTS, REPORT_CONTEXT_ROWS),),
+        side_tables=(*(WRITTEN_REPORTS, REPORT_REFERENCES, REPORT_CONTEXTS, REPORT_CONTEXT_ROWS),),
     ),
 )

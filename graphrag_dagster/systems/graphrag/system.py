@@ -196,7 +196,7 @@ _STAGES = (
     ),
     Stage(
         "resolution",
-        version=1,
+        version=2,
         reads=("corpus", "extraction"),
         sections=("resolution",),
         libraries=("anyascii", "jellyfish", "rapidfuzz"),

@@ -134,7 +134,7 @@ STEPS = (
             PATH_ANSWERS: (PATH_QUESTIONS,),
             PATH_SUMMARY: (PATH_ANSWERS,),
         },
-        beside=(
+        side_tables=(
             *(RECALL_WINDOWS, PATH_SUBGRAPHS, PATHS_FOUND, PATH_COSTS),
             *(PATH_SCORES, PATH_JUDGEMENTS),
         ),

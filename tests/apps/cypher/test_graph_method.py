@@ -1,4 +1,4 @@
-"""The way ``graph`` over an index made by hand: routes, what is found, and what context nodes bring in."""
+"""The method ``graph`` over an index made by hand: routes, what is found, and what context nodes bring in."""
 
 import json
 from dataclasses import replace
@@ -196,13 +196,13 @@ class Chooses:
 
     engine = "llm"
 
-    def __init__(self, way: str | None) -> None:
-        self.way = way
+    def __init__(self, method: str | None) -> None:
+        self.method = method
         self.offered: list[str] = []
 
     def route(self, question: str, ways: dict[str, str], names: list[str]) -> Routed:
         self.offered = list(ways)
-        return Routed(self.way, "so" if self.way else "", None if self.way else "it was no JSON")
+        return Routed(self.method, "so" if self.method else "", None if self.method else "it was no JSON")
 
 
 def test_a_model_may_choose_both_without_names_and_then_all_edges_of_the_part_are_found() -> None:

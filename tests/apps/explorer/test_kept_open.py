@@ -19,28 +19,28 @@ def _publish_without_an_entity(warehouse: Warehouse) -> None:
 
 
 def test_what_is_open_answers_as_what_is_opened(coast: Path) -> None:
-    kept = SnapshotCache()
-    seen, anew = Explorer("coast", kept=kept), Explorer("coast")
+    cache = SnapshotCache()
+    seen, anew = Explorer("coast", cache=cache), Explorer("coast")
     entity = anew.drawn().nodes[0].id
     for _ in range(2):
         assert seen.overview() == anew.overview()
         assert seen.entity(entity) == anew.entity(entity)
         assert seen.why("entity", entity) == anew.why("entity", entity)
         assert "".join(seen.csv("entities")) == "".join(anew.csv("entities"))
-    kept.close()
+    cache.close()
 
 
 def test_many_may_look_at_once(coast: Path) -> None:
-    kept = SnapshotCache()
+    cache = SnapshotCache()
     with ThreadPoolExecutor(8) as many:
-        found = list(many.map(lambda _: Explorer("coast", kept=kept).find("harbour"), range(40)))
+        found = list(many.map(lambda _: Explorer("coast", cache=cache).find("harbour"), range(40)))
     assert all(one == found[0] for one in found)
-    kept.close()
+    cache.close()
 
 
 def test_a_newer_snapshot_is_shown_at_once_and_who_looks_at_the_older_ends_in_peace(coast: Path) -> None:
-    kept, warehouse = SnapshotCache(), Warehouse()
-    seen = Explorer("coast", kept=kept)
+    cache, warehouse = SnapshotCache(), Warehouse()
+    seen = Explorer("coast", cache=cache)
     before = seen.overview()
     rows = seen.csv("entities")
     first = next(rows)
@@ -49,26 +49,26 @@ def test_a_newer_snapshot_is_shown_at_once_and_who_looks_at_the_older_ends_in_pe
     assert after.version != before.version
     assert after.counts.entities == before.counts.entities - 1
     assert len((first + "".join(rows)).splitlines()) == before.counts.entities + 1
-    kept.close()
+    cache.close()
 
 
 def test_a_snapshot_that_was_deleted_is_told(coast: Path) -> None:
-    kept, warehouse = SnapshotCache(), Warehouse()
-    seen = Explorer("coast", kept=kept)
+    cache, warehouse = SnapshotCache(), Warehouse()
+    seen = Explorer("coast", cache=cache)
     seen.overview()
     found = published(warehouse, "coast")
     assert found
     found.file.unlink()
     with pytest.raises(WarehouseError, match="graphrag-dagster index coast"):
         seen.overview()
-    kept.close()
+    cache.close()
 
 
 def test_no_more_are_kept_than_are_to_be(coast: Path) -> None:
-    kept, warehouse = SnapshotCache(most=1), Warehouse()
-    with kept.opened(warehouse, "coast") as shown:
-        kept.close()
+    cache, warehouse = SnapshotCache(most=1), Warehouse()
+    with cache.opened(warehouse, "coast") as shown:
+        cache.close()
         assert shown.totals(f"select count(*) as n from {shown[tables.ENTITIES]}")["n"] > 0
-    with kept.opened(warehouse, "coast") as again:
+    with cache.opened(warehouse, "coast") as again:
         assert again.sources is not shown.sources
-    kept.close()
+    cache.close()

@@ -43,13 +43,13 @@ def entity(title: str) -> str:
 
 def test_an_overview_counts_what_there_is(seen: Explorer) -> None:
     found = seen.overview()
-    assert (found.corpus, found.engine, found.default_way) == ("coast", "extractive", "auto")
+    assert (found.corpus, found.engine, found.default_method) == ("coast", "extractive", "auto")
     assert found.counts.entities == rows(tables.ENTITIES).height
     assert found.counts.tokens == rows(tables.TEXT_CHUNKS)["tokens"].sum()
     levels = rows(tables.COMMUNITY_LEVELS)
     assert [one.level for one in found.levels] == sorted(levels["level"].unique())
     assert found.counts.entities == found.unclustered + found.levels[0].entities
-    names = [one.name for one in found.ways]
+    names = [one.name for one in found.methods]
     assert "own-context" not in names, "no model is there to be asked"
     assert names[0] == "auto"
     assert names[-len(found.levels) - 2 :] == [*(f"C{one.level}" for one in found.levels), "TS", "SS"]

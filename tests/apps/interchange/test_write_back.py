@@ -16,7 +16,7 @@ from graphrag_dagster.errors import EndpointDown, EndpointError, ExportError, Se
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.storage.published import Origin, publish
+from graphrag_dagster.kernel.storage.published import SnapshotProvenance, publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import CONTEXT_NODES
 from support.bolt_server import BoltScript, BoltServer
@@ -72,7 +72,7 @@ def port(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         Warehouse().write(CONTEXT_NODES, "port", CONTEXT_NODES.frame(rows))
         settings = parse_settings({"kind": "graph"}, "test")
-        publish(Warehouse(), "port", Origin(settings=settings))
+        publish(Warehouse(), "port", SnapshotProvenance(settings=settings))
 
     return copy_home(shared_home(tmp_path_factory, "graph of a server", fill), home)
 
@@ -330,7 +330,7 @@ def test_an_exported_graph_is_found_by_the_keys_of_its_export(port: Path) -> Non
     with BoltServer(BoltScript(graph=fresh())) as server:
         configure(port, server.uri)
         import_graphs(CorpusStore(), Warehouse(), "port")
-    publish(Warehouse(), "port", Origin(settings=parse_settings({"kind": "graph"}, "test")))
+    publish(Warehouse(), "port", SnapshotProvenance(settings=parse_settings({"kind": "graph"}, "test")))
     graph = fresh()
     for key, node in graph.nodes.items():
         node.labels, node.properties["id"] = ["Entity", "Person"], key

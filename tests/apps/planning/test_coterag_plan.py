@@ -73,7 +73,7 @@ def test_a_plan_counts_the_communities_that_lack_a_summary(
     assert len(asked) == len(communities) > 0
     assert foretold["usd"]["expected"] > 0
     afterwards = planned()["coterag"]
-    assert (afterwards["calls"]["high"], afterwards["remembered"]) == (0, len(asked))
+    assert (afterwards["calls"]["high"], afterwards["cached"]) == (0, len(asked))
 
     (modelled / "further.txt").write_text(FURTHER, encoding="utf-8")
     grown = planned()["coterag"]["calls"]
@@ -89,7 +89,7 @@ def test_before_there_is_a_graph_a_plan_guesses_from_names(
     stages = planned()
     foretold = stages["coterag"]
     assert 0 < foretold["calls"]["low"] < foretold["calls"]["expected"] < foretold["calls"]["high"]
-    assert foretold["remembered"] == 0
+    assert foretold["cached"] == 0
     assert foretold["task"] == "coterag_summary"
     with_coterag = stages["embeddings"]["tokens"]["expected"]
     write_corpus(home / "corpora", settings=model_settings(endpoint))

@@ -1,4 +1,4 @@
-"""Which remembered replies count as used once documents are gone."""
+"""Which cached replies count as used once documents are gone."""
 
 import time
 from pathlib import Path

@@ -125,7 +125,7 @@ def test_doctor_says_whether_the_models_load(
     ]
     write(folder, tmp_path / "nowhere", rebel)
     code, out, _ = run("doctor", "trials", "--json")
-    assert (code, json.loads(out)["verdict"]) == (1, "hopeless")
+    assert (code, json.loads(out)["verdict"]) == (1, "unusable")
     assert "is no folder; give the absolute path" in out
     code, _, errors = run("index", "trials")
     assert code == 1

@@ -95,7 +95,7 @@ def test_a_model_is_asked_once_and_rules_decide_without_it(
         assert code == 0, out + err
         assert (decided(), kind()) == ([(NAME, "CITY", "model")], "CITY")
         assert asked() == [["Hydroxychloroquine"]]
-        assert planned(run)["typing"]["remembered"] == 1
+        assert planned(run)["typing"]["cached"] == 1
         used = Warehouse().read(tables.MODEL_USAGE, "trials")
         assert ("extraction", "type_entities") in set(used.select("asset", "task").iter_rows())
 

@@ -83,7 +83,7 @@ told["engine local"] = command("ask", "coast", question, "--json", "--method", "
 told["engine C0"] = command("ask", "coast", question, "--json", "--method", "C0")
 (folder / "corpus.yaml").write_text(settings)
 told["evaluated"] = command("evaluate", "coast", "--json")
-told["answers"] = Warehouse().read(ANSWERS, "coast").select("method", "way", "refused").rows()
+told["answers"] = Warehouse().read(ANSWERS, "coast").select("method", "answered_by", "refused").rows()
 index = Index.open("coast")
 told["capitals"] = index.ask(question, method="TITLED").method
 try:

@@ -105,7 +105,7 @@ def test_a_document_is_of_the_period_that_is_said_of_it_most_surely() -> None:
         ("2019-01-01", "2019-12-31", "metadata"),
         ("2018-05-01", "2018-05-31", "title"),
         ("2017-11-01", "2017-11-30", "path"),
-        ("2016-06-01", "2016-06-01", "beginning"),
+        ("2016-06-01", "2016-06-01", "first_lines"),
     ]
 
 
@@ -115,7 +115,7 @@ def test_a_life_and_a_year_in_passing_are_not_what_a_document_is_of() -> None:
     row = {"row": 0, "text": "On 7 October 2023 it rained."}
     found = periods_of(documents(life, passing, row))
     assert told(found) == [
-        ("2023-10-07", "2023-10-07", "beginning"),
+        ("2023-10-07", "2023-10-07", "first_lines"),
         ("1935-01-01", "2023-12-31", "title"),
     ]
 

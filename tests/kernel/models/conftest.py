@@ -17,7 +17,7 @@ from support.endpoint import ScriptedEndpoint
 
 
 class Memory:
-    """A file of remembered replies with all that stands on it."""
+    """A file of cached replies with all that stands on it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -43,7 +43,7 @@ UNITS = [
 
 
 class Place:
-    """A file of remembered replies beside an endpoint; every run opens the file anew and knows nothing."""
+    """A file of cached replies beside an endpoint; every run opens the file anew and knows nothing."""
 
     def __init__(self, path: Path, endpoint: ScriptedEndpoint) -> None:
         self.path = path

@@ -166,7 +166,7 @@ def test_faults_on_the_way_change_nothing_in_the_result(home: Path, monkeypatch:
 
     with ScriptedEndpoint(faults=first_time) as server:
         write_modelled(home / "corpora", server)
-        monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "nothing remembered.sqlite"))
+        monkeypatch.setenv("GRAPHRAG_DAGSTER_CACHE", str(home / "nothing cached.sqlite"))
         run_job("coast")
     assert len(server.requests) > len(seen)
     assert contents(Warehouse(), "coast") == first

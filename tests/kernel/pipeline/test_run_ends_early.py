@@ -94,7 +94,7 @@ def test_prompts_that_are_read_in_part_are_told_and_asked_again_once_they_fit(
         asked = len(endpoint.chats)
         assert run("index", "light")[0] == 3
         assert first in [one.body["messages"] for one in endpoint.chats[asked:]]
-        endpoint.abilities = type(endpoint.abilities)()
+        endpoint.capabilities = type(endpoint.capabilities)()
         asked = len(endpoint.chats)
         code, out, err = run("index", "light")
         assert (code, "only in part" in out + err) == (0, False), out + err

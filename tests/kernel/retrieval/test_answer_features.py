@@ -82,11 +82,11 @@ def test_neighbours_are_of_the_same_row(rows: list[int], distance: int) -> None:
         SentenceLine("", rows[:place].count(row), rows.count(row), row) for place, row in enumerate(rows)
     ]
     held = np.arange(1.0, len(rows) + 1)[:, None]
-    beside = ContextLines(lines).beside(held, distance)[:, 0].tolist()
+    shifted = ContextLines(lines).shifted(held, distance)[:, 0].tolist()
     for place, row in enumerate(rows):
         other = place - distance
         inside = 0 <= other < len(rows) and rows[other] == row
-        assert beside[place] == (other + 1 if inside else 0)
+        assert shifted[place] == (other + 1 if inside else 0)
         own = [number + 1 for number, one in enumerate(rows) if one == row]
         assert ContextLines(lines).best(held)[place, 0] == max(own)
         assert ContextLines(lines).sums(held)[place, 0] == sum(own)

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.settings.corpus_settings import (
     parse_settings,
     profiles,
 )
-from graphrag_dagster.kernel.storage.published import Origin, Published
+from graphrag_dagster.kernel.storage.published import Published, SnapshotProvenance
 
 PAPER = profiles()["paper"]
 
@@ -120,7 +120,7 @@ def test_what_is_wrong_is_told_with_its_line(tmp_path: Path, text: str, words: l
 
 
 def test_a_manifest_from_before_there_were_profiles_is_still_of_these_settings() -> None:
-    told = Origin(CorpusSettings()).told(None)
+    told = SnapshotProvenance(CorpusSettings()).told(None)
     assert told["settings"].pop("profile") == "default"
     before = Published(Path("x.duckdb"), "0" * 16, "1" * 16, told)
     assert changed_settings(CorpusSettings(), before) == []

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.pipeline.orchestration.run_history import runs_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.storage.published import Origin, publish, published
+from graphrag_dagster.kernel.storage.published import SnapshotProvenance, publish, published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import DOCUMENTS, FILES
 from support.commands import Run
@@ -29,7 +29,7 @@ def folder(home: Path) -> Path:
     contents = CorpusStore().read("coast")
     warehouse = Warehouse()
     warehouse.write_all("coast", {FILES: contents.files, DOCUMENTS: contents.documents})
-    publish(warehouse, "coast", Origin())
+    publish(warehouse, "coast", SnapshotProvenance())
     return folder
 
 

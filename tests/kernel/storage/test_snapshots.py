@@ -35,8 +35,8 @@ from graphrag_dagster.kernel.storage.home import memory_file
 from graphrag_dagster.kernel.storage.published import (
     RESULTS,
     SEARCHED,
-    Origin,
     Published,
+    SnapshotProvenance,
     prune,
     publish,
     published,
@@ -92,11 +92,11 @@ def retitle(warehouse: Warehouse, title: str) -> None:
 
 
 def publish_states(warehouse: Warehouse, *titles: str, keep: int = 3) -> list[Published]:
-    origin = Origin(CorpusSettings(publishing={"keep": keep}))
+    provenance = SnapshotProvenance(CorpusSettings(publishing={"keep": keep}))
     states = []
     for title in titles:
         retitle(warehouse, title)
-        states.append(publish(warehouse, "coast", origin)[0])
+        states.append(publish(warehouse, "coast", provenance)[0])
     return states
 
 
@@ -207,7 +207,9 @@ def test_what_has_not_changed_makes_no_file_but_the_manifest_is_kept_up(warehous
                 f"create or replace table {qualified(table)} as select * from {qualified(table)} order by random()"
             )
     settings = CorpusSettings(publishing={"keep": 5})
-    again, changed = publish(warehouse, "coast", Origin(settings, "later", {"graph/entities": "v2"}))
+    again, changed = publish(
+        warehouse, "coast", SnapshotProvenance(settings, "later", {"graph/entities": "v2"})
+    )
     assert not changed
     assert (again.version, again.index) == (before.version, before.index)
     assert (again.file.stat().st_ino, again.file.stat().st_mtime_ns) == (written.st_ino, written.st_mtime_ns)
@@ -296,7 +298,7 @@ def test_rollback_goes_back_until_the_next_publication(
         rollback(warehouse, "coast", "x")
     with pytest.raises(WarehouseError, match="nothing of corpus 'inland' has been published"):
         rollback(warehouse, "inland")
-    again, changed = publish(warehouse, "coast", Origin(run_id="again"))
+    again, changed = publish(warehouse, "coast", SnapshotProvenance(run_id="again"))
     assert changed
     assert (again.version, again.file) == (b.version, b.file)
     assert again.manifest["run_id"] == "again"

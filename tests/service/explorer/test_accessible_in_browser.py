@@ -24,7 +24,7 @@ def addresses(page: Any) -> list[str]:
         page.evaluate(FIRST, kind) for kind in ("entities", "communities", "documents")
     )
     return [
-        *("map", f"map?within={community}", "ask?q=Who owns the Atlas Nine%3F&way=local&compare=basic"),
+        *("map", f"map?within={community}", "ask?q=Who owns the Atlas Nine%3F&method=local&compare=basic"),
         *(f"entity/{entity}", f"community/{community}", f"document/{document}?cited=10-60"),
         *("tables", "tables/entities", "find?query=ferry", "changes", "nothing"),
     ]

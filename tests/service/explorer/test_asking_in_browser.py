@@ -36,11 +36,11 @@ def plain(text: str) -> str:
 def test_a_citation_opens_the_document_with_its_words_marked(page: "Page", served: str) -> None:
     page.goto(f"{served}/#/harbour/ask")
     page.get_by_label("Question").fill(QUESTION)
-    page.locator("#way").select_option("local")
+    page.locator("#method").select_option("local")
     page.get_by_label("Question").press("Enter")
     answers_of(page)
     asked = parse_qs(page.url.partition("?")[2])
-    assert (asked["q"], asked["way"]) == ([QUESTION], ["local"])
+    assert (asked["q"], asked["method"]) == ([QUESTION], ["local"])
     page.get_by_text("Quotations chosen by rules, no model.").wait_for()
     mark = page.locator("a.cite").nth(1)
     mark.hover()
@@ -57,7 +57,7 @@ def test_a_citation_opens_the_document_with_its_words_marked(page: "Page", serve
 
 
 def test_a_report_unfolds_down_to_the_words(page: "Page", served: str) -> None:
-    open_question(page, served, QUESTION, way="global", level="1")
+    open_question(page, served, QUESTION, method="global", level="1")
     source = page.locator(".source").first
     words = plain(source.locator("mark").inner_text())
     source.locator("details.why > summary").click()
@@ -71,7 +71,7 @@ def test_a_report_unfolds_down_to_the_words(page: "Page", served: str) -> None:
 
 
 def test_two_ways_are_compared(page: "Page", served: str) -> None:
-    open_question(page, served, QUESTION, way="local", compare="global", level="1")
+    open_question(page, served, QUESTION, method="local", compare="global", level="1")
     left, right = page.locator("article").all()
     summary = page.locator(".in-common").inner_text()
     told = re.fullmatch(r"(\d+) statements? in common, (\d+) only in local, (\d+) only in global\.", summary)
@@ -94,7 +94,9 @@ def test_two_ways_are_compared(page: "Page", served: str) -> None:
 
 def test_earlier_questions_are_kept_here_and_can_be_forgotten(page: "Page", served: str) -> None:
     key = "graphrag_dagster.asked.harbour"
-    old = [{"question": "<b>Old?</b>", "way": "basic", "level": None, "compare": "", "asked": "2024-05-01"}]
+    old = [
+        {"question": "<b>Old?</b>", "method": "basic", "level": None, "compare": "", "asked": "2024-05-01"}
+    ]
     page.evaluate(
         "([key, value]) => localStorage.setItem(key, value)", [key, json.dumps([*old, {"question": 1}, None])]
     )
@@ -119,7 +121,7 @@ def test_earlier_questions_are_kept_here_and_can_be_forgotten(page: "Page", serv
 def test_an_answer_is_asked_once_until_it_is_asked_again(page: "Page", served: str) -> None:
     sent: list[str] = []
     page.on("request", lambda one: sent.append(one.url) if one.url.endswith("/ask") else None)
-    open_question(page, served, QUESTION, way="basic")
+    open_question(page, served, QUESTION, method="basic")
     page.get_by_role("link", name="Map").click()
     page.locator("nav [aria-current=page]", has_text="Map").wait_for()
     page.go_back()
@@ -145,11 +147,11 @@ def test_what_cannot_be_asked_is_told_calmly(page: "Page", served: str) -> None:
     question.fill("Who? " * 20_000)
     question.press("Enter")
     page.get_by_text("This is too long for a question: 100,000 characters").wait_for()
-    open_question(page, served, QUESTION, way="own-context")
+    open_question(page, served, QUESTION, method="own-context")
     page.get_by_text("own-context needs a model").wait_for()
-    open_question(page, served, QUESTION, way="guess")
+    open_question(page, served, QUESTION, method="guess")
     page.get_by_text("there is no search method 'guess'").wait_for()
-    open_question(page, served, "How do I cook rice?", way="global")
+    open_question(page, served, "How do I cook rice?", method="global")
     page.get_by_text("No answer was found.").wait_for()
     page.get_by_text("no sentence in the context is close enough").wait_for()
 
@@ -172,7 +174,7 @@ def test_what_is_being_typed_stays_while_the_page_is_still_coming(page: "Page", 
 
 
 def test_rows_of_a_query_are_shown_as_rows(page: "Page", served: str) -> None:
-    open_question(page, served, "Which 3 people are most connected?", way="sql")
+    open_question(page, served, "Which 3 people are most connected?", method="sql")
     page.get_by_text("By a query over the tables of the index").wait_for()
     page.locator("button.cite").nth(1).click()
     source = page.locator(".source:focus")

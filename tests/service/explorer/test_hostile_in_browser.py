@@ -93,7 +93,7 @@ def test_nothing_hostile_is_run_and_nobody_else_is_called(browser: "Browser", ho
             _go(page, f"{corpus}/{address}")
         for number in range(20):
             question = quote(f"{number} {HOSTILE[number * 50]}"[:200])
-            _go(page, f"{corpus}/ask?q={question}&way=basic")
+            _go(page, f"{corpus}/ask?q={question}&method=basic")
             page.wait_for_selector("[data-answered=answered] .said p", timeout=30_000)
         assert page.evaluate("window.harmed") is None
         assert page.url.startswith(url)

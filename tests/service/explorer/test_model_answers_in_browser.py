@@ -69,8 +69,8 @@ def asked(browser: "Browser", asked_home: Path) -> Iterator["Page"]:
         yield page
 
 
-def ask(page: "Page", question: str, way: str = "local", compare: str = "") -> None:
-    told = f"q={quote(question)}&way={way}" + (f"&compare={compare}" if compare else "")
+def ask(page: "Page", question: str, method: str = "local", compare: str = "") -> None:
+    told = f"q={quote(question)}&method={method}" + (f"&compare={compare}" if compare else "")
     page.goto(f"{page.url.partition('#')[0]}#/coast/ask?{told}")
 
 

@@ -164,8 +164,8 @@ def _summary_rows(search: Search, summaries: Sequence[FoundCommunity]) -> Iterab
     nodes = nodes_of(index, level_of(search), [one.community_id for one in summaries])
     for one in summaries:
         unit = known.all[known.number_of[one.community_id] - 1]
-        beside = _beside([node for node in nodes if node.community_id == one.community_id])
-        text = f"{unit.text}\n\n{beside}" if beside else unit.text
+        related = _related_text([node for node in nodes if node.community_id == one.community_id])
+        text = f"{unit.text}\n\n{related}" if related else unit.text
         provenance = partial(report_provenance, index, one.community_id)
         yield LocalRow(replace(unit, text=text), one.community_id, (unit.title,), provenance)
 
@@ -174,7 +174,7 @@ def _report_units(index: IndexSnapshot) -> ReportUnits:
     return ReportUnits(index, index.reports)
 
 
-def _beside(nodes: Sequence[TracedContextNode]) -> str:
+def _related_text(nodes: Sequence[TracedContextNode]) -> str:
     return f"Related, but of other communities: {'; '.join(one.title for one in nodes)}" if nodes else ""
 
 

@@ -177,6 +177,8 @@ def _edges(search: Search, nodes: Collection[TracedContextNode], entities: Colle
         pl.col("tail_id").is_in(bridges) & pl.col("head_id").is_in(members)
     )
     found = edges_of(search.index).filter(inside | crossing)
-    telling = ~pl.col("relation").is_in([CO_OCCURS, RELATED_TO])
-    ordered = found.sort(~telling, -pl.col("strength"), "head_id", "relation", "tail_id").head(_MOST_COMPARED)
+    specific = ~pl.col("relation").is_in([CO_OCCURS, RELATED_TO])
+    ordered = found.sort(~specific, -pl.col("strength"), "head_id", "relation", "tail_id").head(
+        _MOST_COMPARED
+    )
     return keys_of(ordered.iter_rows(named=True))

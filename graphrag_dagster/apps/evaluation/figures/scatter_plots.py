@@ -88,7 +88,7 @@ def place_labels(
     placed: dict[int, Box] = {}
     for index in np.argsort(-crowded, kind="stable").tolist():
         candidates = [
-            _beside(array[index], sizes[index], direction, ring * factor)
+            _label_position(array[index], sizes[index], direction, ring * factor)
             for factor, direction in product(_RINGS, (*_SIDES, *_BETWEEN))
         ]
         labels = list(placed.values())
@@ -104,7 +104,7 @@ def place_labels(
     return [placed[index] for index in range(len(points))]
 
 
-def _beside(
+def _label_position(
     point: NDArray[np.float64], size: tuple[float, float], direction: tuple[float, float], ring: float
 ) -> Box:
     (x, y), (width, height), (right, up) = point.tolist(), size, direction

@@ -166,8 +166,8 @@ def _clusters(name: str, distance: str, proxy: bool, inclusive: bool) -> Measure
 
 def features(condition: str) -> tuple[str, ...]:
     """Return what a search method makes use of; nothing is known of one that is no longer installed."""
-    way = known_method(condition)
-    return () if way is None else way.features
+    method = known_method(condition)
+    return () if method is None else method.features
 
 
 def faithful_to_itself(conditions: Iterable[str]) -> str:
@@ -184,11 +184,11 @@ def faithful_to_itself(conditions: Iterable[str]) -> str:
 
 def uses_graph(condition: str) -> bool:
     """Whether a search method reads the graph or its reports."""
-    way = known_method(condition)
-    return way is not None and way.uses_graph
+    method = known_method(condition)
+    return method is not None and method.uses_graph
 
 
 def reads(condition: str) -> str:
     """Return in plain words what a search method reads; its name where it is no longer installed."""
-    way = known_method(condition)
-    return condition if way is None else way.text
+    method = known_method(condition)
+    return condition if method is None else method.text

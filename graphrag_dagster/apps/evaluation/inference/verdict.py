@@ -54,7 +54,7 @@ class Contrast:
         """Result of the corrected test; if neither direction is better, ``better`` means more.
 
         ``mixed``: it finds a difference, but ranks and means do not point in the same direction, as where
-        most questions speak for one way and a few, by much, for the other.
+        most questions favour one condition slightly and a few favour the other by much.
         """
         if self.p_holm >= ALPHA:
             return "no difference"
@@ -260,7 +260,7 @@ def main_measure(rows: pl.DataFrame) -> str | None:
 def best_with_graph(rows: pl.DataFrame) -> str | None:
     """Return the search method with the graph that stands best against the baseline by the main measure.
 
-    Of equal ones it is the first by name; None where no such way was compared.
+    Of equal ones it is the first by name; None where no such method was compared.
     """
     name = main_measure(rows)
     if name is None:

@@ -56,7 +56,7 @@ class Examples:
 
 
 def examples(data: ReportData) -> Examples:
-    """Choose and lay out the examples: the best way with the graph beside the baseline.
+    """Choose and lay out the examples: the best method with the graph beside the baseline.
 
     The questions with the largest, the median (of an even number the lower) and the smallest difference by
     the main measure of the verdict, of equal ones that which stands first in the list of questions.
@@ -92,7 +92,7 @@ def examples(data: ReportData) -> Examples:
 
 @dataclass(frozen=True, slots=True)
 class _Ranking:
-    """The best way's value minus the baseline's by question, and what it is the value of."""
+    """The best method's value minus the baseline's by question, and what it is the value of."""
 
     differences: dict[str, float]
     by: str

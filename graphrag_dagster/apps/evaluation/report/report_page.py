@@ -127,7 +127,7 @@ def _features(data: ReportData) -> ReportTable | None:
     return table(
         "Features of each search method",
         ("Search method", *shown),
-        ([way, *("yes" if one in own else NONE for one in shown)] for way, own in used.items())
+        ([method, *("yes" if one in own else NONE for one in shown)] for method, own in used.items())
         if shown
         else (),
         wordy=True,
@@ -198,7 +198,7 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The headline, tiles, and the sentences on ``best``, the way with the graph that came out best."""
+    """The headline, tiles, and the sentences on ``best``, the method with the graph that came out best."""
 
     headline: str
     tiles: tuple[Tile, ...]

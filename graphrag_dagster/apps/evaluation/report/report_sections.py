@@ -41,9 +41,9 @@ class Block:
     grid: bool = False
 
 
-def figures_of(data: ReportData, *beginnings: str) -> tuple[ReportFigure, ...]:
+def figures_of(data: ReportData, *prefixes: str) -> tuple[ReportFigure, ...]:
     """Return the figures whose names begin so."""
-    return tuple(one for one in data.figures if one.name.startswith(beginnings))
+    return tuple(one for one in data.figures if one.name.startswith(prefixes))
 
 
 def blocks(data: ReportData) -> list[Block]:

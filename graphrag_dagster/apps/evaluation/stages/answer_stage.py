@@ -58,7 +58,7 @@ def answer_list(
     options: str,
     filters: Filters,
 ) -> ListAnswers:
-    """Answer every question in every way of ``questions.methods``, but for what is still good.
+    """Answer every question with every method of ``questions.methods``, but for what is still good.
 
     Args:
         questions: rows of ``questions.questions``.

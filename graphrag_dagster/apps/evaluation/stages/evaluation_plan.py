@@ -90,7 +90,7 @@ def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
         replies = around(_TESTSET_REPLY, known=False) * calls
         made.append(Estimate("testset", "write_testset", size.testset_writer, calls, calls * sent, replies))
     if size.answerer:
-        made += [_way(name, way, size) for name, way in size.ways.items()]
+        made += [_answer_estimate(name, method, size) for name, method in size.ways.items()]
     if size.judge:
         made += [_judging(size, size.judge), _claims(size, size.judge)]
         if size.reasons:
@@ -100,11 +100,11 @@ def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
     return made
 
 
-def _way(name: str, way: MethodSize, size: EvaluationSize) -> Estimate:
-    calls = way.calls * size.questions
+def _answer_estimate(name: str, method: MethodSize, size: EvaluationSize) -> Estimate:
+    calls = method.calls * size.questions
     replies = around(_MAP_REPLY, known=False) * calls
     return Estimate(
-        f"answers {name}", "answer", size.answerer or "", calls, way.input_tokens * size.questions, replies
+        f"answers {name}", "answer", size.answerer or "", calls, method.input_tokens * size.questions, replies
     )
 
 

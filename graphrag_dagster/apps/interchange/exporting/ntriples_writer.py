@@ -83,26 +83,26 @@ class ResourceIris:
 
     def one(self, kind: str, key: str) -> str:
         """Return the IRI of a thing."""
-        return f"<{self._beginning(kind)}{encoded(key)}>"
+        return f"<{self._iri_prefix(kind)}{encoded(key)}>"
 
     def of(self, kind: str, frame: pl.DataFrame, column: str) -> pl.Series:
         """Return the IRIs of the things of a kind that a column names; null for null."""
-        return frame.select(_iri(self._beginning(kind), pl.col(column), frame[column])).to_series()
+        return frame.select(_iri(self._iri_prefix(kind), pl.col(column), frame[column])).to_series()
 
     def listed(self, kind: str, frame: pl.DataFrame, column: str) -> pl.Series:
         """Return the same of a column of lists."""
-        named = _iri(self._beginning(kind), pl.element().drop_nulls(), frame[column].explode())
+        named = _iri(self._iri_prefix(kind), pl.element().drop_nulls(), frame[column].explode())
         return frame.select(pl.col(column).list.eval(named)).to_series()
 
-    def _beginning(self, kind: str) -> str:
+    def _iri_prefix(self, kind: str) -> str:
         return f"{THINGS}{encoded(self.corpus)}:{kind[0].lower()}{kind[1:]}:"
 
 
-def _iri(beginning: str, key: pl.Expr, keys: pl.Series) -> pl.Expr:
+def _iri(prefix: str, key: pl.Expr, keys: pl.Series) -> pl.Expr:
     """Return an expression of IRIs, in which keys are encoded where any needs it."""
     odd = keys.filter(keys.str.contains(_RESERVED)).unique().to_list()
     named = key.replace(odd, [encoded(one) for one in odd]) if odd else key
-    return pl.concat_str(pl.lit(f"<{beginning}"), named, pl.lit(">"))
+    return pl.concat_str(pl.lit(f"<{prefix}"), named, pl.lit(">"))
 
 
 #: Edges that also say what one was made from.
@@ -252,11 +252,11 @@ def _text(frame: pl.DataFrame, *said: _Said, before: pl.Expr | None = None) -> s
 
 
 def _line(frame: pl.DataFrame, predicate: str, value: pl.Expr) -> pl.Expr:
-    beginning = pl.concat_str(_SUBJECT, pl.lit(f" {predicate} "))
+    prefix = pl.concat_str(_SUBJECT, pl.lit(f" {predicate} "))
     if isinstance(frame.lazy().select(value).collect_schema().dtypes()[0], pl.List):
-        joined = value.list.join(pl.concat_str(pl.lit(END), beginning))
+        joined = value.list.join(pl.concat_str(pl.lit(END), prefix))
         value = pl.when(value.list.len() > 0).then(joined)
-    return pl.concat_str(beginning, value, pl.lit(END)).fill_null("")
+    return pl.concat_str(prefix, value, pl.lit(END)).fill_null("")
 
 
 def write_lines(place: Path, rows: RowBatches) -> int:

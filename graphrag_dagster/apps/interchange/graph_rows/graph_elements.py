@@ -24,7 +24,7 @@ BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 #: Names that no attribute of a file is given.
 _ID, _SOURCE, _TARGET, _TYPE, _DIRECTED = "<id>", "<source>", "<target>", "<type>", "directed"
 #: What stands at a node or edge itself that may be its title or label, where no attribute has that name.
-_BESIDE = ("label", "labels", "type")
+_LABEL_KEYS = ("label", "labels", "type")
 _LABELS = ("labels", "label")
 
 
@@ -114,8 +114,8 @@ def _rows(
     return GraphTableRows(numbers, {**own, **columns}, raw, mended)
 
 
-def _with_beside(element: Element) -> None:
-    for name in _BESIDE:
+def _with_label(element: Element) -> None:
+    for name in _LABEL_KEYS:
         if element.told.get(name) not in (None, "", []):
             element.data.setdefault(name, element.told[name])
 
@@ -124,7 +124,7 @@ def _entities(
     nodes: list[Element], declared: Declared, given: GraphColumns, graph: str, account: ReadAccount
 ) -> Iterator[ImportBatch]:
     for node in nodes:
-        _with_beside(node)
+        _with_label(node)
     rows = _rows(nodes, {_ID: [node.told.get("id") for node in nodes]}, declared.defaults(NODE))
     names = [*declared.names(NODE), *rows.columns]
     known = replace(_known(given, names), key=_ID, head=None, tail=None)
@@ -156,7 +156,7 @@ def _relations(
     edges: list[Element], declared: Declared, given: GraphColumns, graph: str, account: ReadAccount
 ) -> Iterator[ImportBatch]:
     for edge in edges:
-        _with_beside(edge)
+        _with_label(edge)
         if _DIRECTED in edge.data:
             edge.data[f"{_DIRECTED}_2"] = edge.data.pop(_DIRECTED)
     own: dict[str, Column] = {

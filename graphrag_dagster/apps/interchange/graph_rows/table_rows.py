@@ -104,10 +104,10 @@ class GraphTableRows:
             ]
         return replace(self, columns=held)
 
-    def others(self, *taken: str | None, **beside: Column) -> pl.Series:
+    def others(self, *taken: str | None, **further: Column) -> pl.Series:
         """Return what the other columns hold, and what is given beside them."""
         rest = {name: self._cut(name, held) for name, held in self.columns.items() if name not in taken}
-        return attributes({**rest, **beside}, len(self.numbers), blank=self.blank)
+        return attributes({**rest, **further}, len(self.numbers), blank=self.blank)
 
     def _cut(self, name: str, cells: Column) -> Column:
         if isinstance(cells, pl.Series):

@@ -39,13 +39,13 @@ from graphrag_dagster.apps.interchange.readers.microsoft_versions import is_igno
 from graphrag_dagster.apps.interchange.readers.neo4j_files import header_for, importer_record, is_served
 from graphrag_dagster.apps.interchange.readers.network_lines import EDGE_LIST, PAJEK, holds_data
 from graphrag_dagster.apps.interchange.readers.tabular_files import columns_of, layout_of, parquet_schema
-from graphrag_dagster.apps.interchange.readers.text_lines import beginning_of, json_names, json_objects
+from graphrag_dagster.apps.interchange.readers.text_lines import json_names, json_objects, sample_of
 from graphrag_dagster.kernel.documents.file_discovery import FoundFile, opened
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError
 
 _MANIFEST, _LARGEST = "export.json", 10_000_000
 _MADE_BY = "graphrag_dagster"
-_BESIDE = "; the form microsoft brings it back"
+_MICROSOFT_HINT = "; the form microsoft brings it back"
 #: Form → the files of it that are read.
 _READ: Mapping[str, Sequence[str]] = {
     "neo4j": ("Entity.csv", "Entity-STATED-Entity.csv"),
@@ -54,7 +54,7 @@ _READ: Mapping[str, Sequence[str]] = {
 }
 #: Form → why others are not.
 _WHY: Mapping[str, str] = {
-    "neo4j": f"an export tells of texts, communities and reports there{_BESIDE}",
+    "neo4j": f"an export tells of texts, communities and reports there{_MICROSOFT_HINT}",
     "rdf": "an export tells the same there in words of its own: statements.nt has what came",
     "parquet": "a table of an index, in an export of the form parquet, which is no graph; export the corpus "
     "again with --to microsoft, and import that",
@@ -252,7 +252,7 @@ def _with_headers(
 
 def _names_alone(file: FoundFile) -> bool:
     with opened(file.location) as stream:
-        text, _ = beginning_of(stream)
+        text, _ = sample_of(stream)
     return len([line for line in text.split("\n", 3)[:3] if line.strip()]) == 1
 
 
@@ -335,7 +335,7 @@ def _json_file(file: FoundFile, path: PurePosixPath) -> GraphFile | str:
         return GraphFile(file, JSON_GRAPH, BOTH)
     try:
         with opened(file.location) as stream:
-            text, _ = beginning_of(stream)
+            text, _ = sample_of(stream)
             served = any(is_served(one) for one in json_objects(text))
             if served:
                 return GraphFile(file, JSON_LINES_OF_NEO4J, BOTH)
@@ -363,14 +363,14 @@ def _looked_at(file: FoundFile, kind: str, given: GraphColumns) -> tuple[str, st
                 return NEO4J, imported
             names = columns_of(layout, given, file.path)
             return kind, BOTH if mixed(layout.names, names) else names.record or SEVERAL
-        if kind == JSONL and given == GUESSED and any(map(is_served, json_objects(beginning_of(stream)[0]))):
+        if kind == JSONL and given == GUESSED and any(map(is_served, json_objects(sample_of(stream)[0]))):
             return JSON_LINES_OF_NEO4J, BOTH
         names_there = json_names(stream) if kind == JSONL else list(parquet_schema(stream))
     return kind, proposal(names_there, given).record or SEVERAL
 
 
 def _first_line(stream: BufferedReader) -> str:
-    text, _ = beginning_of(stream)
+    text, _ = sample_of(stream)
     return next((line for line in text[:100_000].split("\n") if line.strip() and line[0] not in "#%"), "")
 
 

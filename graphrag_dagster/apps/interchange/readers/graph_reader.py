@@ -254,9 +254,9 @@ _STREAMED = {
 def _importer(
     stream: BufferedReader, graph: FileGraph, file: GraphFile, account: ReadAccount
 ) -> Iterator[ImportBatch]:
-    beside = [one.path for one in graph.files if one.header and one.header.path == file.path]
-    if beside:
-        account.note(f"it names the columns of {listed(beside)}")
+    headers = [one.path for one in graph.files if one.header and one.header.path == file.path]
+    if headers:
+        account.note(f"it names the columns of {listed(headers)}")
     if file.header is None:
         return importer_batches(stream, layout_of(stream, file.path), graph.name, account)
     with opened(file.header.location) as header:

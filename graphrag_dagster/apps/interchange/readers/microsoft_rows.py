@@ -304,14 +304,14 @@ def _circular(above: Mapping[str, str | None]) -> set[str]:
     looked_at: set[str] = set()
     found: set[str] = set()
     for start in above:
-        way: dict[str, int] = {}
+        path: dict[str, int] = {}
         at: str | None = start
-        while at is not None and at in above and at not in looked_at and at not in way:
-            way[at] = len(way)
+        while at is not None and at in above and at not in looked_at and at not in path:
+            path[at] = len(path)
             at = above[at]
-        if at in way:
-            found.update(list(way)[way[at] :])
-        looked_at.update(way)
+        if at in path:
+            found.update(list(path)[path[at] :])
+        looked_at.update(path)
     return found
 
 

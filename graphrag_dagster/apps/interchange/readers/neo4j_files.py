@@ -16,7 +16,7 @@ from graphrag_dagster.apps.interchange.graph_rows.graph_elements import EDGE, NO
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ANY, ImportBatch, ReadAccount
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import GraphTableRows, graph_rows
 from graphrag_dagster.apps.interchange.readers.tabular_files import TextLayout, delimited_rows
-from graphrag_dagster.apps.interchange.readers.text_lines import beginning_of, lines_of, parsed
+from graphrag_dagster.apps.interchange.readers.text_lines import lines_of, parsed, sample_of
 from graphrag_dagster.kernel.documents.column_roles import listed
 from graphrag_dagster.kernel.documents.file_records import UnreadableError, plain
 
@@ -102,7 +102,7 @@ def importer_batches(
     for column in columns:
         if column.type == "IGNORE":
             account.note(f"the column {column.written} was left out, as it says")
-    between = _UNUSUAL if _UNUSUAL in beginning_of(stream)[0] else _USUAL
+    between = _UNUSUAL if _UNUSUAL in sample_of(stream)[0] else _USUAL
     for rows in delimited_rows(stream, layout, record or "entities", account):
         told = _told(rows, columns, between) if len(rows.numbers) else rows
         names = [name for name in told.columns if not name.startswith("<")]

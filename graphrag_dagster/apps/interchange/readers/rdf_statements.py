@@ -32,10 +32,10 @@ from graphrag_dagster.apps.interchange.readers.rdf_entities import (
 from graphrag_dagster.apps.interchange.readers.text_lines import (
     REPLACED,
     Lines,
-    beginning_of,
     blocks,
     lines_of,
     parsed,
+    sample_of,
 )
 from graphrag_dagster.kernel.documents.file_records import (
     REPLACEMENT,
@@ -190,7 +190,7 @@ def n_triples_batches(stream: BinaryIO, graph: str, account: ReadAccount) -> Ite
         RefusedError: not text.
         UnreadableError: a line is too long.
     """
-    if beginning_of(stream)[0].startswith(OWN):
+    if sample_of(stream)[0].startswith(OWN):
         yield from own_export_batches(
             (_statements(block, account)[0] for block in lines_of(stream)), graph, account
         )
@@ -294,7 +294,7 @@ def rdf_batches(stream: BinaryIO, kind: str, graph: str, account: ReadAccount) -
 
 def _kind_of(stream: BinaryIO, kind: str) -> str:
     """What is saved under a name that several forms of OWL share."""
-    start = beginning_of(stream)[0][:_LOOKED_AT].lstrip()
+    start = sample_of(stream)[0][:_LOOKED_AT].lstrip()
     if kind != RDF_XML:
         return kind
     if start.startswith(("{", "[")) and '"@' in start:

@@ -22,7 +22,7 @@ from graphrag_dagster.apps.interchange.graph_rows.graph_columns import (
 )
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ROWS, ReadAccount
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import GraphTableRows
-from graphrag_dagster.apps.interchange.readers.text_lines import REPLACED, Lines, beginning_of, lines_of
+from graphrag_dagster.apps.interchange.readers.text_lines import REPLACED, Lines, lines_of, sample_of
 from graphrag_dagster.kernel.documents.column_roles import once_each
 from graphrag_dagster.kernel.documents.file_records import REPLACEMENT, UnreadableError, error_line
 from graphrag_dagster.kernel.documents.readers.data.delimited_tables import sniff_delimiter
@@ -65,7 +65,7 @@ def layout_of(stream: BinaryIO, path: str, given: GraphColumns = GUESSED) -> Tex
         RefusedError: not text.
         UnreadableError: no table of at least two columns.
     """
-    text, _ = beginning_of(stream)
+    text, _ = sample_of(stream)
     lines = text[:_LOOKED_AT_CHARACTERS].split("\n")[: _LOOKED_AT + 1]
     if len(text) > _LOOKED_AT_CHARACTERS:
         lines = lines[:-1] or lines

@@ -16,7 +16,7 @@ from graphrag_dagster.apps.interchange.graph_rows.table_rows import GraphTableRo
 from graphrag_dagster.kernel.documents.file_records import REPLACEMENT, UnreadableError, plain
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
-_BEGINNING = 1 << 20
+_SAMPLE_BYTES = 1 << 20
 _BLOCK = 1 << 21
 _LONGEST_LINE = 10_000_000
 #: Why a row was mended.
@@ -37,14 +37,14 @@ class Lines:
     last: bool
 
 
-def beginning_of(stream: BinaryIO) -> tuple[str, str]:
+def sample_of(stream: BinaryIO) -> tuple[str, str]:
     """Return the text of the first megabyte, and the encoding; the stream is then at its beginning.
 
     Raises:
         RefusedError: not text.
     """
-    sample = stream.read(_BEGINNING)
-    whole = len(sample) < _BEGINNING
+    sample = stream.read(_SAMPLE_BYTES)
+    whole = len(sample) < _SAMPLE_BYTES
     stream.seek(0)
     if not whole and b"\x00" not in sample and b"\n" in sample:
         # Not to halve a character of several bytes.
@@ -59,7 +59,7 @@ def blocks(stream: BinaryIO) -> Iterator[tuple[str, bool]]:
     Raises:
         RefusedError: not text.
     """
-    _, encoding = beginning_of(stream)
+    _, encoding = sample_of(stream)
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     ends = io.IncrementalNewlineDecoder(None, translate=True)
     while True:
@@ -114,7 +114,7 @@ def json_names(stream: BinaryIO) -> list[str]:
         RefusedError: not text.
         UnreadableError: none of the first lines is an object.
     """
-    text, _ = beginning_of(stream)
+    text, _ = sample_of(stream)
     some = [_object(line) for line in text.split("\n")[:_LOOKED_AT] if line.strip()]
     names = list(dict.fromkeys(name for found in some if isinstance(found, dict) for name in found))
     if not names:

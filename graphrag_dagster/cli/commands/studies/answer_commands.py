@@ -49,7 +49,7 @@ def lacking_answers(warehouse: Warehouse, name: str) -> list[str]:
 
 
 def answer_corpus(name: str, filters: Filters, budget: RunBudget, *, as_json: bool) -> int:
-    """Answer the corpus's questions from the documents that are meant, and print how many in each way.
+    """Answer the corpus's questions from the documents that are meant, and print how many by each method.
 
     Returns:
         the exit code: 0, or 3 where something that a model was to give is missing.

@@ -181,7 +181,7 @@ def _missing(warehouse: Warehouse, name: str) -> list[str]:
 def _cost_table(costs: pl.DataFrame) -> RichTable:
     table = RichTable(title="cost per answer", title_justify="left")
     columns = ("answers", "refused", "context_rows", "context_tokens", "calls", "usd", "seconds")
-    table.add_column("way")
+    table.add_column("method")
     for column in columns:
         table.add_column(column.replace("_", " "), justify="right")
     for row in costs.iter_rows(named=True):

@@ -365,12 +365,12 @@ def _show_buttons(soup: "BeautifulSoup", openers: Iterable["Tag"], account: Coun
 
 def _leave_out_furniture(soup: "BeautifulSoup", account: Counter[str]) -> None:
     mains = [tag for tag in soup.select("main, [role=main]") if tag.get_text(strip=True)]
-    beside = list(_beside(mains[0])) if len(mains) == 1 else []
+    around = list(_around(mains[0])) if len(mains) == 1 else []
     of_parts = _within(soup, _PARTS, mains if len(mains) == 1 else ())
     headed, titled = holding(soup.find_all(["h1", "h2", "h3"])), holding(soup.find_all("h1"))
     edges = {
         id(tag): tag
-        for tag in (*beside, *soup.select(_FURNITURE))
+        for tag in (*around, *soup.select(_FURNITURE))
         if id(tag) not in of_parts and id(tag) not in (headed if tag.name == "header" else titled)
     }
     edges = {id(tag): tag for tag in _outermost(list(edges.values()))}
@@ -396,7 +396,7 @@ def _within(soup: "BeautifulSoup", names: Collection[str], tags: Iterable["Tag"]
     return found
 
 
-def _beside(main: "Tag") -> Iterator["Tag"]:
+def _around(main: "Tag") -> Iterator["Tag"]:
     """Elements beside the main part, and their containers."""
     from bs4.element import Tag
 

@@ -24,7 +24,7 @@ from graphrag_dagster.kernel.documents.readers.conversations import left_out
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
-_BEGINNING = re.compile(rb"^From [^\r\n]{1,300}\r?\n", re.MULTILINE)
+_FROM_LINE = re.compile(rb"^From [^\r\n]{1,300}\r?\n", re.MULTILINE)
 _HEADER = re.compile(rb"[A-Za-z][A-Za-z0-9-]{0,70}:|[ \t]|>?From ")
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 _LONGEST_HEADER = 10_000
@@ -81,7 +81,7 @@ def _messages(data: bytes) -> Iterator[bytes]:
     # A line that begins a message stands after a blank line and before a header.
     begins = [
         found
-        for found in _BEGINNING.finditer(data)
+        for found in _FROM_LINE.finditer(data)
         if (
             found.start() == 0
             or data[max(0, found.start() - 4) : found.start()].endswith((b"\n\n", b"\r\n\r\n"))

@@ -48,13 +48,13 @@ create table usage (
     timeouts integer not null default 0, repeated integer not null default 0,
     primary key (corpus, run_id, asset, task, model)
 ) without rowid;
-create table abilities (
-    url text not null, model text not null, abilities text not null, at real not null,
+create table capabilities (
+    url text not null, model text not null, capabilities text not null, at real not null,
     primary key (url, model)
 ) without rowid;
 create table batches (
     id text primary key, url text not null, variable text not null, model text not null,
-    corpus text not null, asset text not null, run_id text not null, abilities text not null,
+    corpus text not null, asset text not null, run_id text not null, capabilities text not null,
     status text not null, requests integer not null, done integer not null, created real not null,
     closed real, problem text, told integer not null default 0
 ) without rowid;

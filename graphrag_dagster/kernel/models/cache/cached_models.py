@@ -295,12 +295,12 @@ class CachedEmbedder:
         """
         keys = {text: self._key(text) for text in dict.fromkeys(texts) if text.strip()}
         known = self._account.replies.vectors(list(keys.values()), self._account.user)
-        if remembered := known.keys() - self._asked:
-            self._account.book("embed", self._model, ModelUse(cached=len(remembered)))
+        if cached := known.keys() - self._asked:
+            self._account.book("embed", self._model, ModelUse(cached=len(cached)))
         missing = [text for text, key in keys.items() if key not in known]
-        before = self._embedder.abilities
+        before = self._embedder.capabilities
         made = self._embedder.embed(missing) if missing or not known else np.empty((0, 0), np.float32)
-        if (found := self._embedder.abilities) != before:
+        if (found := self._embedder.capabilities) != before:
             self._store.put(self._embedder.connection.shown_url, self._model, found)
         fresh = dict(zip(missing, made, strict=True)) if missing else {}
         dimension = made.shape[1] or len(next(iter(known.values()), ()))
@@ -314,7 +314,7 @@ class CachedEmbedder:
     def _recall(self) -> None:
         """Take over how much the endpoint took at once the last time, where this process knows nothing."""
         connection = self._embedder.connection
-        if self._embedder.abilities == Capabilities() and (
+        if self._embedder.capabilities == Capabilities() and (
             kept := self._store.get(connection.shown_url, self._model)
         ):
             set_capabilities(connection.url, self._model, kept)

@@ -238,7 +238,7 @@ class CapabilityStore:
         """Return what was found out within the last day, else None; ``url`` is without credentials."""
         with self._database.reading() as connection:
             row = connection.execute(
-                "select abilities from abilities where url = ? and model = ? and at > ?",
+                "select capabilities from capabilities where url = ? and model = ? and at > ?",
                 (url, model, time.time() - _KEPT_SECONDS),
             ).fetchone()
         try:
@@ -247,12 +247,12 @@ class CapabilityStore:
             # Of another version of this program: found out anew.
             return None
 
-    def put(self, url: str, model: str, abilities: Capabilities) -> None:
+    def put(self, url: str, model: str, capabilities: Capabilities) -> None:
         """Keep what was found out now; ``url`` is without credentials."""
         with self._database.writing() as connection:
             connection.execute(
-                "insert or replace into abilities values (?, ?, ?, ?)",
-                (url, model, json.dumps(asdict(abilities)), time.time()),
+                "insert or replace into capabilities values (?, ?, ?, ?)",
+                (url, model, json.dumps(asdict(capabilities)), time.time()),
             )
 
     def get_pace(self, url: str, model: str) -> float | None:

@@ -102,7 +102,7 @@ class ChatModel(Protocol):
         """Take note that this reply to this request proved usable.
 
         A model with a memory will answer the same request with it from now on; no other reply is ever
-        remembered, so that a bad one cannot become permanent.
+        cached, so that a bad one cannot become permanent.
         """
 
 

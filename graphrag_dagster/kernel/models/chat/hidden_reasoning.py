@@ -76,7 +76,7 @@ _MUSING = re.compile(
     re.IGNORECASE,
 )
 #: Characters of a reply that tell how it begins, and of the longest mark.
-_TELLING, _LONGEST_MARK = 30, 40
+_MIN_START_CHARACTERS, _LONGEST_MARK = 30, 40
 _MAY_END = frozenset(">]▷")
 _SINGLE_MARKS = re.compile(
     r"<\|(?:im_end|end|eot_id|return|endoftext|end_of_text|(?:start|end)_response|(?:begin|end)_of_solution)\|>"
@@ -276,7 +276,7 @@ class ShownReply:
             return
         self._held += piece
         held = self._held
-        if len(held.lstrip()) < _TELLING:
+        if len(held.lstrip()) < _MIN_START_CHARACTERS:
             return
         # Looked at again now and then, lest that takes the square of its length.
         if self._hiding and _MAY_END.isdisjoint(piece) and len(held) < 1.1 * self._looked_at + _LONGEST_MARK:

@@ -146,7 +146,7 @@ async def ask(
     *,
     whole: bool = True,
     listen: Listener | None = None,
-    beside: Callable[[str], Awaitable[CachedReply[T]]] | None = None,
+    alternative: Callable[[str], Awaitable[CachedReply[T]]] | None = None,
 ) -> UsableReply[T]:
     """Ask until the reply can be read.
 
@@ -157,11 +157,11 @@ async def ask(
         retry: prompt with the placeholder ``reason``.
         whole: a reply that was cut off is not usable.
         listen: hears the text of every attempt as it comes, without reasoning.
-        beside: another way to a usable reply, told why it is needed. Where a reply is cut off with a higher
-            limit too, or repeats itself until it is, this way is begun at once beside asking on, and the
-            first of both that is usable counts; else it is gone where all attempts have failed and one of
-            their replies was cut off, or the request is too long. What is malformed does not become better in
-            parts.
+        alternative: another way to a usable reply, told why it is needed. Where a reply is cut off with a
+            higher limit too, or repeats itself until it is, the alternative is begun at once beside asking
+            on, and the first of both that is usable counts; else it is tried where all attempts have failed
+            and one of their replies was cut off, or the request is too long. What is malformed does not
+            become better in parts.
 
     Raises:
         UnusableReply: no reply could be read, or a call failed.
@@ -169,12 +169,12 @@ async def ask(
     """
     ladder = _Ladder(model, request, read, retry, whole=whole, listen=listen)
     try:
-        found = await ladder.climb(beside)
+        found = await ladder.climb(alternative)
     except UnusableReply as failed:
-        if beside is None or ladder.raced or not failed.too_long:
+        if alternative is None or ladder.raced or not failed.too_long:
             raise
         try:
-            found = await beside(ladder.cut or failed.reason)
+            found = await alternative(ladder.cut or failed.reason)
         except UnusableReply as other:
             raise (other if other.partly else failed) from None
     if found.reply is not None:
@@ -226,7 +226,9 @@ class _Ladder(Generic[T]):
         self.raced = False
         self.cut = ""
 
-    async def climb(self, beside: Callable[[str], Awaitable[CachedReply[T]]] | None = None) -> CachedReply[T]:
+    async def climb(
+        self, alternative: Callable[[str], Awaitable[CachedReply[T]]] | None = None
+    ) -> CachedReply[T]:
         """Return the first usable reply of the attempts that are left, or of another way beside them."""
         for current in self._steps:
             shown = self._shown()
@@ -242,9 +244,9 @@ class _Ladder(Generic[T]):
                 if shown:
                     shown.end(found.asked.text)
                 return found
-            if beside is not None and self._retries.runs_on:
+            if alternative is not None and self._retries.runs_on:
                 self.raced = True
-                return await _first_usable(self.climb(), beside(self._retries.reason))
+                return await _first_usable(self.climb(), alternative(self._retries.reason))
         if self._partial:
             return CachedReply(self._partial, None)
         retries = self._retries

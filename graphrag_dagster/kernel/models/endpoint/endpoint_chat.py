@@ -152,7 +152,7 @@ class OpenAIChatModel:
         tries = tries or Tries(request.task)
         size = Size(prompt, request.max_tokens)
         while True:
-            used = self._abilities()
+            used = self._capabilities()
             send = partial(self._asked, request, listen, used, size)
             try:
                 tokens = prompt + self._lengths.expected(request)
@@ -162,7 +162,7 @@ class OpenAIChatModel:
                 tries.given_up = Size(prompt, self.connection.pace.written(size, tries.seconds))
                 raise
             except Refused as refusal:
-                known = self._abilities()
+                known = self._capabilities()
                 left = used.without(str(refusal), self.connection.url) if known == used else known
                 if left is None:
                     raise
@@ -177,14 +177,14 @@ class OpenAIChatModel:
                 listen(reply.text)
             return ServerReply(reply, came.seconds, reasoned)
 
-    def _abilities(self) -> Capabilities:
+    def _capabilities(self) -> Capabilities:
         return capabilities_of(self.connection.url, self.name)
 
-    def _set(self, abilities: Capabilities) -> None:
-        set_capabilities(self.connection.url, self.name, abilities)
+    def _set(self, capabilities: Capabilities) -> None:
+        set_capabilities(self.connection.url, self.name, capabilities)
 
     def _silence(self, used: Capabilities) -> None:
-        known = self._abilities()
+        known = self._capabilities()
         # Calls in flight together see the same reasoning; only the first of them changes anything.
         if known.silence == used.silence:
             self._set(known.more_silent(self.connection.url))
@@ -207,7 +207,7 @@ class OpenAIChatModel:
         if not used.stream or not (listen or slow):
             return await post(client, CHATS, body)
         text, headers = await streamed(client, body, listen, heard)
-        if _UNCOUNTED in text and (known := self._abilities()).counts:
+        if _UNCOUNTED in text and (known := self._capabilities()).counts:
             self._set(replace(known, counts=False))
         return text, headers
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.models.endpoint.openai_client import Clients, Sent
 
 _FIRST_WAIT, _LONGEST_BACKOFF = 0.5, 30.0
-_HOPELESS = 8
+_MAX_CONSECUTIVE_FAILURES = 8
 _STEPS = 8
-_PATIENCE = 900.0
+_LONGEST_OUTAGE_SECONDS = 900.0
 #: Seconds between two looks at a server that is loading, where it does not say when to ask again.
 _LOADING_STEPS = (2.0, 5.0, 10.0, 15.0)
 _jitter = random.SystemRandom()
@@ -174,13 +174,13 @@ class Connection:
                     call.sent = False
                     limits.leave(ticket, used)
                 if found.loading:
-                    self._still_loading(begun, found)
+                    self._check_loading(begun, found)
                     limits.pause(self._until_loaded(found, loading))
                     loading += 1
                     may_send()
                     continue
                 if found.too_many and found.again:
-                    self._still_patient(begun, found)
+                    self._check_outage(begun, found)
                     busy += 1
                 elif not self._tries_again(found, waited, failures):
                     if isinstance(found.error, OutOfCredit):
@@ -238,17 +238,17 @@ class Connection:
         text = self.without_key(content.decode(errors="replace"))
         return self._error_mapping.parsed(text, waited.call.whom)
 
-    def _tries_again(self, trouble: CallError, waited: Waited, failures: int) -> bool:
-        again = trouble.again and failures < self._retries
-        if trouble.silent:
+    def _tries_again(self, failure: CallError, waited: Waited, failures: int) -> bool:
+        again = failure.again and failures < self._retries
+        if failure.silent:
             again = again and waited.longer
             self.timeouts().tell(waited, again=again)
         return again
 
-    async def _pause(self, limits: Limits, trouble: CallError, attempt: int) -> None:
-        if trouble.wait is not None:
+    async def _pause(self, limits: Limits, failure: CallError, attempt: int) -> None:
+        if failure.wait is not None:
             # What the endpoint asks of one call holds for all.
-            limits.pause(trouble.wait)
+            limits.pause(failure.wait)
             return
         backoff = min(self._first_wait * 2**attempt, _LONGEST_BACKOFF)
         await asyncio.sleep(backoff * _jitter.uniform(0.5, 1.5))
@@ -258,43 +258,43 @@ class Connection:
         if self._out_of_credit is not None and begun <= self._out_of_credit[0]:
             raise OutOfCredit(self._out_of_credit[1])
 
-    def _still_patient(self, begun: float, trouble: CallError) -> None:
+    def _check_outage(self, begun: float, failure: CallError) -> None:
         """Busy is no failure, but an endpoint that answers nobody for long is unusable now."""
         since = max(begun, self._answered_at or 0.0)
-        if time.monotonic() - since > _PATIENCE:
+        if time.monotonic() - since > _LONGEST_OUTAGE_SECONDS:
             raise EndpointDown(
-                f"{trouble.error}; no answers for {_PATIENCE / 60:.0f} minutes. Finished work is kept: run "
-                "again when it is less busy"
+                f"{failure.error}; no answers for {_LONGEST_OUTAGE_SECONDS / 60:.0f} minutes. "
+                "Finished work is kept: run again when it is less busy"
             )
 
-    def _still_loading(self, begun: float, trouble: CallError) -> None:
+    def _check_loading(self, begun: float, failure: CallError) -> None:
         """Say that the server is loading, and wait for it; no model takes for ever."""
         waited = time.monotonic() - begun
         if waited >= self.loading_seconds:
             told = f" after {waited / 60:.0f} minutes" if self.loading_seconds else ""
             raise EndpointDown(
-                f"{trouble.error}{told}. Finished work is kept: run again when it has loaded; the server log "
+                f"{failure.error}{told}. Finished work is kept: run again when it has loaded; the server log "
                 "shows its progress"
             )
         if begun - self._loading_told > self.loading_seconds:
             self._loading_told = time.monotonic()
-            say(f"{trouble.error}; waiting, {self.loading_seconds / 60:.0f} minutes at most")
+            say(f"{failure.error}; waiting, {self.loading_seconds / 60:.0f} minutes at most")
 
-    def _until_loaded(self, trouble: CallError, before: int) -> float:
+    def _until_loaded(self, failure: CallError, before: int) -> float:
         """Seconds until the next look, soon even where the server asks to wait long."""
         step = _LOADING_STEPS[min(before, len(_LOADING_STEPS) - 1)]
         step *= min(self._first_wait / _FIRST_WAIT, 1.0)
-        return step if trouble.wait is None else min(trouble.wait, _LONGEST_BACKOFF)
+        return step if failure.wait is None else min(failure.wait, _LONGEST_BACKOFF)
 
-    def _final(self, trouble: CallError) -> EndpointError:
-        if isinstance(trouble.error, CallFailed) and not isinstance(trouble.error, Refused):
+    def _final(self, failure: CallError) -> EndpointError:
+        if isinstance(failure.error, CallFailed) and not isinstance(failure.error, Refused):
             self._failures += 1
-            if self._failures >= _HOPELESS:
+            if self._failures >= _MAX_CONSECUTIVE_FAILURES:
                 return EndpointDown(
-                    f"{self._failures} calls in a row failed; the last: {trouble.error}. Finished work is "
+                    f"{self._failures} calls in a row failed; the last: {failure.error}. Finished work is "
                     "kept: run again when the endpoint works"
                 )
-        return trouble.error
+        return failure.error
 
     def _state(self) -> _LoopState:
         return _states.setdefault(asyncio.get_running_loop(), _LoopState())

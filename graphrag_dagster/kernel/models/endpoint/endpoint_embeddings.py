@@ -146,7 +146,7 @@ class OpenAIEmbedder:
             rows.update(zip(batch, vectors, strict=True))
         if self._cut:
             were = "text was" if self._cut == 1 else "texts were"
-            most = f"about {self.abilities.longest:,} characters"
+            most = f"about {self.capabilities.longest:,} characters"
             say(
                 f"embedding model {self.model} takes at most {most} of a text: {self._cut:,} longer {were} "
                 "cut, and the vector represents only the beginning. Set text_units.size smaller, or set "
@@ -159,22 +159,22 @@ class OpenAIEmbedder:
         return matrix
 
     @property
-    def abilities(self) -> Capabilities:
+    def capabilities(self) -> Capabilities:
         """Known capabilities of the endpoint."""
         return capabilities_of(self.connection.url, self.model)
 
     def _learn(self, **found: Any) -> None:
-        set_capabilities(self.connection.url, self.model, replace(self.abilities, **found))
+        set_capabilities(self.connection.url, self.model, replace(self.capabilities, **found))
 
     async def _embed(self, batch: Sequence[str]) -> NDArray[np.float32]:
         return (await self._taken(batch)).vectors
 
     async def _taken(self, batch: Sequence[str]) -> _EmbeddedTexts:
         """Vectors of texts, in as many calls as the endpoint wants; what turns out is kept for the next."""
-        parts = parted(batch, self.abilities.texts or len(batch), self.abilities.characters)
+        parts = parted(batch, self.capabilities.texts or len(batch), self.capabilities.characters)
         if len(parts) > 1:
             return _joined([await self._taken(part) for part in parts])
-        known = self.abilities
+        known = self.capabilities
         try:
             return _EmbeddedTexts(await self._sent(batch, known), len(batch), sum(map(len, batch)))
         except RefusedWith as refusal:
@@ -185,7 +185,7 @@ class OpenAIEmbedder:
                 raise
             if len(batch) == 1:
                 return await self._one(batch[0], refusal)
-            if self.abilities != known:
+            if self.capabilities != known:
                 # Another call has found out what is too much.
                 return await self._taken(batch)
             most = _told_most(refusal.said, len(batch)) or (len(batch) + 1) // 2
@@ -196,7 +196,7 @@ class OpenAIEmbedder:
 
     def _take_note(self, said: str, taken: _EmbeddedTexts) -> None:
         """Keep how much was taken at once, where all texts were, by number or by length."""
-        known = self.abilities
+        known = self.capabilities
         if _OF_LENGTH.search(said) and not _OF_NUMBER.search(said):
             self._learn(characters=min(taken.characters, known.characters or taken.characters))
         else:
@@ -204,19 +204,19 @@ class OpenAIEmbedder:
 
     async def _one(self, text: str, refusal: RefusedWith) -> _EmbeddedTexts:
         """The vector of a text that is refused alone, of as much of its beginning as is taken."""
-        length = min(len(text), self.abilities.longest or len(text))
+        length = min(len(text), self.capabilities.longest or len(text))
         if length < _SURELY_TAKEN:
             raise refusal
         while length >= _SURELY_TAKEN:
             length = int(length * _told_share(refusal.said))
             try:
-                vectors = await self._sent([text], replace(self.abilities, longest=length))
+                vectors = await self._sent([text], replace(self.capabilities, longest=length))
             except RefusedWith as again:
                 if not _may_be_too_much(again):
                     raise
                 refusal = again
                 continue
-            self._learn(longest=min(length, self.abilities.longest or length))
+            self._learn(longest=min(length, self.capabilities.longest or length))
             return _EmbeddedTexts(vectors, 1, length, alone=True)
         raise Refused(
             f"{refusal}; not even the first {length:,} characters of a text are accepted: set "
@@ -278,7 +278,7 @@ class OpenAIEmbedder:
             )
 
     def _batches(self, texts: Sequence[str]) -> list[list[str]]:
-        known = self.abilities
+        known = self.capabilities
         most = min(self._batch_size, known.texts or self._batch_size)
         return parted(texts, most, min(_BATCH_CHARACTERS, known.characters or _BATCH_CHARACTERS))
 

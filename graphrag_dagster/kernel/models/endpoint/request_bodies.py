@@ -49,7 +49,7 @@ class Capabilities:
     encoding: bool = True
 
     def without(self, complaint: str, url: str = "") -> "Capabilities | None":
-        """Return what is left after a refusal, None where the complaint names none of the abilities."""
+        """Return what is left after a refusal, None where the complaint names none of the capabilities."""
         words = complaint.lower()
         if self.logit_bias and "logit_bias" in words:
             return replace(self, logit_bias=False)
@@ -83,28 +83,28 @@ def capabilities_of(url: str, model: str) -> Capabilities:
     return _known.get((url, model), Capabilities())
 
 
-def set_capabilities(url: str, model: str, abilities: Capabilities) -> None:
+def set_capabilities(url: str, model: str, capabilities: Capabilities) -> None:
     """Keep what turned out."""
-    _known[url, model] = abilities
+    _known[url, model] = capabilities
 
 
-def thinking_keys(settings: ModelSettings, abilities: Capabilities) -> dict[str, object]:
+def thinking_keys(settings: ModelSettings, capabilities: Capabilities) -> dict[str, object]:
     """Return the keys of a request that say how much hidden reasoning is wanted."""
     if settings.reasoning in {"low", "medium", "high"}:
-        return {"reasoning_effort": settings.reasoning} if abilities.effort else {}
+        return {"reasoning_effort": settings.reasoning} if capabilities.effort else {}
     if settings.reasoning == "default":
         return {}
-    if abilities.silence == "template":
+    if capabilities.silence == "template":
         return {"chat_template_kwargs": {"enable_thinking": False}}
-    if abilities.silence in {"none", "minimal"}:
-        return {"reasoning_effort": abilities.silence}
+    if capabilities.silence in {"none", "minimal"}:
+        return {"reasoning_effort": capabilities.silence}
     return {}
 
 
 _BIAS = 100
 
 
-def chat_body(settings: ModelSettings, request: ChatRequest, abilities: Capabilities) -> dict[str, Any]:
+def chat_body(settings: ModelSettings, request: ChatRequest, capabilities: Capabilities) -> dict[str, Any]:
     """Return the body of a request to ``/chat/completions``.
 
     Where the endpoint takes no JSON schema, the schema stands at the end of the first message.
@@ -114,25 +114,25 @@ def chat_body(settings: ModelSettings, request: ChatRequest, abilities: Capabili
         **settings.extra_body,
         "model": settings.name,
         "messages": messages,
-        abilities.limit: request.max_tokens,
-        **thinking_keys(settings, abilities),
+        capabilities.limit: request.max_tokens,
+        **thinking_keys(settings, capabilities),
     }
-    if abilities.temperature:
+    if capabilities.temperature:
         body["temperature"] = settings.temperature if request.temperature is None else request.temperature
     if settings.top_p is not None:
         body["top_p"] = settings.top_p
     if settings.seed is not None:
         body["seed"] = settings.seed + request.replicate
-    if request.forced_tokens and abilities.logit_bias:
+    if request.forced_tokens and capabilities.logit_bias:
         body["logit_bias"] = {str(token): _BIAS for token in request.forced_tokens}
     if request.schema is None:
         return body
-    if abilities.format == "json_schema":
+    if capabilities.format == "json_schema":
         body["response_format"] = {"type": "json_schema", "json_schema": _named(request.task, request.schema)}
         return body
     shown = prompts.load("json_only").render(schema=_compact(request.schema))
     messages[0] = {**messages[0], "content": f"{messages[0]['content']}\n\n{shown}"}
-    if abilities.format == "json_object":
+    if capabilities.format == "json_object":
         body["response_format"] = {"type": "json_object"}
     return body
 

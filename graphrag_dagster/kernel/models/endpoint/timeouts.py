@@ -19,7 +19,7 @@ _READING = 1 / 16
 _GENEROUS = 3.0
 _LONGEST = 3600.0
 #: A smaller answer that came quickly tells how long the way is, not how fast the model is.
-_TELLING, _SLOW = 40.0, 2.0
+_MIN_TIMED_WORK, _SLOW = 40.0, 2.0
 _FORGETTING = 0.1
 
 
@@ -47,7 +47,7 @@ class Pace:
 
     def answered(self, size: Size, seconds: float) -> None:
         """Learn from an answer; ``size`` is what it had in fact."""
-        if size.work < _TELLING and seconds < _SLOW:
+        if size.work < _MIN_TIMED_WORK and seconds < _SLOW:
             return
         seen, known = seconds / size.work, self.seconds_per_token or 0.0
         self.seconds_per_token = max(seen, known + _FORGETTING * (seen - known))

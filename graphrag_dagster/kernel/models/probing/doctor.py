@@ -32,7 +32,7 @@ from graphrag_dagster.kernel.models.probing.load_probes import context_length, p
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
 
-Verdict = Literal["ready", "usable", "hopeless"]
+Verdict = Literal["ready", "usable", "unusable"]
 Probe = Callable[[], Awaitable[list[ProbeFinding]]]
 
 #: The probe of what reranks, which may be no model at an endpoint.
@@ -93,7 +93,7 @@ def asks_models(settings: CorpusSettings) -> bool:
 def verdict(findings: Sequence[ProbeFinding]) -> Verdict:
     """Return whether the settings can be used: as they are, with fallbacks, or not at all."""
     if any(one.verdict == "fails" and one.probe in _NEEDED for one in findings):
-        return "hopeless"
+        return "unusable"
     return "usable" if any(one.verdict in {"fails", "fallback"} for one in findings) else "ready"
 
 

@@ -101,7 +101,7 @@ async def _checked(model: OpenAIChatModel, known: CapabilityStore) -> Capabiliti
     if attempts[-1].problem is not None and not _enough_for_tuples(model, attempts):
         set_capabilities(url, model.name, before)
         kind = EndpointDown if all(one.down for one in attempts) else EndpointError
-        raise kind(f"{hopeless(model, attempts)}{await _other_models(model)}")
+        raise kind(f"{unusable_message(model, attempts)}{await _other_models(model)}")
     found = capabilities_of(url, model.name)
     known.put(shown, model.name, found)
     cache_pace(model, known)
@@ -174,7 +174,7 @@ def named(models: list[str]) -> str:
     return ", ".join(sorted(models)[:_LISTED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def hopeless(model: OpenAIChatModel, attempts: list[ProbeAttempt]) -> str:
+def unusable_message(model: OpenAIChatModel, attempts: list[ProbeAttempt]) -> str:
     """Return the failed attempts, and the fix."""
     told = "; ".join(f"with {one.format}: {one.problem}" for one in attempts)
     cause = "only empty replies" if all(one.empty for one in attempts) else "no usable JSON"

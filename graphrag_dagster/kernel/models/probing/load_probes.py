@@ -44,7 +44,7 @@ _ALONE = 3
 _AT_ONCE = 8
 _SCALES = 0.6
 #: Shorter replies tell how long the way is, not how fast the model writes.
-_TELLING = 40
+_MIN_TIMED_TOKENS = 40
 _CHARACTERS_PER_TOKEN = 4
 _SYSTEM = {
     "extract": "extract_graph_system",
@@ -236,7 +236,7 @@ def throughput_advice(
         # What a busy moment made of the speed is no reason to write a setting.
         fix = {"model.concurrency": advised} if refused else {}
     seconds = longest_reply * together.at_once / together.tokens_per_second
-    if together.tokens < _TELLING or seconds <= settings.timeout_seconds:
+    if together.tokens < _MIN_TIMED_TOKENS or seconds <= settings.timeout_seconds:
         return [ProbeFinding(name, "works", found, told, settings=fix)]
     found += f"; a reply of {longest_reply:,} tokens, the limit, would take {seconds:,.0f} s"
     if limit >= seconds:

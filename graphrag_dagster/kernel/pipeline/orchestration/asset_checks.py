@@ -30,7 +30,7 @@ class AssetCheck:
     """All that must hold of a table that is an asset, and of those that it answers for."""
 
     table: Table
-    beside: Sequence[Table] = ()
+    side_tables: Sequence[Table] = ()
 
     @property
     def key(self) -> AssetCheckKey:
@@ -39,7 +39,7 @@ class AssetCheck:
 
     def spec(self) -> AssetCheckSpec:
         """Result reported to Dagster."""
-        told = [rule.description for rule in rules() if rule.table in (self.table, *self.beside)]
+        told = [rule.description for rule in rules() if rule.table in (self.table, *self.side_tables)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PreviewWarning)
             return AssetCheckSpec(
@@ -53,7 +53,7 @@ class AssetCheck:
 
     def result(self, place: CheckedPlace) -> AssetCheckResult:
         """Look whether it holds there; where only rules are broken that do not block, it warns."""
-        found = [one for table in (self.table, *self.beside) for one in self._problems(table, place)]
+        found = [one for table in (self.table, *self.side_tables) for one in self._problems(table, place)]
         problems = [problem for problem, _ in found]
         shown = "\n".join(f"- {problem}" for problem in problems[:_MOST_SHOWN]) or "none"
         blocks = any(blocking for _, blocking in found)

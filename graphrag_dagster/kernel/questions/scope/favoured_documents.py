@@ -13,7 +13,7 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.retrieval.search_words import words
 
-_LEAST_BEGINNING, _LISTED = 3, 8
+_LEAST_PREFIX, _LISTED = 3, 8
 #: Similarities of names, of 100: to accept a near match, its lead over any other, and to suggest a name.
 _ALIKE, _CLEARLY, _RESEMBLING = 85, 5, 60
 
@@ -74,7 +74,7 @@ def documents_called(name: str, known: DocumentNames) -> Meant:
         "begins": [
             position
             for position in range(len(known.ids))
-            if len(wanted) >= _LEAST_BEGINNING
+            if len(wanted) >= _LEAST_PREFIX
             and any(label.casefold().startswith(wanted) for label in _called(known, position))
         ],
         "words": [

@@ -93,7 +93,7 @@ class _Question:
         """Whether one of the words, other than the first of the question, is capitalised."""
         return any(position and self.written[position][:1].isupper() for position in places)
 
-    def beside(self, kinds: frozenset[str], start: int, end: int) -> bool:
+    def adjacent(self, kinds: frozenset[str], start: int, end: int) -> bool:
         """Whether a word of the given kinds is adjacent to the words ``start`` to ``end``."""
         neighbours = (*self.folded[max(0, start - 1) : start], *self.folded[end : end + 1])
         return bool(kinds.intersection(neighbours))
@@ -135,8 +135,8 @@ def _weight(asked: _Question, start: int, end: int, key: Key) -> float | None:
     if not meaning:
         return None
     is_sure = meaning >= _SURE_WORDS or key[-1].isdigit() or asked.says_source(start)
-    is_introduced = asked.beside(CALLED, start, end)
-    is_document = (has_capital or meaning > 1) and asked.beside(DOCUMENTS, start, end)
+    is_introduced = asked.adjacent(CALLED, start, end)
+    is_document = (has_capital or meaning > 1) and asked.adjacent(DOCUMENTS, start, end)
     if is_sure or is_introduced or is_document:
         return NAMED
     if not has_capital or meaning == 1:
@@ -195,7 +195,7 @@ def _of_documents(asked: _Question, named: NamedPeriod, before: Sequence[str]) -
 
 def _folders(asked: _Question, known: KnownDocuments, names: DocumentNames) -> Iterator[Clue]:
     for start, end, key in known.folders.runs(asked.folded):
-        if asked.beside(FOLDERS, start, end):
+        if asked.adjacent(FOLDERS, start, end):
             folders = names.folders
             for folder in sorted(folders[position] for position in known.folders[key]):
                 below = enumerate(path.startswith(f"{folder}/") for path in names.paths)

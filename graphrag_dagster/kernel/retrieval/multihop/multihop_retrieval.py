@@ -97,19 +97,19 @@ class Passages:
             units.append(reach.units)
             home.append(reach.home)
             stands.append(reach.stands)
-            beside = max((shares[at] for at in its_sentences), default=0.0)
+            context = max((shares[at] for at in its_sentences), default=0.0)
             rare = log((size + 1) / (reach.spread + 1)) / log(size + 1)
-            told.append((len(reach.units), rare, reach.spread, beside, float(name in near)))
+            told.append((len(reach.units), rare, reach.spread, context, float(name in near)))
         if not units:
             return None
         counts = np.array([one[0] for one in told], dtype=np.int64)
-        by_way = np.repeat(np.array(told)[:, 1:], counts, axis=0)
+        by_unit = np.repeat(np.array(told)[:, 1:], counts, axis=0)
         reached = np.concatenate(units)
         others = reached != unit
         kept = reached[others]
         rest, rest_words = self._rest(question, unit, kept)
         about, stands_there = np.concatenate(home)[others], np.concatenate(stands)[others]
-        rare, spread, beside, related = by_way[others].T
+        rare, spread, context, related = by_unit[others].T
         fewer = spread**-0.5
         columns = {
             "rare": rare,
@@ -117,13 +117,13 @@ class Passages:
             "fewer": fewer,
             "about": about,
             "stands": stands_there,
-            "beside": beside,
+            "context": context,
             "related": related,
             "rest": rest,
             "rest_words": rest_words,
             "fewer_about": fewer * about,
-            "fewer_beside": fewer * beside,
-            "about_beside": about * beside,
+            "fewer_context": fewer * context,
+            "about_context": about * context,
             "about_rest": about * rest,
             "about_rest_words": about * rest_words,
             "rare_about": rare * about,

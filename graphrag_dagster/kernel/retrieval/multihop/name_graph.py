@@ -326,7 +326,7 @@ class PassageRank:
             names: weight of each name as a beginning; all zero where the question names nothing.
             likeness: of each unit to the question; what is not above the average begins nothing.
         """
-        reset = self._beginning(names, likeness)
+        reset = self._restart(names, likeness)
         if not reset.any():
             return np.zeros(len(likeness)), np.zeros(self._names)
         damping, found = self._spreading.damping, reset
@@ -339,7 +339,7 @@ class PassageRank:
                 break
         return found[self._names :], found[: self._names]
 
-    def _beginning(self, names: Scores, likeness: Scores) -> Scores:
+    def _restart(self, names: Scores, likeness: Scores) -> Scores:
         above = np.clip(likeness - likeness.mean(), 0, None) if len(likeness) else likeness
         best = float(above.max(initial=0.0))
         units = (above / best) ** self._spreading.sharpness if best > 0 else above

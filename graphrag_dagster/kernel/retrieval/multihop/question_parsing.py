@@ -26,8 +26,8 @@ DIRECT = (
 )  # fmt: skip
 #: What speaks for a unit by the best way to it from a unit that was taken: through a name that stands there.
 PATH = (
-    "rare", "few", "fewer", "about", "stands", "beside", "related", "rest", "rest_words", "fewer_about",
-    "fewer_beside", "about_beside", "about_rest", "about_rest_words", "rare_about", "rare_stands",
+    "rare", "few", "fewer", "about", "stands", "context", "related", "rest", "rest_words", "fewer_about",
+    "fewer_context", "about_context", "about_rest", "about_rest_words", "rare_about", "rare_stands",
     "rare_rest_words", "source",
 )  # fmt: skip
 

@@ -5,7 +5,7 @@ for the other. Below ``published/<corpus>`` beside the warehouse lie ``<version>
 changes, ``<version>.json``, its manifest, and ``current.json``, which names the version that is read.
 """
 
-from graphrag_dagster.kernel.storage.published.provenance import Accounts, Origin
+from graphrag_dagster.kernel.storage.published.provenance import Accounts, SnapshotProvenance
 from graphrag_dagster.kernel.storage.published.snapshot_contents import RESULTS, SEARCHED
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     Published,
@@ -20,8 +20,8 @@ __all__ = [
     "RESULTS",
     "SEARCHED",
     "Accounts",
-    "Origin",
     "Published",
+    "SnapshotProvenance",
     "folder_of",
     "prune",
     "publish",

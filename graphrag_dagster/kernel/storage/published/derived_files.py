@@ -25,7 +25,7 @@ _LONGEST_WAIT_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class DerivedFile:
     """A kind of files or folders that are made of snapshots.
 
     Attributes:
@@ -141,18 +141,18 @@ def _remove(place: Path) -> None:
 
 
 #: What questions need, and what changed.
-SEARCHED_BY = Beside("searched", f"-{SEARCHED_FORMAT}", "the question index")
-CHANGES = Beside("changes", ".json", "the changes")
+SEARCHED_BY = DerivedFile("searched", f"-{SEARCHED_FORMAT}", "the question index")
+CHANGES = DerivedFile("changes", ".json", "the changes")
 
 
-def all_derived_files() -> Sequence[Beside]:
+def all_derived_files() -> Sequence[DerivedFile]:
     """Return all kinds, those of systems included."""
     of_systems = (loaded(system.derived) for system in systems().values() if system.derived)
     return (*of_systems, SEARCHED_BY, CHANGES)
 
 
 def cache_derived_files(folder: Path, kept: Collection[Published]) -> None:
-    """Delete everything that was made of snapshots that are gone; see :meth:`Beside.keep`."""
+    """Delete everything that was made of snapshots that are gone; see :meth:`DerivedFile.keep`."""
     for one in all_derived_files():
         one.keep(folder, kept)
 

@@ -32,7 +32,7 @@ class Accounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SnapshotProvenance:
     """Publisher of a snapshot, and the code and settings of its tables.
 
     Attributes:

@@ -37,7 +37,7 @@ class _Published:
     hashes: Mapping[str, str]
 
 
-def shrinkage(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
+def shrink_problems(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
     """Compare the entities made now with those of the current snapshot.
 
     Text units whose document is gone explain an equal share of entities; so do the rows of files of graphs

@@ -18,7 +18,7 @@ from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.common.atomic_files import write_durably
 from graphrag_dagster.kernel.storage.published.derived_files import all_derived_files, cache_derived_files
-from graphrag_dagster.kernel.storage.published.provenance import Origin
+from graphrag_dagster.kernel.storage.published.provenance import SnapshotProvenance
 from graphrag_dagster.kernel.storage.published.snapshot_contents import SEARCHED, Contents, contents
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import (
     DATA,
@@ -41,7 +41,7 @@ _READ_ONLY = 0o444
 def publish(
     warehouse: Warehouse,
     corpus: str,
-    origin: Origin | None = None,
+    provenance: SnapshotProvenance | None = None,
     *,
     fresh: Collection[Table] = all_tables(),
 ) -> tuple[Published, bool]:
@@ -53,7 +53,7 @@ def publish(
     Args:
         warehouse: where the tables are.
         corpus: the corpus.
-        origin: who publishes; default: nothing is told of it, and the accounts are the warehouse's.
+        provenance: who publishes; default: nothing is told of it, and the accounts are the warehouse's.
         fresh: tables that this publication is about; the others stay as they are published, unless
             documents of theirs are gone.
 
@@ -63,7 +63,7 @@ def publish(
     Raises:
         WarehouseError: the warehouse cannot be read, or the snapshot cannot be written.
     """
-    made_by = origin or Origin()
+    made_by = provenance or SnapshotProvenance()
     folder = folder_of(warehouse, corpus)
     with _locked(warehouse, folder):
         before = _undamaged(warehouse, corpus)
@@ -138,7 +138,7 @@ def prune(warehouse: Warehouse, corpus: str, keep: int = 1) -> None:
 def _made(
     warehouse: Warehouse,
     corpus: str,
-    origin: Origin,
+    provenance: SnapshotProvenance,
     fresh: Collection[Table],
     before: Published | None,
 ) -> Published:
@@ -149,15 +149,23 @@ def _made(
         kept = snapshot_at(folder, version, corpus)
         if kept is not None and not kept.intact():
             kept = None
-        told = {**origin.told(found.embedder()), "files": found.files()}
+        told = {**provenance.told(found.embedder()), "files": found.files()}
         if kept is None:
             new = {"format": FORMAT, "corpus": corpus, "version": version, "index": found.version(SEARCHED)}
-            counts, hashed = _write_tables(folder, version, found, origin)
-            manifest = {**new, **_now(warehouse, corpus, origin), **told, "counts": counts, "hash": hashed}
+            counts, hashed = _write_tables(folder, version, found, provenance)
+            manifest = {
+                **new,
+                **_now(warehouse, corpus, provenance),
+                **told,
+                "counts": counts,
+                "hash": hashed,
+            }
         elif before is None or before.version != version:
-            manifest = {**kept.manifest, **_now(warehouse, corpus, origin), **told}
+            manifest = {**kept.manifest, **_now(warehouse, corpus, provenance), **told}
         else:
-            manifest = {**kept.manifest, **told} if origin != Origin() else dict(kept.manifest)
+            manifest = (
+                {**kept.manifest, **told} if provenance != SnapshotProvenance() else dict(kept.manifest)
+            )
     if kept is None or manifest != kept.manifest:
         _write_json(folder / f"{version}{MANIFEST}", manifest)
     made = snapshot_at(folder, version, corpus)
@@ -166,10 +174,12 @@ def _made(
     return made
 
 
-def _write_tables(folder: Path, version: str, found: Contents, origin: Origin) -> tuple[dict[str, int], str]:
+def _write_tables(
+    folder: Path, version: str, found: Contents, provenance: SnapshotProvenance
+) -> tuple[dict[str, int], str]:
     making = folder / f".{uuid4().hex}.tmp"
     try:
-        counts = {**found.counts(), **found.copy(making, origin.accounts)}
+        counts = {**found.counts(), **found.copy(making, provenance.accounts)}
         making.chmod(_READ_ONLY)
         with making.open("rb") as file:
             hashed = hashlib.file_digest(file, "sha256").hexdigest()
@@ -181,12 +191,12 @@ def _write_tables(folder: Path, version: str, found: Contents, origin: Origin) -
     return counts, hashed
 
 
-def _now(warehouse: Warehouse, corpus: str, origin: Origin) -> dict[str, Any]:
+def _now(warehouse: Warehouse, corpus: str, provenance: SnapshotProvenance) -> dict[str, Any]:
     now = datetime.now(UTC)
     for newest in snapshots(warehouse, corpus)[:1]:
         # The order of the snapshots is that of their publication even where the clock was set back.
         now = max(now, datetime.fromisoformat(newest.published) + timedelta(microseconds=1))
-    return {"published": now.isoformat(timespec="microseconds"), "run_id": origin.run_id}
+    return {"published": now.isoformat(timespec="microseconds"), "run_id": provenance.run_id}
 
 
 def _undamaged(warehouse: Warehouse, corpus: str) -> Published | None:

@@ -36,16 +36,16 @@ def distances(
         max_hops: most edges that are looked at, ≥ 1.
     """
     found = np.full(len(nodes), UNREACHABLE, dtype=np.int32)
-    beside = _beside(graph, labels, nodes, targets)
-    found[beside] = 1
-    left = np.flatnonzero(~beside)
+    adjacent = _adjacent(graph, labels, nodes, targets)
+    found[adjacent] = 1
+    left = np.flatnonzero(~adjacent)
     left = left[_connected(graph, labels, nodes[left], targets[left])]
     for pairs, width in _batches(graph.nodes, targets, left):
         found[pairs] = _searched(graph, labels, nodes[pairs], targets[pairs], width, max_hops)
     return found
 
 
-def _beside(graph: NeighbourLists, labels: Places, nodes: Places, targets: Places) -> _Flags:
+def _adjacent(graph: NeighbourLists, labels: Places, nodes: Places, targets: Places) -> _Flags:
     """Return which nodes have a neighbour in their target."""
     found = np.zeros(len(nodes), dtype=np.bool_)
     for some in graph.portions(nodes, _AT_ONCE):
@@ -90,7 +90,7 @@ def _searched(
     found = np.full(len(nodes), UNREACHABLE, dtype=np.int32)
     distinct, number = np.unique(targets, return_inverse=True)
     word, bit = number // _BITS, _bit(number)
-    reach = _beside_members(graph, labels, distinct, width)
+    reach = _adjacent_members(graph, labels, distinct, width)
     open_ = np.arange(len(nodes))
     for hops in range(2, max_hops + 1):
         if hops > 2:
@@ -109,7 +109,7 @@ def _searched(
     return found
 
 
-def _beside_members(graph: NeighbourLists, labels: Places, communities: Places, width: int) -> _Words:
+def _adjacent_members(graph: NeighbourLists, labels: Places, communities: Places, width: int) -> _Words:
     """Return the words of all nodes with the bits of those communities that have a member within an edge."""
     place = np.searchsorted(communities, labels).clip(max=len(communities) - 1)
     members = np.flatnonzero(communities[place] == labels)

@@ -120,7 +120,7 @@ class CoteragSnapshot:
         return {}
 
     def stems(self, unit_id: str) -> set[str]:
-        """Return the terms of a text unit, which are remembered."""
+        """Return the terms of a text unit, which are cached."""
         found = self._stems.get(unit_id)
         if found is None:
             found = self._stems[unit_id] = terms(self.texts[unit_id][1])

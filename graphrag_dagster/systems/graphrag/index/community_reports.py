@@ -81,12 +81,12 @@ def report_basis(settings: CorpusSettings, code: str) -> str:
 
 
 def reusable_reports(
-    warehouse: Warehouse, corpus: str, remembered: Callable[[Sequence[str]], set[str]]
+    warehouse: Warehouse, corpus: str, cached: Callable[[Sequence[str]], set[str]]
 ) -> dict[str, EarlierReport]:
     """Return the corpus's reports by the fingerprints of what they were written from.
 
     Those of which a model's reply is no longer cached are not among them: they are asked for again.
-    ``remembered`` tells under which of some keys there still is a reply.
+    ``cached`` tells under which of some keys there still is a reply.
     """
     tables = (WRITTEN_REPORTS, REPORT_CONTEXTS, REPORT_CONTEXT_ROWS, COMMUNITY_REPORTS)
     try:
@@ -96,7 +96,7 @@ def reusable_reports(
         return {}
     if written is None or any(one is None for one in others):
         return {}
-    forgotten = set(keys := replies_in(written)) - remembered(keys)
+    forgotten = set(keys := replies_in(written)) - cached(keys)
     lasting = written.filter(~pl.col("replies").list.eval(pl.element().is_in(forgotten)).list.any())
     contexts, rows, reports = (one for one in others if one is not None)
     return earlier_reports(lasting, reports, contexts, rows)
@@ -109,7 +109,7 @@ def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
 
     session, settings = run.session("reports"), run.settings
     own = settings.section(ReportSettings)
-    earlier = reusable_reports(run.warehouse, run.corpus, session.remembered)
+    earlier = reusable_reports(run.warehouse, run.corpus, session.cached)
     made = build_reports(
         tables,
         writer=session.task(REPORT_WRITER),

@@ -47,7 +47,7 @@ def extraction(tables: Tables, run: StepRun) -> Iterator[Made]:
     vectors = run.begin(partial(embedded, run, TEXT_UNIT_EMBEDDINGS, units), quiet=True)
     session, settings = run.session("extraction"), run.settings
     state = state_of(settings, code_version("extraction"))
-    earlier, why_anew = reusable_extraction(run.warehouse, run.corpus, settings, state, session.remembered)
+    earlier, why_anew = reusable_extraction(run.warehouse, run.corpus, settings, state, session.cached)
     extract = partial(
         extract_units,
         extractor=session.task(GRAPH_EXTRACTOR),

@@ -260,18 +260,18 @@ def _started(bodies: Bodies, before: Floats, known: NDArray[np.bool_]) -> Floats
     places, placed = before.copy(), known.copy()
     inside = bodies.groups[-1][bodies.source] == bodies.groups[-1][bodies.target]
     while not placed.all():
-        found, beside = _beside_linked(bodies, inside, places, placed)
+        found, positions = _near_linked(bodies, inside, places, placed)
         if not len(found):
-            found, beside = _in_groups(bodies, places, placed)
+            found, positions = _in_groups(bodies, places, placed)
         if not len(found):
-            found, beside = _beside_linked(bodies, ~inside, places, placed)
+            found, positions = _near_linked(bodies, ~inside, places, placed)
         if not len(found):
-            found, beside = _outside(bodies, places, placed)
-        places[found], placed[found] = beside, True
+            found, positions = _outside(bodies, places, placed)
+        places[found], placed[found] = positions, True
     return places
 
 
-def _beside_linked(
+def _near_linked(
     bodies: Bodies, edges: NDArray[np.bool_], places: Floats, placed: NDArray[np.bool_]
 ) -> tuple[Places, Floats]:
     nodes = len(placed)

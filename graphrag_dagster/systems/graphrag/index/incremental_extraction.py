@@ -184,7 +184,7 @@ def reusable_extraction(
     corpus: str,
     settings: CorpusSettings,
     state: pl.DataFrame,
-    remembered: Callable[[Sequence[str]], set[str]],
+    cached: Callable[[Sequence[str]], set[str]],
 ) -> tuple[ExtractionFrames | None, str]:
     """Return the corpus's extraction where its rows may be taken over, else None; and why not.
 
@@ -197,12 +197,12 @@ def reusable_extraction(
         return None, why
     with warehouse.reading(corpus) as reader:
         earlier = ExtractionFrames(*(reader.read(table) for table in _TABLES))
-    return replace(earlier, ledger=_lasting(earlier, remembered)), "nothing was"
+    return replace(earlier, ledger=_lasting(earlier, cached)), "nothing was"
 
 
-def _lasting(earlier: ExtractionFrames, remembered: Callable[[Sequence[str]], set[str]]) -> pl.DataFrame:
+def _lasting(earlier: ExtractionFrames, cached: Callable[[Sequence[str]], set[str]]) -> pl.DataFrame:
     """The rows of the ledger whose units would be read as they were."""
-    forgotten = set(keys := replies_in(earlier.ledger)) - remembered(keys)
+    forgotten = set(keys := replies_in(earlier.ledger)) - cached(keys)
     lost = earlier.quarantine.filter(kind="reply")
     asked_anew = earlier.ledger.filter(pl.col("replies").list.eval(pl.element().is_in(forgotten)).list.any())
     return earlier.ledger.join(lost, on="text_unit_id", how="anti").join(

@@ -7,7 +7,7 @@ import polars as pl
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.graph.hierarchical_leiden import check_partition
 from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, TableRule
-from graphrag_dagster.kernel.storage.published.shrink_guard import shrinkage
+from graphrag_dagster.kernel.storage.published.shrink_guard import shrink_problems
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     check_ledger,
     nothing_read,
@@ -79,7 +79,7 @@ def _edges_are_simple(of: CheckedPlace) -> list[str]:
 
 def _graph_has_not_shrunk(of: CheckedPlace) -> list[str]:
     most = of.settings.section(GraphSettings).shrink_guard
-    return [] if most >= 1 else shrinkage(of.warehouse, of.reader, most)
+    return [] if most >= 1 else shrink_problems(of.warehouse, of.reader, most)
 
 
 def _levels_are_partitions(of: CheckedPlace) -> list[str]:

@@ -181,7 +181,7 @@ class _Memory:
             self.had += 1
             return reply
         self.lacking.append(request)
-        raise CallFailed("nothing is remembered")
+        raise CallFailed("nothing is cached")
 
     def remember(self, request: ChatRequest, reply: ChatReply) -> None:
         """Do nothing: it is."""

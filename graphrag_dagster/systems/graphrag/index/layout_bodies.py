@@ -132,9 +132,9 @@ def _near(places: Floats) -> Places:
     order = np.argsort(key, kind="stable")
     key, rank = key[order], np.arange(len(key))
     pairs = []
-    for beside in (0, 1, side - 1, side, side + 1):
-        first = np.searchsorted(key, key + beside, "left") if beside else rank + 1
-        count = np.searchsorted(key, key + beside, "right") - first
+    for offset in (0, 1, side - 1, side, side + 1):
+        first = np.searchsorted(key, key + offset, "left") if offset else rank + 1
+        count = np.searchsorted(key, key + offset, "right") - first
         place = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         pairs.append(order[np.column_stack([np.repeat(rank, count), np.repeat(first, count) + place])])
     found = np.sort(np.concatenate(pairs), axis=1)

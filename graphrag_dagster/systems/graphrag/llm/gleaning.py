@@ -116,7 +116,7 @@ class Gleaner:
     async def _first(self, talk: GleaningConversation, text: str, build: Build) -> tuple[Message, ...]:
         request = build(text)
         try:
-            asked = await self._ask(request, text, beside=partial(self._in_halves, text, build))
+            asked = await self._ask(request, text, alternative=partial(self._in_halves, text, build))
         except _OneHalfLost as lost:
             talk.half = True
             talk.replies.append(lost.kept.value)
@@ -151,12 +151,12 @@ class Gleaner:
         text: str,
         *,
         gleaning: bool = False,
-        beside: Callable[[str], Awaitable[CachedReply[RawReply]]] | None = None,
+        alternative: Callable[[str], Awaitable[CachedReply[RawReply]]] | None = None,
     ) -> UsableReply[RawReply]:
         def read(reply: str) -> tuple[RawReply, bool]:
             return self._read(reply, text, gleaning)
 
-        return await ask(self.model, request, read, self.retry, beside=beside)
+        return await ask(self.model, request, read, self.retry, alternative=alternative)
 
     def _read(self, reply: str, text: str, gleaning: bool) -> tuple[RawReply, bool]:
         value, repaired = self.read(reply, gleaning)

@@ -16,15 +16,15 @@ from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 _LONGEST_REASON = 300
-_NAMES = {"reason": ("reason", "why", "because"), "way": ("way", "route", "method", "choice")}
+_NAMES = {"reason": ("reason", "why", "because"), "method": ("method", "route", "way", "choice")}
 
 
 class RouteShape(Shape):
     """A choice as the endpoint is asked for it."""
 
-    # Before the way, so that a model chooses with the reason before its eyes.
+    # Before the method, so that a model chooses with the reason before its eyes.
     reason: str
-    way: str
+    method: str
 
 
 class GraphRouteShape(Shape):
@@ -42,7 +42,7 @@ class _Route(BaseModel):
     """A choice as it is read, whatever its keys are called."""
 
     reason: str
-    way: str
+    method: str
 
     @model_validator(mode="before")
     @classmethod
@@ -78,7 +78,7 @@ class LlmRouter(Asker):
             EndpointError: the endpoint cannot be used at all.
         """
         told = "\n".join(f'- "{name}": {text}' for name, text in methods.items())
-        system = self._system.render(ways=told)
+        system = self._system.render(methods=told)
         known = enclose("entity_names", "\n".join(names) or "none")
         user = self._user.render(names=known, question=enclose("question", question))
         example = WorkedExample.of(system)
@@ -86,18 +86,18 @@ class LlmRouter(Asker):
         def read(text: str) -> tuple[_Route, bool]:
             found, repaired = read_typed(text, _Route)
             reason = " ".join(found.reason.split())
-            way = next((one for one in methods if one.casefold() == found.way.strip().casefold()), None)
-            if way is None:
-                key = "way" if self._chooses == "route" else "route"
-                raise NotUsable(f'its "{key}" is {found.way[:40]!r}; there are {", ".join(methods)}')
+            method = next((one for one in methods if one.casefold() == found.method.strip().casefold()), None)
+            if method is None:
+                key = "method" if self._chooses == "route" else "route"
+                raise NotUsable(f'its "{key}" is {found.method[:40]!r}; there are {", ".join(methods)}')
             if not reason:
                 raise NotUsable('it has no "reason"')
             example.refuse_copies((reason,), user)
-            return _Route(reason=reason[:_LONGEST_REASON].rstrip("."), way=way), repaired
+            return _Route(reason=reason[:_LONGEST_REASON].rstrip("."), method=method), repaired
 
         request = self._asking(self._chooses, system, user, _SHAPES[self._chooses])
         try:
             asked = run_one(ask(self._model, request, read, self._retry))
         except UnusableReply as lost:
             return Routed(None, "", lost.reason, lost.usage)
-        return Routed(asked.value.way, asked.value.reason, usage=asked.usage)
+        return Routed(asked.value.method, asked.value.reason, usage=asked.usage)

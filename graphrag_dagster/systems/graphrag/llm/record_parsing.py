@@ -386,5 +386,5 @@ def read_tuple_records(
 
 
 def _guess(raw: str) -> RecordType:
-    beginning = raw[:30].lower()
-    return "relationship" if "relation" in beginning else "claim" if "claim" in beginning else "entity"
+    start = raw[:30].lower()
+    return "relationship" if "relation" in start else "claim" if "claim" in start else "entity"

@@ -47,8 +47,8 @@ from graphrag_dagster.systems.graphrag.resolution.namesakes import Name
 WHOLE_BLOCK: Final = 64
 NEXT: Final = 8
 #: Rules by which names are found that may have next to nothing in common.
-SHARING_LITTLE: Final = frozenset({"word", "beginning"})
-_BEGINNING: Final = 4
+SHARING_LITTLE: Final = frozenset({"word", "prefix"})
+_PREFIX: Final = 4
 _BLOCKS_AT_ONCE: Final = 200_000
 #: Initials of names longer than this are nobody's letters.
 _MOST_LETTERS: Final = 8
@@ -69,7 +69,7 @@ class CandidatePairs:
 
 
 #: What names share that are compared, the surest first.
-RULES: Final = ("key", "letters", "nickname", "country", "sound", "word", "beginning")
+RULES: Final = ("key", "letters", "nickname", "country", "sound", "word", "prefix")
 
 
 def candidates(scope: NameScope) -> CandidatePairs:
@@ -127,8 +127,8 @@ def _in_order(names: Sequence[ParsedName]) -> list[int]:
 
 def forget_names() -> None:
     """Forget names taken apart and what they share with others: of use only while names are compared."""
-    for remembered in (_values, parsed, sound, people_stem):
-        remembered.cache_clear()
+    for cached in (_values, parsed, sound, people_stem):
+        cached.cache_clear()
 
 
 # A name is in the scope of each of its documents, and in that of the corpus.
@@ -157,7 +157,7 @@ def _values(text: str, kind: Kind) -> _Values:
         (*countries(name), *stems),
         (" ".join(sorted(sound(word) or word for word in name.meaningful)),),
         (*words, *name.nicknames),
-        (name.key[:_BEGINNING],),
+        (name.key[:_PREFIX],),
     )
     return tuple(tuple(set(filter(str.strip, values))) for values in by_rule)
 
@@ -290,8 +290,8 @@ class Comparing:
         self._frames.append(rows)
         places = {name: place for place, name in enumerate(found.names)}
         pairs = []
-        telling = (pl.col("band") != "apart") | (pl.col("score") >= ASK) | pl.col("veto").is_not_null()
-        for row in rows.filter(telling).iter_rows(named=True):
+        informative = (pl.col("band") != "apart") | (pl.col("score") >= ASK) | pl.col("veto").is_not_null()
+        for row in rows.filter(informative).iter_rows(named=True):
             pair = places[row["one"], row["one_type"]], places[row["other"], row["other_type"]]
             veto, values = row["veto"] or "", json.loads(row["features"])
             short = None if veto else short_place(found.scope, pair)

@@ -38,11 +38,11 @@ class Smoothed:
     def of(self, entity_ids: Sequence[str]) -> Vectors:
         """Return smoothed unit vectors [n, d], zeros where neither an entity nor a neighbour has one."""
         owners = np.array([self.places[one] for one in entity_ids], dtype=np.int64)
-        which, beside, weights = self.neighbours.of_all(owners)
-        told = np.any(self.vectors[beside] != 0, axis=1)
-        which, beside, weights = which[told], beside[told], weights[told]
+        which, neighbours, weights = self.neighbours.of_all(owners)
+        told = np.any(self.vectors[neighbours] != 0, axis=1)
+        which, neighbours, weights = which[told], neighbours[told], weights[told]
         summed = np.zeros((len(owners), self.vectors.shape[1]))
-        np.add.at(summed, which, weights[:, None] * self.vectors[beside])
+        np.add.at(summed, which, weights[:, None] * self.vectors[neighbours])
         whole = np.bincount(which, weights, len(owners))
         mean = summed / np.where(whole > 0, whole, 1.0)[:, None]
         return unit_rows(self.vectors[owners] + mean)

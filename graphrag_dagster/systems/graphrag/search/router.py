@@ -113,7 +113,7 @@ def choose(search: Search, linked_names: Sequence[LinkedName]) -> RoutedMethod:
 
 
 def _open_methods(search: Search) -> list[str]:
-    """The ways that the corpus can answer by, for a model to choose from; none where rules are to choose."""
+    """The search methods that a model may choose from; none where rules are to choose."""
     if search.options.routing == "rules" or search.question.history or search.favour.names_documents:
         return []
     index = search.index
@@ -170,7 +170,7 @@ def _reported(index: IndexSnapshot, level: int) -> float:
 
 
 def cues_of(search: Search, names: Sequence[str]) -> dict[str, float]:
-    """Return the cues of a question by which a way is chosen."""
+    """Return the cues of a question by which a method is chosen."""
     nearest = search.retriever.units(with_history(search), None, "lexical", most=_NEAREST)
     texts = [search.index.passages[one].text for one in nearest.ids]
     return cues(search.question.text, names, texts, search.retriever.rarity.of)

@@ -52,7 +52,7 @@ class PieceTokens(ABC):
     """The tokens of the pieces that were met, each in a slot of its own.
 
     Args:
-        most: pieces that are remembered; when there are more, all are forgotten.
+        most: pieces that are cached; when there are more, all are forgotten.
     """
 
     def __init__(self, most: int) -> None:
@@ -123,7 +123,7 @@ class Bm25Scorer:
     by a quarter of the mean of all, and never makes a text worse.
 
     Args:
-        most: pieces whose words are remembered.
+        most: pieces whose words are cached.
     """
 
     name = f"bm25/k1={K1} b={B} epsilon={EPSILON}"
@@ -189,7 +189,7 @@ class StaticScorer:
     tokens are of single precision: scores are those of the texts to about 1e-6.
 
     Args:
-        most: pieces whose sums are remembered.
+        most: pieces whose sums are cached.
     """
 
     def __init__(self, most: int = _MOST_VECTORS) -> None:

@@ -30,11 +30,11 @@ _DIGITS = 5
 
 
 class EmbeddedScorer:
-    """Cosine of question and text; vectors of texts are remembered.
+    """Cosine of question and text; vectors of texts are cached.
 
     Args:
         embedder: makes vectors of questions and of texts.
-        most: vectors remembered; when there are more, all are forgotten.
+        most: vectors cached; when there are more, all are forgotten.
     """
 
     def __init__(self, embedder: CorpusEmbedder, most: int = _MOST) -> None:

@@ -10,7 +10,7 @@ from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.adjacency_arrays import FORMAT as PATHS_FORMAT
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, Prefilter, store_of
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
-from graphrag_dagster.kernel.storage.published.derived_files import Beside
+from graphrag_dagster.kernel.storage.published.derived_files import DerivedFile
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import reading
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 from graphrag_dagster.kernel.tables import ENTITIES, TRIPLES
@@ -22,7 +22,7 @@ Of = Literal["labels", "triples"]
 _DIGITS = 12
 
 #: Folders of arrays in which paths and answers are looked for.
-PATHS = Beside("paths", f"-{PATHS_FORMAT}", "the graph arrays")
+PATHS = DerivedFile("paths", f"-{PATHS_FORMAT}", "the graph arrays")
 
 
 @dataclass(frozen=True, slots=True)

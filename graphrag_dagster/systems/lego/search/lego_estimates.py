@@ -26,7 +26,7 @@ _JUDGED = Range(1, 20, 200)
 
 
 def plan_paths_of(name: str) -> Plan:
-    """Return what the instances of a corpus ask of models if nothing is remembered of it yet.
+    """Return what the instances of a corpus ask of models if nothing is cached of it yet.
 
     Raises:
         GraphragError: its settings or its files of questions cannot be used.

@@ -187,16 +187,16 @@ class Paths:
     def joined(cls, parts: "list[Paths]") -> "Paths":
         """Return paths of one graph, one part behind the other; at least one part."""
         longest = max(part.edges.shape[1] for part in parts)
-        wide = [part.widened(longest) for part in parts]
+        padded = [part.padded(longest) for part in parts]
         return cls(
             parts[0].store,
-            np.concatenate([one.nodes for one in wide]),
-            np.concatenate([one.edges for one in wide]),
-            np.concatenate([one.inverse for one in wide]),
-            np.concatenate([one.scores for one in wide]),
+            np.concatenate([one.nodes for one in padded]),
+            np.concatenate([one.edges for one in padded]),
+            np.concatenate([one.inverse for one in padded]),
+            np.concatenate([one.scores for one in padded]),
         )
 
-    def widened(self, longest: int) -> "Paths":
+    def padded(self, longest: int) -> "Paths":
         """Return the same with room for paths of so many edges, at least as many as there is."""
         more = longest - self.edges.shape[1]
         if not more:

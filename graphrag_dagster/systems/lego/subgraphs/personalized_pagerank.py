@@ -26,14 +26,14 @@ from graphrag_dagster.systems.lego.subgraphs.transition_matrix import (
 #: Bound of the L1 distance from the solution.
 ERROR = 1e-8
 MOST_ROUNDS = 200
-#: Bytes of vectors that are remembered.
-REMEMBERED = 2**28
+#: Bytes of vectors that are cached.
+CACHE_BYTES = 2**28
 
 Seeds = tuple[int, ...]
 
 
 class PageRanks:
-    """Vectors of personalised PageRank on one graph; the last ones are remembered by their seeds.
+    """Vectors of personalised PageRank on one graph; the last ones are cached by their seeds.
 
     Args:
         adjacency: where a walk can go.
@@ -48,12 +48,12 @@ class PageRanks:
             raise GraphragError(f"damping {damping} is no probability of following an edge: 0 < damping < 1")
         self._adjacency, self._damping = adjacency, damping
         self._known: OrderedDict[Seeds, Mass] = OrderedDict()
-        self._kept = max(REMEMBERED // (8 * max(adjacency.nodes, 1)), 1)
+        self._kept = max(CACHE_BYTES // (8 * max(adjacency.nodes, 1)), 1)
         self._lock = Lock()
 
     @property
     def known(self) -> int:
-        """How many vectors are remembered."""
+        """How many vectors are cached."""
         return len(self._known)
 
     def ranks(self, seeds: Seeds) -> Mass:

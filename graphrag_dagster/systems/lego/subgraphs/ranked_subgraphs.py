@@ -58,7 +58,7 @@ class RankedSubgraphs:
         store: the graph.
         ranks: gives the probability of each node [n] for seeds; 0 for those that are not reached.
         most: nodes of a subgraph; only seeds can be more.
-        prepare: finds ranks out beforehand, where they are remembered.
+        prepare: finds ranks out beforehand, where they are cached.
 
     Raises:
         GraphragError: ``most`` is below 1.
@@ -84,7 +84,7 @@ class RankedSubgraphs:
         return ExtractedSubgraph(Subgraph.of_nodes(self._store, nodes, seeds))
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Find out the ranks of several questions beforehand, where they are remembered."""
+        """Find out the ranks of several questions beforehand, where they are cached."""
         if self._prepare is not None:
             self._prepare(checked(self._store, query) for query in queries if query.seeds)
 
@@ -124,7 +124,7 @@ def checked(store: PathStore, query: PathQuery) -> tuple[int, ...]:
 
 
 Communities = tuple[int, ...]
-#: Sets of communities whose part of the graph is remembered.
+#: Sets of communities whose part of the graph is cached.
 _KEPT = 64
 
 

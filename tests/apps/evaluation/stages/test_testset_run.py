@@ -196,7 +196,7 @@ def test_a_document_without_a_usable_reply_is_told_and_the_others_are_asked_abou
     (lost,) = documents.filter(pl.col("written") == 0).iter_rows(named=True)
     assert "no JSON" in lost["problem"]
     assert read(tables.ANSWERS).height == 6
-    # Another seed, another sample; what is written from the same documents is remembered.
+    # Another seed, another sample; what is written from the same documents is cached.
     (coast / "corpus.yaml").write_text(
         settings.replace("documents: 3", "documents: 2, seed: 1").replace("methods", "write: never, methods"),
         encoding="utf-8",

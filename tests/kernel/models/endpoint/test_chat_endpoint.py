@@ -374,7 +374,9 @@ def test_too_large_a_batch_of_texts_is_halved_and_that_is_remembered(
     assert takes.refused == refused
     assert np.allclose(vectors, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
     for name, value in known.items():
-        assert getattr(made.abilities, name) == value or (value is None and getattr(made.abilities, name))
+        assert getattr(made.capabilities, name) == value or (
+            value is None and getattr(made.capabilities, name)
+        )
     assert max(len(one.body["input"]) for one in endpoint.requests if one.status == 200) >= largest
 
 
@@ -397,8 +399,8 @@ def test_a_text_that_is_too_long_alone_is_cut_with_a_count(said: str) -> None:
         made = embedder(endpoint)
         vectors = made.embed(texts)
         assert np.abs(vectors).sum(axis=1).all()
-        assert 900 < (made.abilities.longest or 0) <= 2000
-        assert made.abilities.texts is None
+        assert 900 < (made.capabilities.longest or 0) <= 2000
+        assert made.capabilities.texts is None
         before = takes.refused
         embedder(endpoint).embed(["yet another word " * 200])
         assert takes.refused == before

@@ -163,13 +163,13 @@ def test_a_call_that_is_given_up_from_outside_is_counted(memory: Any) -> None:
 
 def test_others_that_are_answered_show_that_the_endpoint_works() -> None:
     async def granted(in_flight: int) -> float:
-        patience, pace = CallTimeouts(), Pace()
+        timeouts, pace = CallTimeouts(), Pace()
         with under_way("model m", "x") as call:
             waited = [Waited(call, Size(), pace, 30.0) for _ in range(2)]
-            async with patience.clock(waited[0], in_flight) as waiting:
+            async with timeouts.clock(waited[0], in_flight) as waiting:
                 await asyncio.sleep(0.01)
-                async with patience.clock(waited[1], in_flight) as answered:
-                    patience.heard(answered)
+                async with timeouts.clock(waited[1], in_flight) as answered:
+                    timeouts.heard(answered)
                 return waiting.granted
 
     assert asyncio.run(granted(1)) == pytest.approx(30.0)

@@ -262,7 +262,7 @@ def test_a_context_that_is_too_short_is_found(overflow: Any, said: str) -> None:
     assert said in by_probe["context length"].found
     for mend in ("num_ctx", "--ctx-size", "text_units.size", "reports.context_tokens"):
         assert mend in by_probe["context length"].consequence
-    assert verdict(list(by_probe.values())) == "hopeless"
+    assert verdict(list(by_probe.values())) == "unusable"
     assert small["context length"].verdict == "works"
 
 
@@ -309,7 +309,7 @@ def test_throughput_is_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("together", "patience", "limit", "verdict_", "consequence"),
+    ("together", "timeout", "limit", "verdict_", "consequence"),
     [
         (800, 60, 60, "works", "makes up to 16 concurrent calls"),
         (800, 20, 60, "works", "such a call gets 60 s; makes up to 16 concurrent calls"),
@@ -322,12 +322,12 @@ def test_throughput_is_measured() -> None:
     ],
 )
 def test_calls_at_once_and_patience_are_advised_by_the_speed(
-    together: float, patience: float, limit: float, verdict_: str, consequence: str
+    together: float, timeout: float, limit: float, verdict_: str, consequence: str
 ) -> None:
     [told] = throughput_advice(
         Speed(100, 50, 1),
         Speed(together, 50, 8),
-        settings=ModelSettings(timeout_seconds=patience),
+        settings=ModelSettings(timeout_seconds=timeout),
         refused=False,
         longest_reply=4000,
         limit=limit,
@@ -343,7 +343,7 @@ def test_embeddings_are_probed_where_the_endpoint_makes_them() -> None:
         findings = found(endpoint, **own)
     assert findings["embeddings"].verdict == "fails"
     assert "embeddings.model" in findings["embeddings"].consequence
-    assert verdict(list(findings.values())) == "hopeless"
+    assert verdict(list(findings.values())) == "unusable"
 
 
 def test_a_wrong_model_is_told_with_those_that_there_are() -> None:
@@ -352,7 +352,7 @@ def test_a_wrong_model_is_told_with_those_that_there_are() -> None:
     assert findings["reachable"].verdict == "works"
     assert (findings["model"].verdict, findings["throughput"].verdict) == ("fails", "skipped")
     assert "one, two" in findings["model"].consequence
-    assert verdict(list(findings.values())) == "hopeless"
+    assert verdict(list(findings.values())) == "unusable"
 
 
 def test_each_distinct_model_is_probed_once() -> None:
@@ -387,7 +387,7 @@ def test_an_endpoint_that_is_not_there_skips_the_rest() -> None:
     assert findings["reachable"].verdict == "fails"
     assert "cannot reach" in findings["reachable"].found
     assert findings["throughput"].verdict == findings["context length"].verdict == "skipped"
-    assert verdict(list(findings.values())) == "hopeless"
+    assert verdict(list(findings.values())) == "unusable"
 
 
 def corpus(home: Path, url: str, **settings: Any) -> None:

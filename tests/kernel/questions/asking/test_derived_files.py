@@ -18,12 +18,12 @@ from graphrag_dagster.kernel.questions.snapshot_opening import prepare
 from graphrag_dagster.kernel.retrieval import index_cache as kept_files
 from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.storage.published import Origin, folder_of, publish
+from graphrag_dagster.kernel.storage.published import SnapshotProvenance, folder_of, publish
 from graphrag_dagster.kernel.storage.published import snapshot_manifest as manifest
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 QUESTION = "Who led the Dockers Union?"
-#: What asking in a way that needs none of it is not to import.
+#: What asking by a method that needs none of it is not to import.
 UNNEEDED = (
     "dagster",
     "scipy",
@@ -85,7 +85,7 @@ def test_it_goes_with_its_snapshot() -> None:
     warehouse = Warehouse()
     chunks = warehouse.read(tables.TEXT_CHUNKS, "coast")
     warehouse.write(tables.TEXT_CHUNKS, "coast", chunks.head(len(chunks) - 1))
-    publish(warehouse, "coast", Origin(CorpusSettings(publishing={"keep": 1})))
+    publish(warehouse, "coast", SnapshotProvenance(CorpusSettings(publishing={"keep": 1})))
     assert kept() == []
     asked()
     assert kept()
@@ -103,13 +103,13 @@ def test_a_damaged_file_is_named() -> None:
 
 
 @pytest.mark.usefixtures("coast")
-@pytest.mark.parametrize("way", ["local", "basic", "global"])
-def test_asking_imports_what_its_way_needs(way: str) -> None:
+@pytest.mark.parametrize("method", ["local", "basic", "global"])
+def test_asking_imports_what_its_method_needs(method: str) -> None:
     asked()
     code = (
         "import sys, json\n"
         "from graphrag_dagster.cli.app import app\n"
-        f"app(['ask', 'coast', {QUESTION!r}, '--method', {way!r}], standalone_mode=False)\n"
+        f"app(['ask', 'coast', {QUESTION!r}, '--method', {method!r}], standalone_mode=False)\n"
         f"print(json.dumps([name for name in {UNNEEDED!r} if name in sys.modules]))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

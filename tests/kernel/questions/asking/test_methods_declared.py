@@ -60,7 +60,7 @@ ALL = {*TABLES.values(), *OF_COTERAG.values()}
 OF_THE_ENGINE = {"engine", "unit", "response_type", "general_knowledge", "reranker", "reranker_model"}
 
 #: The others are asked with a model, in tests of their own.
-MODEL_LESS = [way for way in declared_methods() if not way.needs_model]
+MODEL_LESS = [method for method in declared_methods() if not method.needs_model]
 
 
 class Noted:
@@ -103,12 +103,12 @@ class ReadSettings(CorpusSettings):
 
 
 def answers(
-    index: Index, snapshot: IndexSnapshot, way: SearchMethod, engines: Any = None, settings: Any = None
+    index: Index, snapshot: IndexSnapshot, method: SearchMethod, engines: Any = None, settings: Any = None
 ) -> list:
     searcher = Searcher(snapshot, settings or CorpusSettings(), index.searcher.count)
     told = []
     for question in QUESTIONS:
-        answer = searcher.answer(Question(question, way.name), engines or index._session())
+        answer = searcher.answer(Question(question, method.name), engines or index._session())
         told.append({**answer.to_dict(), "seconds": None})
     return told
 
@@ -145,43 +145,43 @@ def test_the_tables_of_a_snapshot_are_those_that_are_declared() -> None:
     assert {name: table.full_name for name, table in CoteragTables.TABLES.items()} == OF_COTERAG
     assert set(CoteragTables.TABLES) == {one.name for one in fields(CoteragTables)} - {"left_out"}
     assert {table.full_name for table in SEARCHED} == ALL
-    assert {name for way in declared_methods() for name in way.tables} == searched_tables() == ALL
+    assert {name for method in declared_methods() for name in method.tables} == searched_tables() == ALL
     assert {table.full_name for table in all_tables()} >= ALL
 
 
-@pytest.mark.parametrize("way", MODEL_LESS, ids=lambda way: way.name)
-def test_other_tables_than_those_declared_change_no_answer(index: Index, way: SearchMethod) -> None:
+@pytest.mark.parametrize("method", MODEL_LESS, ids=lambda method: method.name)
+def test_other_tables_than_those_declared_change_no_answer(index: Index, method: SearchMethod) -> None:
     whole = index.searcher.index
-    made = answers(index, replace(whole), way)
+    made = answers(index, replace(whole), method)
     assert any(not answer["refused"] for answer in made)
-    assert answers(index, only(whole, way.tables), way) == made
+    assert answers(index, only(whole, method.tables), method) == made
 
 
-@pytest.mark.parametrize("way", MODEL_LESS, ids=lambda way: way.name)
+@pytest.mark.parametrize("method", MODEL_LESS, ids=lambda method: method.name)
 def test_a_way_needs_the_tasks_and_reads_the_options_that_it_declares(
-    index: Index, way: SearchMethod
+    index: Index, method: SearchMethod
 ) -> None:
     engines = Noted(index._session())
     search = ReadSearch(sql="model", routing="model")
     settings = ReadSettings().model_copy(update={"search": search})
     READ.clear()
-    answers(index, replace(index.searcher.index), way, engines, settings)
-    assert engines.called - {"support_judge"} == set(way.tasks)
-    assert set(READ) == set(way.options) - OF_THE_ENGINE
-    assert set(way.options) <= {*SearchSettings.model_fields, *CorpusSettings.model_fields}
+    answers(index, replace(index.searcher.index), method, engines, settings)
+    assert engines.called - {"support_judge"} == set(method.tasks)
+    assert set(READ) == set(method.options) - OF_THE_ENGINE
+    assert set(method.options) <= {*SearchSettings.model_fields, *CorpusSettings.model_fields}
 
 
-@pytest.mark.parametrize("way", declared_methods(), ids=lambda way: way.name)
-def test_the_features_of_a_way_agree_with_what_it_reads(way: SearchMethod) -> None:
-    assert way.features
-    assert set(way.features) <= set(FEATURES)
-    if way.name != "auto":
-        assert ("community reports" in way.features) == ("reports.community_reports" in way.tables) or (
-            way.features == ("query",)
+@pytest.mark.parametrize("method", declared_methods(), ids=lambda method: method.name)
+def test_the_features_of_a_method_agree_with_what_it_reads(method: SearchMethod) -> None:
+    assert method.features
+    assert set(method.features) <= set(FEATURES)
+    if method.name != "auto":
+        assert ("community reports" in method.features) == ("reports.community_reports" in method.tables) or (
+            method.features == ("query",)
         )
-        assert ("text units" in way.features) <= ("corpus.text_chunks" in way.tables)
-    assert way.uses_graph or not {"community reports", "communities", "traversal"} & set(way.features)
-    assert ("own context" in way.features) == (not way.tables)
+        assert ("text units" in method.features) <= ("corpus.text_chunks" in method.tables)
+    assert method.uses_graph or not {"community reports", "communities", "traversal"} & set(method.features)
+    assert ("own context" in method.features) == (not method.tables)
 
 
 def test_a_feature_that_there_is_not_is_refused() -> None:
@@ -198,12 +198,12 @@ def test_deeper_levels_are_ways_of_answering_too() -> None:
     assert known_method("Q") is None
 
 
-@pytest.mark.parametrize("way", declared_methods(), ids=lambda way: way.name)
-def test_what_a_question_asks_is_told_beforehand_for_every_way(index: Index, way: SearchMethod) -> None:
-    size = index.searcher.size(way.name)
-    if way.name == "sql":
+@pytest.mark.parametrize("method", declared_methods(), ids=lambda method: method.name)
+def test_what_a_question_asks_is_told_beforehand_for_every_method(index: Index, method: SearchMethod) -> None:
+    size = index.searcher.size(method.name)
+    if method.name == "sql":
         assert (size.calls.high, size.input_tokens.high) == (0, 0)
-        size = index.searcher.with_options(sql="model").size(way.name)
+        size = index.searcher.with_options(sql="model").size(method.name)
         assert 0 == size.calls.low < size.calls.expected < size.calls.high
         assert 0 == size.input_tokens.low < size.input_tokens.expected < size.input_tokens.high
         return

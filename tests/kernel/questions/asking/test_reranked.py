@@ -153,7 +153,7 @@ def test_doctor_tells_whether_the_reranker_works(coast: Path, run: Run) -> None:
     (coast / "corpus.yaml").write_text(settings, encoding="utf-8")
     code, out, _ = run("doctor", "coast", "--json")
     told = json.loads(out)
-    assert (code, told["verdict"]) == (1, "hopeless")
+    assert (code, told["verdict"]) == (1, "unusable")
     [finding] = told["findings"]
     assert (finding["probe"], finding["verdict"]) == ("reranker", "fails")
     assert "search.reranker" in finding["found"]

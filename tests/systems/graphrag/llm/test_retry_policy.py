@@ -44,7 +44,7 @@ def answers(*replies: str | Scripted) -> Callable[[dict[str, Any]], str | Script
     return lambda _: left.pop(0) if len(left) > 1 else left[0]
 
 
-def rungs(endpoint: ScriptedEndpoint) -> list[tuple[int, int]]:
+def attempts(endpoint: ScriptedEndpoint) -> list[tuple[int, int]]:
     """Turns and limit of every call."""
     return [(len(chat.messages), chat.body["max_tokens"]) for chat in endpoint.chats]
 
@@ -56,7 +56,7 @@ def test_the_rungs_come_in_their_order(model_of: Callable[..., Any], form: str, 
     with ScriptedEndpoint(answers(*replies, GOOD[form])) as endpoint:
         unit = extract(model_of(endpoint), form=form)
     assert (
-        rungs(endpoint)
+        attempts(endpoint)
         == [
             *[(2, 4000)] * 3,
             (4, 4000),
@@ -76,7 +76,7 @@ def test_the_rungs_come_in_their_order(model_of: Callable[..., Any], form: str, 
 def test_who_says_the_same_again_is_told_what_is_wrong(model_of: Callable[..., Any], form: str) -> None:
     with ScriptedEndpoint(answers(*["Nothing of use."] * 3, GOOD[form])) as endpoint:
         unit = extract(model_of(endpoint), form=form)
-    assert rungs(endpoint) == [(2, 4000), (2, 4000), (4, 4000), (2, 8000)]
+    assert attempts(endpoint) == [(2, 4000), (2, 4000), (4, 4000), (2, 8000)]
     assert unit.state == "extracted"
 
 
@@ -134,7 +134,7 @@ def test_json_that_can_be_mended_costs_no_second_call(model_of: Callable[..., An
 def test_a_small_limit_is_raised_to_what_hidden_reasoning_may_take(model_of: Callable[..., Any]) -> None:
     with ScriptedEndpoint(lambda _: "no json") as endpoint:
         extract(model_of(endpoint), "One sentence.", max_output_tokens=100)
-    assert [limit for _, limit in rungs(endpoint)] == [100, 100, 100, 2000]
+    assert [limit for _, limit in attempts(endpoint)] == [100, 100, 100, 2000]
 
 
 @FORMS
@@ -148,7 +148,7 @@ def test_a_reply_that_its_limit_cuts_off_gets_a_higher_one(model_of: Callable[..
 
     with ScriptedEndpoint(wordy, obey_limit=True) as endpoint:
         unit = extract(model_of(endpoint), form=form, max_output_tokens=800)
-    assert rungs(endpoint) == [(2, 800), (2, 2000)]
+    assert attempts(endpoint) == [(2, 800), (2, 2000)]
     assert (unit.state, len(unit.entities)) == ("extracted", 20)
 
 
@@ -159,7 +159,7 @@ def test_what_a_higher_limit_cuts_off_too_is_told_to_be_briefer(
     cut = Scripted("Ann Lee and", "length")
     with ScriptedEndpoint(answers(cut, cut, GOOD[form])) as endpoint:
         unit = extract(model_of(endpoint), form=form, max_output_tokens=800)
-    assert rungs(endpoint) == [(2, 800), (2, 2000), (4, 2000)]
+    assert attempts(endpoint) == [(2, 800), (2, 2000), (4, 2000)]
     assert "cut off at its limit of 2000 tokens" in endpoint.chats[2].last
     assert unit.state == "extracted"
 
@@ -173,7 +173,7 @@ def test_where_a_higher_limit_is_refused_the_model_is_told_at_the_first(
 
     with ScriptedEndpoint(answers(Scripted("Ann", "length"), GOOD[form]), faults=faults) as endpoint:
         unit = extract(model_of(endpoint), form=form, max_output_tokens=800)
-    assert rungs(endpoint) == [(2, 800), (2, 2000), (4, 800)]
+    assert attempts(endpoint) == [(2, 800), (2, 2000), (4, 800)]
     assert unit.state == "extracted"
 
 
@@ -183,17 +183,17 @@ def test_a_text_that_names_much_has_a_higher_limit(model_of: Callable[..., Any])
         for most in (4000, 5000, 10_000):
             extract(model_of(endpoint), ", met ".join(names) + ".", max_output_tokens=most)
     expected = 15 * (90 + 89) + 1
-    assert [limit for _, limit in rungs(endpoint)] == [2 * expected, 2 * expected, 10_000]
+    assert [limit for _, limit in attempts(endpoint)] == [2 * expected, 2 * expected, 10_000]
     with ScriptedEndpoint(lambda _: GOOD["json_schema"]) as endpoint:
         extract(model_of(endpoint), ", met ".join(names) + ".", max_output_tokens=1000)
-    assert rungs(endpoint) == [(2, 2000)]
+    assert attempts(endpoint) == [(2, 2000)]
 
 
 def test_a_limit_that_reasoning_uses_up_is_raised_at_once(model_of: Callable[..., Any]) -> None:
     thought = "<think>" + "hm " * 1500 + "</think>" + GOOD["json_schema"]
     with ScriptedEndpoint(lambda _: thought, obey_limit=True) as endpoint:
         unit = extract(model_of(endpoint), max_output_tokens=500)
-    assert [limit for _, limit in rungs(endpoint)] == [500, 2000]
+    assert [limit for _, limit in attempts(endpoint)] == [500, 2000]
     assert unit.state == "extracted"
 
 

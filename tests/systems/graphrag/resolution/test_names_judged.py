@@ -295,11 +295,11 @@ def test_a_plan_knows_the_pairs_of_the_index_and_guesses_others(run: Run, home: 
         assert server.requests == []
         assert run("index", "names")[0] == 0
         known = planned()
-        assert (known["remembered"], known["calls"]["high"], known["tokens"]["high"]) == (2, 0, 0)
+        assert (known["cached"], known["calls"]["high"], known["tokens"]["high"]) == (2, 0, 0)
         (home / "cache" / "replies.sqlite").unlink()
         forgotten = planned()
         assert forgotten["calls"]["low"] == forgotten["calls"]["high"] == 2
-        assert forgotten["remembered"] == 0
+        assert forgotten["cached"] == 0
         write(
             home, server, texts={"more.txt": "Hanna Quill met Orrin Vask in Skerry Point. Later Quill left."}
         )

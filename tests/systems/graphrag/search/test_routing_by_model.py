@@ -16,7 +16,7 @@ from support.endpoint import ScriptedEndpoint, name_pattern_script
 from support.homes import copy_home
 from support.modelled import write_modelled
 
-#: Rules would take the other way for each.
+#: Rules would take the other method for each.
 WHOLE, PARTICULAR = "Who led the Dockers Union?", "What are the main themes?"
 CHOOSING = "You choose how to answer a question"
 
@@ -34,8 +34,8 @@ class Chooser:
         self.bodies.append(body)
         return self.replies.pop(0)
 
-    def will(self, way: str, reason: str = "So I was told.") -> None:
-        self.replies.append(json.dumps({"reason": reason, "way": way}))
+    def will(self, method: str, reason: str = "So I was told.") -> None:
+        self.replies.append(json.dumps({"reason": reason, "method": method}))
 
 
 @pytest.fixture
@@ -70,16 +70,16 @@ def routed(answer: Answer) -> tuple[str, bool]:
     return first.about, first.used
 
 
-@pytest.mark.parametrize(("question", "way"), [(WHOLE, "global"), (PARTICULAR, "local")])
+@pytest.mark.parametrize(("question", "method"), [(WHOLE, "global"), (PARTICULAR, "local")])
 def test_the_way_is_the_models_and_its_reason_is_told(
-    opened: Callable[[str], Index], chooser: Chooser, question: str, way: str
+    opened: Callable[[str], Index], chooser: Chooser, question: str, method: str
 ) -> None:
-    chooser.will(f" {way.upper()} ")
+    chooser.will(f" {method.upper()} ")
     answer = opened("").ask(question)
-    assert answer.method == {"global": "C1"}.get(way, way)
+    assert answer.method == {"global": "C1"}.get(method, method)
     assert answer.why
-    assert answer.why.startswith(f"{way}: So I was told (a model chose)")
-    assert routed(answer) == (way, True)
+    assert answer.why.startswith(f"{method}: So I was told (a model chose)")
+    assert routed(answer) == (method, True)
     assert answer.usage.calls == answer.calls
     (body,) = chooser.bodies
     assert body["model"] == "small-and-cheap"
@@ -132,10 +132,10 @@ def test_a_reply_of_no_use_is_asked_for_again(opened: Callable[[str], Index], ch
     [
         "I cannot choose.",
         "",
-        '{"reason": "", "way": "global"}',
-        '{"reason": "It counts.", "way": "sql"}',
-        '{"reason": "It asks for the one person who built a certain mill.", "way": "global"}',
-        '{"way": ["global"], "reason": 7}',
+        '{"reason": "", "method": "global"}',
+        '{"reason": "It counts.", "method": "sql"}',
+        '{"reason": "It asks for the one person who built a certain mill.", "method": "global"}',
+        '{"method": ["global"], "reason": 7}',
         "[1, 2]",
         '{"reason": "' + "so " * 20_000,
     ],

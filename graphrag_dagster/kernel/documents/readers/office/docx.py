@@ -108,7 +108,7 @@ class _Word:
         self._missing: Counter[str] = Counter()
         self._unsaid: Counter[str] = Counter()
         self._fields: list[str] = []
-        self._beside: list[str] = []
+        self._asides: list[str] = []
         self._in_head = False
 
     def told(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -162,13 +162,13 @@ class _Word:
         yield from self._taken()
 
     def _aside(self, element: Element) -> None:
-        before, self._beside = self._beside, []
+        before, self._asides = self._asides, []
         blocks = list(self._blocks(element))
-        self._beside = [*before, *blocks]
+        self._asides = [*before, *blocks]
 
     def _taken(self) -> list[str]:
-        beside, self._beside = self._beside, []
-        return beside
+        asides, self._asides = self._asides, []
+        return asides
 
     def _inline_of(self, element: Element) -> str:
         parts: list[str] = []
@@ -264,15 +264,15 @@ class _Word:
 
     def _drawing(self, drawing: Element) -> None:
         """Put what stands in a drawing after the paragraph it is anchored in."""
-        said = len(self._beside)
+        said = len(self._asides)
         self._drawn(drawing)
         described = [
             text for one in drawing.iter() if one.tag in ("wp:docPr", "v:shape", "pic:cNvPr")
             if (text := one_line(one.get("descr") or one.get("alt") or one.get("title")))
         ]  # fmt: skip
-        self._beside += dict.fromkeys(described)
+        self._asides += dict.fromkeys(described)
         pictures = sum(one.tag in ("pic:pic", "v:imagedata") for one in drawing.iter())
-        if len(self._beside) == said and pictures and drawing.tag != "w:object":
+        if len(self._asides) == said and pictures and drawing.tag != "w:object":
             self._unsaid["picture"] += pictures
 
     def _drawn(self, element: Element) -> None:
@@ -283,11 +283,11 @@ class _Word:
             elif tag == "w:txbxContent":
                 self._aside(child)
             elif tag == "a:p":
-                self._beside += filter(None, [drawn_line(child)])
+                self._asides += filter(None, [drawn_line(child)])
             elif tag in ("c:chart", "dgm:relIds", "cx:chart"):
                 self._graphic(child)
             elif tag == "v:textpath":
-                self._beside += filter(None, [one_line(child.get("string"))])
+                self._asides += filter(None, [one_line(child.get("string"))])
             elif tag == "o:OLEObject":
                 self._missing[f"embedded object {child.get('ProgID', 'of an unknown kind')[:40]}"] += 1
             elif tag == "contentPart":
@@ -302,7 +302,7 @@ class _Word:
         if root is None:
             self._missing["diagram" if is_diagram else "chart"] += 1
         else:
-            self._beside += diagram(root) if is_diagram else chart(root)
+            self._asides += diagram(root) if is_diagram else chart(root)
 
     def _table(self, table: Element) -> Iterator[str]:
         rows = []

@@ -85,7 +85,7 @@ class _OdtText:
         self.notes: list[str] = []
         self.missing: Counter[str] = Counter()
         self.unsaid: Counter[str] = Counter()
-        self._beside: list[str] = []
+        self._asides: list[str] = []
 
     def blocks(self, element: Element, level: int = 0) -> Iterator[str]:
         for one in element:
@@ -108,8 +108,8 @@ class _OdtText:
             yield from self._taken()
 
     def _taken(self) -> list[str]:
-        beside, self._beside = self._beside, []
-        return beside
+        asides, self._asides = self._asides, []
+        return asides
 
     def _look_at(self, element: Element) -> None:
         if element.tag in ("draw:object", "draw:object-ole", "draw:plugin", "draw:applet"):
@@ -161,8 +161,8 @@ class _OdtText:
                 self._comment(one)
             elif one.tag.startswith(("draw:", "table:")):
                 self._look_at(one)
-                before, self._beside = self._beside, []
-                self._beside = [*before, *list(self.blocks(_holding(one)))]
+                before, self._asides = self._asides, []
+                self._asides = [*before, *list(self.blocks(_holding(one)))]
             elif one.tag == "text:ruby":
                 base, said = (
                     next((self._line(x) for x in one if x.tag == name), "")

@@ -184,7 +184,7 @@ def read_pdf(data: bytes, source: SourceFile) -> Reading:
         for number in range(len(document)):
             read.add(document, number, source)
         properties = document.get_metadata_dict(skip_empty=True)
-        notes = list(beside_pages(document))
+        notes = list(document_annotations(document))
     except (pypdfium2.PdfiumError, ValueError) as error:
         raise UnreadableError(f"not a readable PDF: {error_line(error)}") from error
     finally:
@@ -197,7 +197,7 @@ class _Pages:
 
     def __init__(self) -> None:
         self.lines: list[list[PrintedLine]] = []
-        self.beside: list[str] = []
+        self.annotations: list[str] = []
         self.pictured = RecordPlaces()
         self.glyphs = self.unknown = 0
         self._characters = 0
@@ -214,16 +214,16 @@ class _Pages:
         text_page = page.get_textpage()
         codes = self._codes(text_page)
         lines = list(_lines(text_page, codes, number))
-        beside = list(beside_page(document, page))
-        if not lines and not beside and raw.FPDFPage_CountObjects(page.raw):
+        annotations = list(page_annotations(document, page))
+        if not lines and not annotations and raw.FPDFPage_CountObjects(page.raw):
             self.pictured.add(number + 1)
         text_page.close()
         page.close()
-        self._characters += sum(len(line.text) for line in lines) + sum(map(len, beside))
+        self._characters += sum(len(line.text) for line in lines) + sum(map(len, annotations))
         if self._characters > source.limits.max_characters:
             raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
         self.lines.append(lines)
-        self.beside += beside
+        self.annotations += annotations
 
     def _codes(self, text_page: Any) -> list[int]:
         """Characters of a page; U+FFFD where the font does not say which one a glyph is."""
@@ -244,7 +244,7 @@ def _reading(read: _Pages, properties: dict[str, str], notes: list[str]) -> Read
     pages = read.lines
     repeated = furniture(pages)
     kept = [[line for line in page if line not in repeated] for page in pages]
-    text = _UNKNOWN.sub(REPLACEMENT, "\n\n".join([*paragraphs(kept), *read.beside]))
+    text = _UNKNOWN.sub(REPLACEMENT, "\n\n".join([*paragraphs(kept), *read.annotations]))
     text = text if text.replace(REPLACEMENT, "").strip() else ""
     remarks = []
     if repeated:
@@ -324,7 +324,7 @@ _LONGEST = 20_000_000
 _XFA = frozenset({2, 3})
 
 
-def beside_page(document: Any, page: Any) -> Iterator[str]:
+def page_annotations(document: Any, page: Any) -> Iterator[str]:
     """Yield the comments on a page, and the fields that are filled in: ``Keeper: Tomas Weill``."""
     from pypdfium2 import raw
 
@@ -370,7 +370,7 @@ def _string(read: Callable[..., int], *of: Any) -> str | None:
     return one_line(buffer.raw[: size - 2].decode("utf-16-le", "replace"))
 
 
-def beside_pages(document: Any) -> Iterator[str]:
+def document_annotations(document: Any) -> Iterator[str]:
     """Yield notes of what is in the file and not read: attached files, a form of another kind."""
     from pypdfium2 import raw
 

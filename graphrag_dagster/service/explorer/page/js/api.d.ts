@@ -679,6 +679,24 @@ export interface Mentions {
 }
 
 /**
+ * A search method.
+ *
+ * Attributes:
+ *     name: by which it is asked for.
+ *     text: what it reads, in a line.
+ *     levelled: a community level may be chosen for it.
+ *     level: the level that it always reads; null where it reads none, or one of choice.
+ *     suits_chat: it is for people who ask; the others are conditions of comparisons.
+ */
+export interface MethodChoice {
+  name: string;
+  text: string;
+  levelled: boolean;
+  level: number | null;
+  suits_chat: boolean;
+}
+
+/**
  * An entity that is related to another.
  *
  * Attributes:
@@ -740,8 +758,8 @@ export interface Node {
  *     published: when that was published, UTC in ISO 8601.
  *     counts: how much there is of everything.
  *     levels: the levels C0, C1, … with their communities.
- *     ways: search methods, those for people first; none where the settings cannot be used.
- *     default_way: the one that is taken where none is named.
+ *     methods: search methods, those for people first; none where the settings cannot be used.
+ *     default_method: the one that is taken where none is named.
  *     default_level: k of Ck where none is named, at most the deepest there is.
  *     engine: what answers: extractive, or llm.
  *     unclustered: entities that are in no community.
@@ -753,8 +771,8 @@ export interface Overview {
   published: string | null;
   counts: Counts;
   levels: LevelCount[];
-  ways: WayOfAsking[];
-  default_way: string | null;
+  methods: MethodChoice[];
+  default_method: string | null;
   default_level: number | null;
   engine: string | null;
   unclustered: number;
@@ -1080,24 +1098,6 @@ export interface Usage {
   output_tokens: number;
   repaired: number;
   [key: string]: unknown;
-}
-
-/**
- * A search method.
- *
- * Attributes:
- *     name: by which it is asked for.
- *     text: what it reads, in a line.
- *     levelled: a community level may be chosen for it.
- *     level: the level that it always reads; null where it reads none, or one of choice.
- *     suits_chat: it is for people who ask; the others are conditions of comparisons.
- */
-export interface WayOfAsking {
-  name: string;
-  text: string;
-  levelled: boolean;
-  level: number | null;
-  suits_chat: boolean;
 }
 
 /**

@@ -38,7 +38,7 @@ const FAILURES = {
  * @returns {AnswerPanel}
  */
 export function answerPanel(view, run, card, changed) {
-  const way = view.overview.ways.find((one) => one.name === run.asked.way);
+  const method = view.overview.methods.find((one) => one.name === run.asked.method);
   const level = run.asked.level === null ? "" : ` C${run.asked.level}`;
   const status = element("p", { class: "status", role: "status" });
   const actions = element("p", { class: "actions" });
@@ -46,13 +46,13 @@ export function answerPanel(view, run, card, changed) {
   const beside = element("div", { class: "beside" });
   const node = element(
     "article",
-    { class: "answer", "aria-label": `Answer by ${run.asked.way}` },
+    { class: "answer", "aria-label": `Answer by ${run.asked.method}` },
     element(
       "h3",
       {},
-      element("bdi", {}, run.asked.way),
+      element("bdi", {}, run.asked.method),
       level,
-      way && element("span", { class: "muted" }, ` ${way.text}`),
+      method && element("span", { class: "muted" }, ` ${method.text}`),
     ),
     element("div", { class: "bar" }, status, actions),
     element("div", { class: "columns" }, text, beside),
@@ -112,10 +112,10 @@ function answered({ answer, asked }, older) {
   if (!answer) return "";
   const level =
     answer.level === null || answer.method === `C${answer.level}` ? "" : ` at level C${answer.level}`;
-  const way = answer.method === asked.way ? "" : ` by ${answer.method}`;
+  const by = answer.method === asked.method ? "" : ` by ${answer.method}`;
   const begin = answer.refused ? "No answer was found" : "Answered";
   const state = older ? " From an earlier state of this corpus." : "";
-  return `${begin}${way}${way || asked.level === null ? level : ""}: ${answerFacts(answer).join(" · ")}.${state}`;
+  return `${begin}${by}${by || asked.level === null ? level : ""}: ${answerFacts(answer).join(" · ")}.${state}`;
 }
 
 /** @param {AnswerRun} run */

@@ -2,7 +2,7 @@
 import { corpusPath, SourceError } from "../base/source.js";
 
 /** @typedef {import("../api.d.ts").AnswerBody} AnswerBody */
-/** @typedef {{question: string, way: string, level: number | null}} Asked what is asked, and how */
+/** @typedef {{question: string, method: string, level: number | null}} Asked what is asked, and how */
 /** @typedef {"running" | "answered" | "stopped" | "cut" | "failed"} RunState `cut`: it broke off in the middle */
 
 const MOST_RUNS = 60;
@@ -42,8 +42,8 @@ export class AnswerRun extends EventTarget {
    * @param {string} path
    */
   async follow(source, path) {
-    const { question, way, level } = this.asked;
-    const body = { question, method: way, level: level === null ? null : `C${level}`, stream: true };
+    const { question, method, level } = this.asked;
+    const body = { question, method, level: level === null ? null : `C${level}`, stream: true };
     try {
       for await (const heard of source.stream(path, body, this.stopping.signal)) this.hear(heard);
       if (this.state === "running")
@@ -87,7 +87,7 @@ export class AnswerRun extends EventTarget {
  * @returns {AnswerRun}
  */
 export function runOf(view, asked, again = false) {
-  const key = JSON.stringify([view.overview.corpus, asked.question, asked.way, asked.level]);
+  const key = JSON.stringify([view.overview.corpus, asked.question, asked.method, asked.level]);
   const before = askedHere.get(key);
   askedHere.delete(key);
   const run = before && !again && before.state !== "failed" ? before : new AnswerRun(view, asked);

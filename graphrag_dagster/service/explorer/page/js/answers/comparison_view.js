@@ -10,13 +10,13 @@ import { inCommon, MATCHED_BY } from "./differences.js";
 
 /**
  * What two answers have in common and apart, and what only each of them has.
- * @param {string[]} ways their names
+ * @param {string[]} methods their names
  * @param {AnswerBody[]} answers two of them
  * @returns {{summary: HTMLElement, alone: Alone[]} | null}
  */
-export function comparisonView(ways, answers) {
+export function comparisonView(methods, answers) {
   const [one, other] = answers;
-  const [first = "", second = ""] = ways;
+  const [first = "", second = ""] = methods;
   if (!one || !other) return null;
   const common = inCommon(one, other);
   const alone = [one, other].map((answer, side) => ({

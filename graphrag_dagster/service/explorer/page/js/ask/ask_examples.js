@@ -14,7 +14,7 @@ const EXAMPLES_SHOWN = 6;
  * @returns {Promise<HTMLElement | null>}
  */
 export async function examplesView(view) {
-  const { corpus, default_way: way, ways } = view.overview;
+  const { corpus, default_method: method, methods } = view.overview;
   const [table, map] = await Promise.all([
     view.source.get(corpusPath(corpus, "tables", "entities"), { sort: "degree", descending: true, limit: 3 }),
     view.source.get(corpusPath(corpus, "communities")),
@@ -25,7 +25,7 @@ export async function examplesView(view) {
     EXAMPLES_SHOWN,
   );
   const asked = (/** @type {string} */ question) =>
-    askAddress(corpus, { question, way: way ?? ways[0]?.name ?? "", level: null, compare: "" });
+    askAddress(corpus, { question, method: method ?? methods[0]?.name ?? "", level: null, compare: "" });
   const listed = questions.map((one) => element("li", {}, link(asked(one), element("bdi", {}, one))));
   return element(
     "section",

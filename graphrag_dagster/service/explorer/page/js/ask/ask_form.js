@@ -4,26 +4,26 @@ import { counted, number } from "../base/wording.js";
 
 /** @typedef {import("../shell/history.js").AskedBefore} AskedBefore */
 /** @typedef {Omit<AskedBefore, "asked">} Asking */
-/** @typedef {import("../api.d.ts").WayOfAsking} WayOfAsking */
+/** @typedef {import("../api.d.ts").MethodChoice} MethodChoice */
 
 const USUAL_QUESTION = 4000;
 const LONGEST_QUESTION = 50_000;
 
 /**
- * The form of a question: its words, the way, the level, and a way to compare with.
+ * The form of a question: its words, the search method, the level, and a method to compare with.
  * @param {import("../base/view.js").View} view
  * @param {Asking} asking what it begins with
  * @param {(asking: Asking) => void} send
  * @returns {HTMLElement}
  */
 export function askForm(view, asking, send) {
-  const { ways, levels, default_level } = view.overview;
+  const { methods, levels, default_level } = view.overview;
   const question = /** @type {HTMLTextAreaElement} */ (
     element("textarea", { id: "question", rows: 2, "aria-describedby": "question-told" })
   );
   question.value = asking.question;
-  const way = wayChooser("way", ways, asking.way);
-  const compare = wayChooser("compare", ways, asking.compare, "none");
+  const method = methodChooser("method", methods, asking.method);
+  const compare = methodChooser("compare", methods, asking.compare, "none");
   const level = chooser(
     "level",
     levels.map((one) => ({
@@ -33,14 +33,14 @@ export function askForm(view, asking, send) {
     String(asking.level ?? default_level ?? ""),
   );
   const told = element("p", { id: "question-told", class: "told", role: "status" });
-  const ofWay = element("p", { class: "of-way muted" });
+  const ofMethod = element("p", { class: "of-method muted" });
   const levelField = labelled("level", "Level", level);
   const follow = () => {
-    const chosen = ways.find((one) => one.name === way.value);
-    const levelled = ways.some((one) => one.levelled && [way.value, compare.value].includes(one.name));
+    const chosen = methods.find((one) => one.name === method.value);
+    const levelled = methods.some((one) => one.levelled && [method.value, compare.value].includes(one.name));
     levelField.hidden = !levelled;
     level.disabled = !levelled;
-    fill(ofWay, chosen ? `${chosen.name}: ${chosen.text}` : "");
+    fill(ofMethod, chosen ? `${chosen.name}: ${chosen.text}` : "");
   };
   const submit = () => {
     const problem = problemOf(question.value);
@@ -49,12 +49,12 @@ export function askForm(view, asking, send) {
     if (problem) return question.focus();
     send({
       question: question.value.trim(),
-      way: way.value,
+      method: method.value,
       level: level.disabled ? null : Number(level.value),
-      compare: compare.value === way.value ? "" : compare.value,
+      compare: compare.value === method.value ? "" : compare.value,
     });
   };
-  for (const one of [way, compare]) one.addEventListener("change", follow);
+  for (const one of [method, compare]) one.addEventListener("change", follow);
   question.addEventListener("input", () => fill(told, remarkOn(question.value)));
   question.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -74,12 +74,12 @@ export function askForm(view, asking, send) {
     element(
       "div",
       { class: "choices" },
-      labelled("way", "Search method", way),
+      labelled("method", "Search method", method),
       levelField,
       labelled("compare", "Compare with", compare),
       button("Ask", submit, { class: "primary", type: "submit" }),
     ),
-    ofWay,
+    ofMethod,
     told,
   );
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -115,19 +115,19 @@ function labelled(id, label, field) {
 
 /**
  * @param {string} id
- * @param {WayOfAsking[]} ways
+ * @param {MethodChoice[]} methods
  * @param {string} chosen
- * @param {string} [nothing] label of no way
+ * @param {string} [nothing] label of no method
  */
-function wayChooser(id, ways, chosen, nothing) {
-  const option = (/** @type {WayOfAsking} */ one) => ({
+function methodChooser(id, methods, chosen, nothing) {
+  const option = (/** @type {MethodChoice} */ one) => ({
     value: one.name,
     label: `${one.name} – ${one.text}`,
   });
-  const usual = ways.filter((one) => one.suits_chat).map(option);
-  const others = ways.filter((one) => !one.suits_chat).map(option);
+  const usual = methods.filter((one) => one.suits_chat).map(option);
+  const others = methods.filter((one) => !one.suits_chat).map(option);
   const unknown =
-    chosen && !ways.some((one) => one.name === chosen) ? [{ value: chosen, label: chosen }] : [];
+    chosen && !methods.some((one) => one.name === chosen) ? [{ value: chosen, label: chosen }] : [];
   const first = nothing === undefined ? [] : [{ value: "", label: nothing }];
   return chooser(id, [...first, ...unknown, ...usual], chosen, others);
 }

@@ -51,14 +51,14 @@ export async function showAsk(view) {
  */
 function askingIn(view) {
   const { query } = view.place;
-  const way = query.get("way") || view.overview.default_way || "";
+  const method = query.get("method") || view.overview.default_method || "";
   const compare = query.get("compare") ?? "";
   const level = numberIn(view.place, "level", -1);
   return {
     question: (query.get("q") ?? "").trim(),
-    way,
+    method,
     level: level < 0 ? null : level,
-    compare: compare === way ? "" : compare,
+    compare: compare === method ? "" : compare,
   };
 }
 
@@ -74,7 +74,7 @@ function whyNot(view) {
       "Open the explorer on the corpus itself: graphrag-dagster explore",
       map,
     );
-  if (!view.overview.ways.length)
+  if (!view.overview.methods.length)
     return message(
       "This corpus is not ready for questions",
       view.overview.notes[0] ?? "Its settings cannot be used.",
@@ -89,7 +89,7 @@ function whyNot(view) {
  */
 async function showBeginning(view, results) {
   const before = historyView(view.overview.corpus);
-  fill(results, element("div", { class: "beginning" }, element("div", { class: "examples-room" }), before));
+  fill(results, element("div", { class: "ask-start" }, element("div", { class: "examples-room" }), before));
   const examples = await examplesView(view);
   if (!view.signal.aborted && examples) results.querySelector(".examples-room")?.append(examples);
 }
@@ -102,11 +102,12 @@ async function showBeginning(view, results) {
  * @param {boolean} again ask even if there is an answer
  */
 function showResults(view, asking, results, card, again) {
-  const { corpus, ways } = view.overview;
-  const leveled = (/** @type {string} */ way) => ways.some((one) => one.name === way && one.levelled);
-  const ask = [asking.way, asking.compare].filter(Boolean);
-  const runs = ask.map((way) =>
-    runOf(view, { question: asking.question, way, level: leveled(way) ? asking.level : null }, again),
+  const { corpus, methods } = view.overview;
+  const leveled = (/** @type {string} */ method) =>
+    methods.some((one) => one.name === method && one.levelled);
+  const ask = [asking.method, asking.compare].filter(Boolean);
+  const runs = ask.map((method) =>
+    runOf(view, { question: asking.question, method, level: leveled(method) ? asking.level : null }, again),
   );
   stopOthers(runs);
   keepAsked(corpus, asking);

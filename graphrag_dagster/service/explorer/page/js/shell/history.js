@@ -4,7 +4,7 @@ import { button, cut, element, link } from "../base/dom.js";
 import { moment } from "../base/wording.js";
 import { keep, kept } from "./shell.js";
 
-/** @typedef {{question: string, way: string, level: number | null, compare: string, asked: string}} AskedBefore */
+/** @typedef {{question: string, method: string, level: number | null, compare: string, asked: string}} AskedBefore */
 
 const HISTORY_KEPT = 50;
 const HISTORY_LABEL = 160;
@@ -32,7 +32,7 @@ function askedBefore(corpus) {
 export function keepAsked(corpus, asked) {
   const same = (/** @type {AskedBefore} */ one) =>
     one.question === asked.question &&
-    one.way === asked.way &&
+    one.method === asked.method &&
     one.level === asked.level &&
     one.compare === asked.compare;
   const others = askedBefore(corpus).filter((one) => !same(one));
@@ -46,8 +46,8 @@ export function keepAsked(corpus, asked) {
  * @param {Omit<AskedBefore, "asked">} asked
  * @returns {string}
  */
-export function askAddress(corpus, { question, way, level, compare }) {
-  return addressOf(corpus, "ask", "", { q: question, way, level, compare });
+export function askAddress(corpus, { question, method, level, compare }) {
+  return addressOf(corpus, "ask", "", { q: question, method, level, compare });
 }
 
 /**
@@ -63,7 +63,7 @@ export function historyView(corpus) {
       "li",
       {},
       link(askAddress(corpus, one), element("bdi", {}, cut(one.question, HISTORY_LABEL))),
-      element("span", { class: "muted" }, ` ${wayTold(one)} · ${moment(one.asked)}`),
+      element("span", { class: "muted" }, ` ${methodTold(one)} · ${moment(one.asked)}`),
     ),
   );
   const made = element("section", { class: "asked-before" });
@@ -80,8 +80,8 @@ export function historyView(corpus) {
 }
 
 /** @param {AskedBefore} one */
-function wayTold({ way, level, compare }) {
-  const asked = level === null ? way : `${way} C${level}`;
+function methodTold({ method, level, compare }) {
+  const asked = level === null ? method : `${method} C${level}`;
   return compare ? `${asked} against ${compare}` : asked;
 }
 
@@ -95,7 +95,7 @@ function historyKey(corpus) {
  * @returns {one is AskedBefore}
  */
 function isAsked(one) {
-  const texts = [one?.question, one?.way, one?.compare, one?.asked];
+  const texts = [one?.question, one?.method, one?.compare, one?.asked];
   return (
     texts.every((text) => typeof text === "string") && (one.level === null || Number.isInteger(one.level))
   );
