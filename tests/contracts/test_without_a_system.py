@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -46,17 +46,37 @@ def without(rooms: Collection[str], folder: Path) -> dict[str, str]:
     return {**os.environ, **{name: str(path) for name, path in homes.items()}, "PYTHONPATH": str(folder)}
 
 
-def run(environment: dict[str, str], *arguments: str) -> str:
-    code = "from graphrag_dagster.cli import main; main()"
+#: Commands one after the other in one process: starting one takes longer than most of them do.
+_COMMANDS = """
+import contextlib, io, json, sys
+from graphrag_dagster.cli import main
+said = []
+for arguments in json.load(sys.stdin):
+    sys.argv, out = ["graphrag-dagster", *arguments], io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            main()
+        except SystemExit as ended:
+            if ended.code:
+                sys.exit(f"{arguments}: {ended.code}\\n{out.getvalue()}")
+    said.append(out.getvalue())
+json.dump(said, sys.stdout)
+"""
+
+
+def run(environment: dict[str, str], *commands: Sequence[str]) -> list[str]:
+    """What each of some commands of that copy says; none may fail."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
+        [sys.executable, "-c", _COMMANDS],
+        input=json.dumps(commands),
         capture_output=True,
         text=True,
         env=environment,
         cwd=environment["PYTHONPATH"],
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    said: list[str] = json.loads(done.stdout)
+    return said
 
 
 @pytest.mark.long
@@ -69,16 +89,15 @@ def test_what_is_left_indexes_asks_and_shows(room: str, tmp_path: Path) -> None:
         (corpus / name).write_text(text, encoding="utf-8")
     others = [ROOMS[one] for one in ROOMS if one != room]
     (corpus / "corpus.yaml").write_text("\n".join(switch for _, switch, _ in others), encoding="utf-8")
-    run(environment, "index", "coast")
-    for method in ("local", "global", *(method for _, _, method in others if method)):
-        said = json.loads(
-            run(environment, "ask", "coast", "Who led the Dockers Union?", "--method", method, "--json")
-        )
-        assert "Hanna Quill" in said["text"], method
-    for command in (["status", "coast"], ["show", "coast"], ["plan", "coast"], ["plugins"]):
-        run(environment, *command)
+    methods = ["local", "global", *(method for _, _, method in others if method)]
+    question = "Who led the Dockers Union?"
+    asked = [["ask", "coast", question, "--method", method, "--json"] for method in methods]
+    shown = [["status", "coast"], ["show", "coast"], ["plan", "coast"], ["plugins"], ["ask", "--help"]]
+    said = run(environment, ["index", "coast"], *asked, *shown)
+    for method, answer in zip(methods, said[1:], strict=False):
+        assert "Hanna Quill" in json.loads(answer)["text"], method
     gone = ROOMS[room][2]
-    assert gone is None or f" {gone}," not in run(environment, "ask", "--help")
+    assert gone is None or f" {gone}," not in said[-1]
 
 
 @pytest.mark.long

@@ -1,5 +1,6 @@
 """A file is replaced whole or not at all."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,3 +52,20 @@ def test_the_cache_of_the_user_comes_before_that_of_the_machine(
     monkeypatch.delenv("LOCALAPPDATA", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "me"))
     assert next(own_folders("words")) == tmp_path / "me" / ".cache" / "graphrag_dagster" / "words"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems open no folder")
+def test_what_is_written_durably_is_on_the_disk_before_its_name_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[bool, bool]] = []
+
+    def noted(handle: int) -> None:
+        found = os.fstat(handle)
+        folder = (found.st_dev, found.st_ino) == (tmp_path.stat().st_dev, tmp_path.stat().st_ino)
+        synced.append((folder, (tmp_path / "a.txt").exists()))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    write_durably(tmp_path / "a.txt", "text")
+    # First the file, then the folder that names it.
+    assert synced == [(False, False), (True, True)]

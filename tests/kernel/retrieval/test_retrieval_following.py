@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.retrieval.lexical_index import LexicalIndex, WordRarity
+from graphrag_dagster.kernel.retrieval.multihop.multihop_retrieval import SHIPPED, Following
 from graphrag_dagster.kernel.retrieval.multihop.name_graph import LeadIndex, NameGraph, leads, name_graph
 from graphrag_dagster.kernel.retrieval.multihop.question_parsing import NameReach
 from graphrag_dagster.kernel.retrieval.retriever import Retriever
@@ -246,3 +248,19 @@ def test_every_unit_is_ranked_once_however_many_are_taken(question, steps):
     assert sorted(order.tolist()) == [0, 1, 2, 3, 4]
     assert (np.diff(scores) <= 0).all()
     assert len(following.taken) <= steps
+
+
+@pytest.mark.parametrize("field", ["words", "meaning", "partly"])
+def test_all_that_speaks_for_a_unit_adds_to_what_it_begins_with(field):
+    units, rows, edges = frames(FILMS, {"Leo Fong": [0, 1], "Blood Street": [0]})
+    begun = Retriever(units, rows, edges).following("Who directed Blood Street?")
+    asked = begun._q
+    more = Following(replace(asked, **{field: getattr(asked, field) + 1}), begun._passages, SHIPPED)
+    assert (more.base > begun.base).all()
+
+
+def test_a_unit_that_is_about_what_is_named_begins_before_those_that_name_it():
+    texts = ["Ana Kell is a painter.", "Then came Ana Kell, a painter.", "Then came a painter."]
+    units, rows, edges = frames(texts, {"Ana Kell": [0, 1]})
+    base = Retriever(units, rows, edges).following("Ana Kell").base
+    assert base[0] > base[1] > base[2]

@@ -207,7 +207,9 @@ def test_a_filter_leaves_communities_out_that_speak_of_more(corpus: Path) -> Non
     assert FACT in {one.evidence.quotation for one in made.sources}
 
 
-def test_answers_to_the_list_keep_the_way_and_lead_back(corpus: Path, run: Run) -> None:
+def test_answers_to_the_list_keep_the_way_lead_back_and_rest_on_the_documents_of_what_they_were_shown(
+    corpus: Path, run: Run
+) -> None:
     settings = f"questions: {{ask: ['{QUESTION}'], methods: [coterag, coterag-no-traversal]}}\n"
     (corpus / "corpus.yaml").write_text(ON + settings)
     run_job("coast", "answer")
@@ -216,9 +218,15 @@ def test_answers_to_the_list_keep_the_way_and_lead_back(corpus: Path, run: Run) 
     for one in answers["trace"]:
         (told,) = (part for part in json.loads(one) if part["title"] == "CoTeRAG-S")
         assert told["rows"][0][told["columns"].index("profile")] == "calibrated"
-    shown = run("why", "coast", "answer", answers["answer_id"][0])[1]
-    assert "summary" in shown
-    assert FACT in shown
+    told = run("why", "coast", "answer", answers["answer_id"][0])[1]
+    assert "summary" in told
+    assert FACT in told
+    shown = Warehouse().read(tables.ANSWER_CONTEXTS, "coast").filter(kind="summary")["record_id"].to_list()
+    assert shown
+    for path in DOCUMENTS:
+        found = json.loads(run("impact", "coast", path, "--json")[1])
+        touched = {one["community_id"] for one in found["summaries"]}
+        assert touched.isdisjoint(shown) or found["answers"]
 
 
 def test_summaries_and_triples_lead_to_the_words_and_back(corpus: Path, run: Run) -> None:
@@ -233,17 +241,6 @@ def test_summaries_and_triples_lead_to_the_words_and_back(corpus: Path, run: Run
     touched = json.loads(run("impact", "coast", "news/strike.md", "--json")[1])
     assert members["community_id"][0] in {one["community_id"] for one in touched["summaries"]}
     assert touched["counts"]["summaries_again"] == len(touched["summaries"])
-
-
-def test_answers_that_were_shown_a_summary_rest_on_its_documents(corpus: Path, run: Run) -> None:
-    (corpus / "corpus.yaml").write_text(ON + f"questions: {{ask: ['{QUESTION}'], methods: [coterag]}}\n")
-    run_job("coast", "answer")
-    contexts = Warehouse().read(tables.ANSWER_CONTEXTS, "coast")
-    shown = contexts.filter(kind="summary")["record_id"].to_list()
-    for path in DOCUMENTS:
-        found = json.loads(run("impact", "coast", path, "--json")[1])
-        touched = {one["community_id"] for one in found["summaries"]}
-        assert touched.isdisjoint(shown) or found["answers"]
 
 
 @pytest.mark.parametrize("section", ["search: {method: coterag}", "questions: {methods: [coterag, SS]}"])

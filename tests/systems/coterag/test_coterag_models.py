@@ -10,8 +10,9 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatMode
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
-from graphrag_dagster.systems.coterag.llm.community_summaries import LlmCommunitySummariser
+from graphrag_dagster.systems.coterag.llm.community_summaries import LlmCommunitySummariser, _filled
 from graphrag_dagster.systems.coterag.llm.evidence_answering import (
     LlmAnswerValidator,
     LlmEvidenceAnswerer,
@@ -193,3 +194,14 @@ def test_what_cannot_be_summarised_is_quoted_and_tiny_ones_are_not_asked_about(s
     assert lost.text.startswith("Skarn Light relation 0 Tobin Venn.")
     assert (tiny.engine, tiny.problem) == ("extractive", None)
     assert all("relation 1 " in user_of(endpoint) for _ in endpoint.chats)
+
+
+@pytest.mark.parametrize(
+    ("budget", "taken", "left"),
+    [(0, 0, 0), (3, 0, 3), (4, 1, 0), (7, 1, 3), (8, 2, 0), (11, 2, 3), (13, 3, 1)],
+)
+def test_lines_are_taken_while_they_and_their_breaks_fit(budget: int, taken: int, left: int) -> None:
+    lines = ["Triples:"]
+    # Of three tokens each, and a line break.
+    assert _filled(lines, [" a a a"] * 3, budget, get_tokenizer("cl100k_base")) == left
+    assert lines == ["Triples:", *[" a a a"] * taken]

@@ -37,6 +37,7 @@ from graphrag_dagster.systems.graphrag.index.incremental_extraction import (
 )
 from support.corpora import write_corpus
 from support.endpoint import Fault, ScriptedEndpoint
+from support.homes import copy_home, shared_home
 from support.modelled import write_modelled
 
 CLAIMS_TOO = "claims: {enabled: true}\ntext_units: {size: 40, overlap: 10}\n"
@@ -121,10 +122,15 @@ def test_a_unit_with_a_lost_row_is_extracted_again(table: str) -> None:
 
 
 @pytest.fixture
-def corpus(home: Path) -> Path:
-    folder = write_corpus(home / "corpora", settings=CLAIMS_TOO)
-    index(home)
-    return folder
+def corpus(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a corpus whose text units have been extracted once."""
+
+    def fill(made: Path) -> None:
+        write_corpus(made / "corpora", settings=CLAIMS_TOO)
+        index(made)
+
+    copy_home(shared_home(tmp_path_factory, "extracted", fill), home)
+    return home / "corpora" / "coast"
 
 
 def index(home: Path, corpora: Path | None = None) -> tuple[int, str]:

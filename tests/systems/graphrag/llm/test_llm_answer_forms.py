@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.tasks import prompts
-from graphrag_dagster.kernel.tasks.answer_form import AnswerForm, most_sentences
+from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, PartialAnswer, Turn
 from graphrag_dagster.systems.graphrag.llm.llm_answerer import LlmAnswerer
 from graphrag_dagster.systems.graphrag.search.basic_search import vector_rag
@@ -148,30 +147,3 @@ def test_general_knowledge_is_marked_and_neither_supported_nor_unsupported(
     }
     assert (answer.general, answer.unsupported) == (3, 1)
     assert answer.to_dict()["general"] == 3
-
-
-@pytest.mark.parametrize(
-    ("response_type", "most"),
-    [
-        ("single sentence", 1),
-        ("A single sentence.", 1),
-        ("2-3 sentences", 3),
-        ("at most five sentences", 5),
-        ("list of 3-7 points", 7),
-        ("a bulleted list of 3 to 5 items", 5),
-        ("multiple paragraphs", 12),
-        ("single paragraph", None),
-        ("list of 30 points", None),
-        ("0 sentences", None),
-        ("in the voice of a pirate", None),
-    ],
-)
-def test_a_number_of_sentences_is_read_off_a_response_type(response_type: str, most: int | None) -> None:
-    assert most_sentences(response_type, 12) == most
-
-
-def test_a_response_type_is_short_and_on_one_line() -> None:
-    assert AnswerForm.checked(" a\n\x00b\u2028 ", general_knowledge=False) == AnswerForm("a b")
-    assert AnswerForm.checked(" \n", general_knowledge=False).response_type is None
-    with pytest.raises(QuestionError, match="has 201 characters; at most 200"):
-        AnswerForm.checked("x" * 201, general_knowledge=False)
