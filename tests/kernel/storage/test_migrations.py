@@ -28,7 +28,7 @@ BEFORE_THERE_WERE_QUESTIONS = f"""
 create schema answers;
 create table answers.answers (
     corpus VARCHAR, answer_id VARCHAR, question_id VARCHAR, position INTEGER, question VARCHAR, method VARCHAR,
-    way VARCHAR, level INTEGER, text VARCHAR, engine VARCHAR, refused BOOLEAN, why VARCHAR, statements INTEGER,
+    answered_by VARCHAR, level INTEGER, text VARCHAR, engine VARCHAR, refused BOOLEAN, why VARCHAR, statements INTEGER,
     unsupported INTEGER, calls INTEGER, dropped INTEGER, removed_citations INTEGER, problems VARCHAR,
     context_rows INTEGER, context_tokens INTEGER, snapshot VARCHAR, options VARCHAR);
 insert into answers.answers
@@ -98,7 +98,7 @@ def test_the_first_write_upgrades_and_keeps_the_rows(warehouse: Warehouse) -> No
         (
             tables.ANSWERS,
             "'a' as answer_id, 'q' as question_id, 0 as position, 'Who?' as question, 'local' as method, "
-            "'local' as way, 1 as level, 'So.' as text, 'llm' as engine, false as refused, 'so' as why, "
+            "'local' as answered_by, 1 as level, 'So.' as text, 'llm' as engine, false as refused, 'so' as why, "
             "1 as statements, 0 as unsupported, 1 as calls, 0 as dropped, 0 as removed_citations, "
             "'none' as problems, 0 as repaired, 3 as context_rows, 90 as context_tokens, 's' as snapshot, "
             "'o' as options, 'none' as query, 'none' as filters, 'none' as coterag, "
