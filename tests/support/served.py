@@ -182,9 +182,9 @@ class FaultyLibrary:
     def snapshot(self, name: str) -> str:
         return f"snapshot {self.version}"
 
-    def explorer(self, name: str, kept: SnapshotCache | None = None) -> Explorer:
+    def explorer(self, name: str, cache: SnapshotCache | None = None) -> Explorer:
         self.open(name)
-        return Explorer(name, kept=kept)
+        return Explorer(name, cache=cache)
 
 
 @contextmanager
