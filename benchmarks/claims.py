@@ -14,7 +14,6 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from graphrag_dagster.apps.evaluation.measures.answer_claims import (
     THRESHOLDS,
-    ClaimClusters,
     cluster,
     distances,
     tokens,
@@ -84,7 +83,7 @@ def compare_pairs(answers: list[list[str]], scorer: RougeScorer, seed: int = 5) 
     print(f"{PAIRS:,} random pairs: {unequal} with another fraction; widest gap of doubles {widest:.1e}")
 
 
-def compare_counts(answers: list[list[str]], found: list[ClaimClusters], squares: list[np.ndarray]) -> None:
+def compare_counts(answers: list[list[str]], found: list[dict], squares: list[np.ndarray]) -> None:
     """How many answers scikit-learn on rouge-score's doubles gives another number of clusters."""
     from sklearn.cluster import AgglomerativeClustering
 
@@ -93,8 +92,8 @@ def compare_counts(answers: list[list[str]], found: list[ClaimClusters], squares
             n_clusters=None, linkage="complete", metric="precomputed", distance_threshold=threshold
         )
         theirs = [len(set(model.fit_predict(square))) for square in squares]
-        ours = [clusters.at(threshold).count for clusters in found]
-        inclusive = [clusters.at(threshold, inclusive=True).count for clusters in found]
+        ours = [len(set(clusters[threshold, False])) for clusters in found]
+        inclusive = [len(set(clusters[threshold, True])) for clusters in found]
         differ = sum(a != b for a, b in zip(ours, theirs, strict=True))
         print(
             f"  at {threshold}: clusters {np.mean(ours):.3f} strict, {np.mean(inclusive):.3f} inclusive, "

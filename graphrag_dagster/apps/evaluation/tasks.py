@@ -303,12 +303,7 @@ class ReasonReader(OfEngine, Protocol):
         """Say of each reason which of its part's themes it speaks of."""
 
 
-_CRITERIA = (
-    "judge_criterion_comprehensiveness",
-    "judge_criterion_directness",
-    "judge_criterion_diversity",
-    "judge_criterion_empowerment",
-)
+_CRITERIA = tuple(sorted(f"judge_criterion_{one}" for one in CRITERIA))
 
 QUESTION_WRITER: Task[QuestionWriter] = Task(
     "question_writer",

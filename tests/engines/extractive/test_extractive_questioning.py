@@ -34,28 +34,28 @@ def whole(themes: tuple[str, ...], personas: int, tasks: int, questions: int) ->
 def test_ten_themes_give_a_thousand_distinct_questions() -> None:
     made = whole(THEMES, 10, 10, 10)
     assert (len(made.personas), len(made.tasks), len(made.questions)) == (10, 100, 1000)
-    assert len({one.text.casefold() for one in made.questions}) == 1000
-    assert len({one.id for one in made.questions}) == 1000
-    assert len({one.text.casefold() for one in made.tasks}) == 100
-    assert {one.regenerated for one in made.questions} == {0}
-    assert (made.problems, made.usage.calls, made.engine) == ((), 0, "extractive")
+    assert len({one["question"].casefold() for one in made.questions}) == 1000
+    assert len({one["question_id"] for one in made.questions}) == 1000
+    assert len({one["task"].casefold() for one in made.tasks}) == 100
+    assert {one["repeats"] for one in made.questions} == {0}
+    assert (made.problems, made.usage.calls) == ((), 0)
 
 
 def test_every_question_is_one_sentence_about_one_theme_and_the_texts_as_a_whole() -> None:
     for one in whole(THEMES, 12, 10, 20).questions:
-        assert re.fullmatch(r"[A-Z][^?.!]*\?", one.text), one.text
-        assert sum(theme in one.text for theme in THEMES) == 1
-        assert re.search(r"\b(?:texts|collection|everything|statements)\b", one.text), one.text
-        assert len(one.text) < 160
+        assert re.fullmatch(r"[A-Z][^?.!]*\?", one["question"]), one["question"]
+        assert sum(theme in one["question"] for theme in THEMES) == 1
+        assert re.search(r"\b(?:texts|collection|everything|statements)\b", one["question"]), one["question"]
+        assert len(one["question"]) < 160
 
 
 def test_a_known_question() -> None:
     made = whole(THEMES, 1, 1, 2)
-    assert made.personas[0].name == "Journalist"
-    assert made.tasks[0].text == (
+    assert made.personas[0]["name"] == "Journalist"
+    assert made.tasks[0]["task"] == (
         "Getting an overview of points of dispute in connection with Harbour Authority"
     )
-    assert [one.text for one in made.questions] == [
+    assert [one["question"] for one in made.questions] == [
         "Taken together, what do the texts say about points of dispute in connection with Harbour Authority?",
         "Which patterns run through all that the texts report on points of dispute in connection with "
         "Harbour Authority?",
@@ -69,16 +69,16 @@ def test_the_same_themes_give_the_same_questions_of_the_asked_number(
 ) -> None:
     made = whole(themes, personas, tasks, questions)
     assert made == whole(themes, personas, tasks, questions)
-    texts = {" ".join(one.text.casefold().split()) for one in made.questions}
+    texts = {" ".join(one["question"].casefold().split()) for one in made.questions}
     assert len(texts) == len(made.questions) == personas * tasks * questions
 
 
 def test_few_themes_serve_several_tasks() -> None:
     made = whole(("mail boat", "north quay"), 5, 5, 5)
-    assert len({one.text for one in made.questions}) == 125
-    assert len({one.text for one in made.tasks}) == 25
+    assert len({one["question"] for one in made.questions}) == 125
+    assert len({one["task"] for one in made.tasks}) == 25
     again = whole(("mail boat",), 1, 3, 6)
-    assert len({one.text for one in again.questions}) == 18
+    assert len({one["question"] for one in again.questions}) == 18
 
 
 def test_themes_that_are_blank_or_the_same_count_once() -> None:
@@ -159,7 +159,7 @@ def test_the_choice_among_twice_as_many_is_stable() -> None:
         for _ in range(2)
     ]
     assert chosen[0] == chosen[1]
-    assert len({one.text for one in chosen[0].questions}) == 20
-    assert [one.text for one in chosen[0].questions[:5]] != [
-        one.text for one in whole(THEMES, 2, 2, 5).questions[:5]
+    assert len({one["question"] for one in chosen[0].questions}) == 20
+    assert [one["question"] for one in chosen[0].questions[:5]] != [
+        one["question"] for one in whole(THEMES, 2, 2, 5).questions[:5]
     ]

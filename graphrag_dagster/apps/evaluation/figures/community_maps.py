@@ -37,7 +37,9 @@ def parent_colours(groups: Indices, source: Indices, target: Indices) -> Colours
         source: one end of each edge.
         target: the other end.
     """
-    palette = _rgb(_PALETTE)
+    from matplotlib.colors import to_rgb
+
+    palette = np.array([to_rgb(code) for code in _PALETTE])
     count = int(groups.max()) + 1
     ends = np.sort(np.stack([groups[source], groups[target]]), axis=0)
     pairs, edges = np.unique(ends[:, ends[0] != ends[1]], axis=1, return_counts=True)
@@ -85,10 +87,6 @@ def _mixed(colour: Colours, mixes: NDArray[np.float64]) -> Colours:
     share = np.abs(mixes)[:, None]
     mixed: Colours = colour * (1 - share) + towards * share
     return mixed
-
-
-def _rgb(codes: tuple[str, ...]) -> Colours:
-    return np.array([[int(code[at : at + 2], 16) / 255 for at in (1, 3, 5)] for code in codes])
 
 
 MOST_NODES = 2000

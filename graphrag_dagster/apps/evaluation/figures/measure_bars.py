@@ -56,7 +56,6 @@ def measure_bars(
     conditions: Sequence[str],
     baseline: str,
     *,
-    even: Mapping[str, float] | None = None,
     top: float | None = None,
     name: str = "measures",
     title: str = "Measures of the answers",
@@ -70,7 +69,6 @@ def measure_bars(
         measures: which to show, in this order; those without any mean are left out.
         conditions: which to show, in this order; those without any mean are left out.
         baseline: condition that the others are compared with; may be missing.
-        even: of a measure the value that favours nobody, drawn as a line; of a win rate 50.
         top: the highest value that there can be, so that all panels are on one scale.
         name: of the figure, fit for a file.
         title: of the figure.
@@ -88,9 +86,8 @@ def measure_bars(
     shown = [condition for condition in dict.fromkeys(conditions) if condition in present]
     if len(shown) < 2:
         return None
-    favours_nobody = even or {}
     drawn_panels = [
-        Panel(words(measure), bars, favours_nobody.get(measure), top)
+        Panel(words(measure), bars, top=top)
         for measure in dict.fromkeys(measures)
         if (bars := _bars(rows, measure, _differing(significance, measure, baseline)))
     ]
@@ -128,9 +125,6 @@ def _caption(shown_panels: Sequence[Panel], baseline: str, shown: Sequence[str])
         else "",
         "Dashes mean that there is no value."
         if any(len(panel.bars) < len(shown) for panel in shown_panels)
-        else "",
-        "Dotted lines mark where neither side is better."
-        if any(panel.even is not None for panel in shown_panels)
         else "",
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import floor, log10
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -141,6 +141,7 @@ def _shared(one: Box, other: Box) -> float:
 #: Inches that such a figure is high.
 HEIGHT = 4.2
 _RING = 7.0
+_MOST_TICKS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ class ScatterPoint:
     high: float | None
 
 
-def ticks(low: float, high: float, most: int = 7) -> list[float]:
+def ticks(low: float, high: float) -> list[float]:
     """Return round numbers for a logarithmic axis: 1, 2, 5 times powers of ten, or fewer of them.
 
     Where such an axis holds fewer than two of them, they are evenly spaced.
@@ -165,9 +166,9 @@ def ticks(low: float, high: float, most: int = 7) -> list[float]:
         inside = [tick for tick in found if low <= tick <= high]
         if len(inside) < 2 and steps[1:]:
             return _even_ticks(low, high)
-        if len(inside) <= most:
+        if len(inside) <= _MOST_TICKS:
             return inside
-    return inside[:: -(-len(inside) // most)]
+    return inside[:: -(-len(inside) // _MOST_TICKS)]
 
 
 def _even_ticks(low: float, high: float) -> list[float]:
@@ -273,9 +274,8 @@ def _whiskers(axis: "Axes", points: Sequence[ScatterPoint], unit: float) -> list
     return boxes
 
 
-Cost = Literal["tokens", "usd", "context_tokens"]
 #: What a cost is called on the axis and in the caption, from the one to show first.
-_COSTS: Mapping[Cost, str] = MappingProxyType(
+_COSTS: Mapping[str, str] = MappingProxyType(
     {
         "tokens": "tokens sent and received per answer",
         "usd": "US dollars per answer",
@@ -289,18 +289,17 @@ def cost_against_quality(
     means: pl.DataFrame,
     measure: str,
     conditions: Sequence[str],
-    *,
-    cost: Cost | None = None,
 ) -> Figure | None:
     """Draw a labelled point per condition: its cost by a logarithmic scale, and a measure of its answers.
+
+    The cost is that which most conditions have, of equals the first of tokens, US dollars and tokens of
+    context.
 
     Args:
         costs: condition, input_tokens, output_tokens, context_tokens and usd per answer, the last nullable.
         means: measure, condition, mean, ci_low, ci_high, the last three nullable.
         measure: of the means.
         conditions: which to show; those without a cost above 0 or without a mean are named in the caption.
-        cost: which to show; by default the one that most conditions have, of equals the first of tokens,
-            US dollars and tokens of context.
 
     Returns:
         None where fewer than two conditions have both.
@@ -311,7 +310,7 @@ def cost_against_quality(
         .join(means.filter(pl.col("measure") == measure), on="condition", how="inner")
         .filter(pl.col("mean").is_not_null())
     )
-    chosen = cost if cost else _commonest(rows)
+    chosen = max(_COSTS, key=lambda name: rows.filter(pl.col(name) > 0).height)
     by_condition = {
         condition: ScatterPoint(condition, *values)
         for condition, *values in rows.filter(pl.col(chosen) > 0)
@@ -342,7 +341,3 @@ def cost_against_quality(
             *(f"{point.label}: {short(point.across)}, {point.mean:.4g}." for point in points),
         ),
     )
-
-
-def _commonest(rows: pl.DataFrame) -> Cost:
-    return max(_COSTS, key=lambda name: rows.filter(pl.col(name) > 0).height)

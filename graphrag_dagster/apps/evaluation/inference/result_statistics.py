@@ -1,10 +1,8 @@
 """Means, tests and agreement from judgements and counts (spec_graphrag §9 and §10)."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import isnan
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -17,68 +15,6 @@ from graphrag_dagster.apps.evaluation.inference.paired_tests import (
     shapiro_wilk,
 )
 from graphrag_dagster.kernel.common.bootstrap_intervals import mean_interval
-
-#: Which of a pair of conditions (a, b) won, wherever its answer stood in the prompt.
-Vote = Literal["a", "b", "tie"]
-_VOTES = ("a", "b", "tie")
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeAlignment:
-    """Agreement of a judge's labels with differences of claims.
-
-    ``comparisons`` = ``judge_ties`` + ``agree`` + ``disagree``. ``claim_ties`` are those of ``disagree`` in
-    which the measure of claims is equal for both. ``share`` is the agreement among comparisons that the judge
-    did not leave tied, 0–1, or None where there is none.
-    """
-
-    comparisons: int
-    judge_ties: int
-    agree: int
-    disagree: int
-    claim_ties: int
-    share: float | None
-
-
-def alignment(labels: Iterable[Vote], differences: Iterable[float]) -> JudgeAlignment:
-    """Compare a judge's labels with the claim-based measure of the same comparisons (paper §5.2).
-
-    A judge's tie is left out, and a tie of the measure counts as disagreement (spec_graphrag §10).
-
-    Args:
-        labels: majority label of each comparison of conditions a and b.
-        differences: the measure of a's answer minus that of b's, in the same order.
-
-    Raises:
-        ValueError: the two differ in length, a label is unknown, or a difference is not a number.
-    """
-    found: Counter[tuple[Vote, Vote]] = Counter(
-        (label, _direction(difference)) for label, difference in zip(labels, differences, strict=True)
-    )
-    unknown = sorted(map(str, {label for label, _ in found} - set(_VOTES)))
-    if unknown:
-        raise ValueError(f"labels must be {', '.join(_VOTES)}; got {unknown}")
-    judge_ties = sum(count for (label, _), count in found.items() if label == "tie")
-    claim_ties = found["a", "tie"] + found["b", "tie"]
-    agree = found["a", "a"] + found["b", "b"]
-    decided = found.total() - judge_ties
-    return JudgeAlignment(
-        comparisons=found.total(),
-        judge_ties=judge_ties,
-        agree=agree,
-        disagree=decided - agree,
-        claim_ties=claim_ties,
-        share=agree / decided if decided else None,
-    )
-
-
-def _direction(difference: float) -> Vote:
-    if isnan(difference):
-        raise ValueError("a difference of claims is not a number")
-    if difference == 0:
-        return "tie"
-    return "a" if difference > 0 else "b"
-
 
 Rows = list[dict[str, Any]]
 Values = NDArray[np.float64]
@@ -173,7 +109,8 @@ def _mean(measure: str, condition: str, values: Values, how: Bootstrap) -> dict[
 def alignments(comparisons: pl.DataFrame, measures: pl.DataFrame) -> Rows:
     """Return the rows of ``evaluation.alignment``: judge against claims (spec_graphrag §10).
 
-    Comprehensiveness is compared with the number of claims, diversity with that of clusters.
+    Comprehensiveness is compared with the number of claims, diversity with that of clusters. A judge's tie is
+    left out, and a tie of the measure counts as disagreement.
 
     Args:
         comparisons: rows of ``evaluation.comparisons``.
@@ -187,22 +124,33 @@ def alignments(comparisons: pl.DataFrame, measures: pl.DataFrame) -> Rows:
         judged = comparisons.filter(pl.col("criterion") == criterion)
         if judged.is_empty():
             continue
-        labels, differences = _votes(judged, measures.filter(pl.col("measure") == measure))
-        row = asdict(alignment(labels, differences))
-        rows.append({"criterion": criterion, "measure": measure, "agreement": row.pop("share"), **row})
+        agreed = _agreed(judged, measures.filter(pl.col("measure") == measure))
+        rows.append({"criterion": criterion, "measure": measure, **agreed})
     return rows
 
 
-def _votes(judged: pl.DataFrame, counted: pl.DataFrame) -> tuple[list[Vote], list[float]]:
-    """The majority's label of each pair of answers, and by how much the count of the first is higher."""
+def _agreed(judged: pl.DataFrame, counted: pl.DataFrame) -> dict[str, float | None]:
+    """How often the majority's label is the answer with the higher count, among those that have a label."""
     counts = counted.select("question_id", "condition", "value")
     pairs = judged.join(
         counts.rename({"condition": "condition_a", "value": "value_a"}), on=["question_id", "condition_a"]
     ).join(counts.rename({"condition": "condition_b", "value": "value_b"}), on=["question_id", "condition_b"])
-    won = pl.when(pl.col("label") == pl.col("condition_a")).then(pl.lit("a")).otherwise(pl.lit("b"))
-    labels = pl.when(pl.col("label").is_null()).then(pl.lit("tie")).otherwise(won)
-    chosen = pairs.select(labels.alias("label"), difference=pl.col("value_a") - pl.col("value_b"))
-    return cast("list[Vote]", chosen["label"].to_list()), chosen["difference"].to_list()
+    difference = pl.col("value_a") - pl.col("value_b")
+    ahead = pl.when(difference > 0).then("condition_a").when(difference < 0).then("condition_b")
+    total, ties, agree, claim_ties = pairs.select(
+        pl.len(),
+        ties=pl.col("label").null_count(),
+        agree=(pl.col("label") == ahead).sum(),
+        claim_ties=(pl.col("label").is_not_null() & (difference == 0)).sum(),
+    ).row(0)
+    return {
+        "comparisons": total,
+        "judge_ties": ties,
+        "agree": agree,
+        "disagree": total - ties - agree,
+        "claim_ties": claim_ties,
+        "agreement": agree / (total - ties) if total > ties else None,
+    }
 
 
 def _scores(

@@ -7,6 +7,7 @@ reported with the reason, and no other sentence is affected.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Generic, Literal, TypeVar
@@ -111,22 +112,8 @@ def _claim(one: Any) -> Any:
     return next((lower[name] for name in _CLAIM_NAMES if name in lower), None)
 
 
-def read_selection(text: str, sentence: str, example: WorkedExample) -> tuple[SentenceVerdict, bool]:
-    """Return what selection left of a sentence, and whether the reply was repaired.
-
-    Raises:
-        NotUsable: no verdict of those asked for, a rewritten sentence is missing or the example's.
-    """
-    return _read_verdict(text, sentence, example, _SELECTIONS)
-
-
-def read_disambiguation(text: str, sentence: str, example: WorkedExample) -> tuple[SentenceVerdict, bool]:
-    """Return what disambiguation made of a sentence; raises as :func:`read_selection` does."""
-    return _read_verdict(text, sentence, example, _DISAMBIGUATIONS)
-
-
-def read_claims(text: str, sentence: str, example: WorkedExample) -> tuple[tuple[str, ...], bool]:
-    """Return the claims without citations, each once, and whether the reply was repaired.
+def _read_claims(text: str, sentence: str, example: WorkedExample) -> tuple[tuple[str, ...], bool]:
+    """The claims without citations, each once, and whether the reply was repaired.
 
     Raises:
         NotUsable: they are no texts, or one is the example's.
@@ -143,6 +130,11 @@ def read_claims(text: str, sentence: str, example: WorkedExample) -> tuple[tuple
 def _read_verdict(
     text: str, sentence: str, example: WorkedExample, meanings: Mapping[str, str]
 ) -> tuple[SentenceVerdict, bool]:
+    """What a step left of a sentence, and whether the reply was repaired.
+
+    Raises:
+        NotUsable: no verdict of those asked for, a rewritten sentence is missing or the example's.
+    """
     reply, repaired = read_typed(text, _Reply)
     meaning = meanings.get(reply.verdict.strip("\"'. ").lower())
     reason = reply.reason[:_MOST_REASON]
@@ -212,11 +204,15 @@ class LlmClaimDecomposer:
         select, disambiguate, decompose = "claims_select", "claims_disambiguate", "claims_decompose"
         around = (preceding, following)
         before = (preceding, 0)
-        self._select = _Step(model, prompts, select, around, SelectionShape, read_selection, max_tokens)
+        selection = partial(_read_verdict, meanings=_SELECTIONS)
+        self._select = _Step(model, prompts, select, around, SelectionShape, selection, max_tokens)
+        clarity = partial(_read_verdict, meanings=_DISAMBIGUATIONS)
         self._disambiguate = _Step(
-            model, prompts, disambiguate, before, DisambiguationShape, read_disambiguation, max_tokens
+            model, prompts, disambiguate, before, DisambiguationShape, clarity, max_tokens
         )
-        self._decompose = _Step(model, prompts, decompose, before, AtomicClaimsShape, read_claims, max_tokens)
+        self._decompose = _Step(
+            model, prompts, decompose, before, AtomicClaimsShape, _read_claims, max_tokens
+        )
 
     def decompose(self, answers: Sequence[AnswerText]) -> Iterator[tuple[SentenceClaims, ...]]:
         """Yield the claims of each answer's sentences, answers and sentences in their order.

@@ -7,7 +7,6 @@ diversity.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -52,19 +51,15 @@ def distances(claims: Sequence[Sequence[str]]) -> NDArray[np.float64]:
     from rapidfuzz import process
     from rapidfuzz.distance import Indel
 
-    coded = _coded(claims)
+    # Elements are compared by their hashes, and only those of integers cannot collide.
+    codes: dict[str, int] = {}
+    coded = [[codes.setdefault(token, len(codes)) for token in claim] for claim in claims]
     # The indel distance is m + n − 2·LCS.
     apart = process.cdist(coded, coded, scorer=Indel.distance, dtype=np.int32, workers=1)
     rows, columns = np.triu_indices(len(coded), 1)
     lengths = np.array([len(claim) for claim in coded], dtype=np.int64)
     together = lengths[rows] + lengths[columns]
     return np.asarray(apart[rows, columns] / np.maximum(together, 1), dtype=np.float64)
-
-
-def _coded(claims: Iterable[Iterable[str]]) -> list[list[int]]:
-    # Elements are compared by their hashes, and only those of integers cannot collide.
-    codes: dict[str, int] = {}
-    return [[codes.setdefault(token, len(codes)) for token in claim] for claim in claims]
 
 
 Rows = list[dict[str, Any]]
@@ -131,8 +126,8 @@ def cluster_rows(answer_claims: pl.DataFrame, thresholds: Sequence[float]) -> pl
                     "answer_id": [answer_id] * len(group),
                     "threshold": [threshold] * len(group),
                     "position": group["position"],
-                    "cluster": clusters.at(threshold).labels,
-                    "cluster_inclusive": clusters.at(threshold, inclusive=True).labels,
+                    "cluster": clusters[threshold, False],
+                    "cluster_inclusive": clusters[threshold, True],
                 }
             )
             for threshold in thresholds
@@ -188,45 +183,14 @@ def _strippable(char: str) -> bool:
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8)
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimPartition:
-    """The clusters of an answer's claims at one threshold.
-
-    ``inclusive``: clusters exactly at the threshold are merged (the paper's words), else only those below it
-    (scikit-learn, which the paper used). ``labels[i]`` is the cluster of claim i, 0…count−1, numbered in the
-    order of the first claims.
-    """
-
-    threshold: float
-    inclusive: bool
-    labels: tuple[int, ...]
-
-    @property
-    def count(self) -> int:
-        """The number of clusters; 0 without claims."""
-        return max(self.labels, default=-1) + 1
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimClusters:
-    """The partitions of an answer's claims at every threshold, strict and inclusive."""
-
-    partitions: tuple[ClaimPartition, ...]
-
-    def at(self, threshold: float, *, inclusive: bool = False) -> ClaimPartition:
-        """Return the partition at a threshold; KeyError where the claims were not clustered at it."""
-        for partition in self.partitions:
-            if (partition.threshold, partition.inclusive) == (threshold, inclusive):
-                return partition
-        raise KeyError(threshold)
-
-
-def cluster(claims: Sequence[str], thresholds: Sequence[float] = THRESHOLDS) -> ClaimClusters:
+def cluster(
+    claims: Sequence[str], thresholds: Sequence[float] = THRESHOLDS
+) -> dict[tuple[float, bool], tuple[int, ...]]:
     """Cluster the claims of an answer by complete linkage of their ROUGE-L distances.
 
     The partition depends on the set of token lists alone: not on the order of the claims, not on how often
-    one is repeated. Claims without tokens (see :func:`.rouge.tokens`), such as those in another script, are
-    one cluster. Where several merges are possible at the same distance, the order of the token lists decides.
+    one is repeated. Claims without tokens, such as those in another script, are one cluster. Where several
+    merges are possible at the same distance, the order of the token lists decides.
 
     Comparing doubles is exact here. A distance is a fraction p/q rounded once, and complete linkage only
     takes maxima of distances. A threshold of d decimals is likewise the double nearest to a fraction a/10^d.
@@ -237,44 +201,22 @@ def cluster(claims: Sequence[str], thresholds: Sequence[float] = THRESHOLDS) -> 
         claims: of one answer; repeated ones change no count.
         thresholds: distances, above 0 and at most 1, as decimals.
 
-    Raises:
-        ValueError: a threshold is out of range.
+    Returns:
+        By threshold, and whether clusters exactly at it are merged (the paper's words) or only those below it
+        (scikit-learn, which the paper used), the cluster of each claim, numbered from 0 by the first claims.
     """
-    for threshold in thresholds:
-        if not 0 < threshold <= 1:
-            raise ValueError(f"a threshold must be above 0 and at most 1, not {threshold}")
+    from scipy.cluster.hierarchy import fcluster, linkage
+
     words = [tuple(tokens(claim)) for claim in claims]
     kinds = sorted(set(words))
-    kind_of = {kind: number for number, kind in enumerate(kinds)}
-    merges = _merges(kinds)
-    partitions = []
+    merges = linkage(distances(kinds), method="complete") if len(kinds) > 1 else None
+    found = {}
     for threshold in thresholds:
-        for inclusive in (False, True):
-            roots = _roots(merges, len(kinds), threshold, inclusive=inclusive)
-            labels = _numbered([roots[kind_of[claim]] for claim in words])
-            partitions.append(ClaimPartition(threshold, inclusive, labels))
-    return ClaimClusters(tuple(partitions))
-
-
-def _merges(claims: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """Return SciPy's linkage matrix: one row per merge, by height, with both clusters and the height."""
-    from scipy.cluster.hierarchy import linkage
-
-    if len(claims) < 2:
-        return np.empty((0, 4))
-    return np.asarray(linkage(distances(claims), method="complete"), dtype=np.float64)
-
-
-def _roots(merges: NDArray[np.float64], claims: int, threshold: float, *, inclusive: bool) -> list[int]:
-    """Return for each claim the last cluster that the merges up to the threshold put it in."""
-    done = int(np.searchsorted(merges[:, 2], threshold, side="right" if inclusive else "left"))
-    roots = list(range(claims + done))
-    for merge in reversed(range(done)):
-        for part in merges[merge, :2].astype(int).tolist():
-            roots[part] = roots[claims + merge]
-    return roots[:claims]
-
-
-def _numbered(roots: Sequence[int]) -> tuple[int, ...]:
-    numbers: dict[int, int] = {}
-    return tuple(numbers.setdefault(root, len(numbers)) for root in roots)
+        for inclusive, height in ((False, np.nextafter(threshold, 0.0)), (True, threshold)):
+            clusters = [0] * len(kinds) if merges is None else fcluster(merges, height, "distance").tolist()
+            of_kind = dict(zip(kinds, clusters, strict=True))
+            numbers: dict[int, int] = {}
+            found[threshold, inclusive] = tuple(
+                numbers.setdefault(of_kind[claim], len(numbers)) for claim in words
+            )
+    return found

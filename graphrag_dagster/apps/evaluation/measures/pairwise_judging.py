@@ -49,12 +49,19 @@ def comparisons(
         ``first``, the condition whose answer is shown first; in the order of the arguments.
 
     Raises:
-        ValueError: something is named twice, a criterion is unknown, there are fewer than two conditions, or
-            no replicates.
+        ValueError: something is named twice, or there are fewer than two conditions.
     """
-    _check(question_ids, conditions, criteria, replicates)
+    for kind, names in (("question", question_ids), ("condition", conditions), ("criterion", criteria)):
+        if twice := sorted(name for name, count in Counter(names).items() if count > 1):
+            raise ValueError(f"each {kind} must be named once; {', '.join(twice)} is there more than once")
+    if len(conditions) < 2:
+        raise ValueError(f"at least two conditions are compared, not {len(conditions)}")
     pairs = list(combinations(conditions, 2))
-    cells = [(question, a, b, _parity(question, a, b)) for question in question_ids for a, b in pairs]
+    cells = [
+        (question, a, b, int(stable_id(question, *sorted((a, b))), 16) % 2)
+        for question in question_ids
+        for a, b in pairs
+    ]
     types = {**JUDGEMENTS.types("question_id", "condition_a", "condition_b"), "parity": pl.Int32()}
     turned = (pl.col("replicate") + pl.col("parity")) % 2 == 1
     plan = (
@@ -71,24 +78,6 @@ def comparisons(
     )
     ids = pl.Series("judgement_id", [stable_id(*row) for row in plan.select(_KEY).iter_rows()], pl.String)
     return plan.select(ids, *_KEY, "first")
-
-
-def _check(
-    question_ids: Sequence[str], conditions: Sequence[str], criteria: Sequence[str], replicates: int
-) -> None:
-    for kind, names in (("question", question_ids), ("condition", conditions), ("criterion", criteria)):
-        if twice := sorted(name for name, count in Counter(names).items() if count > 1):
-            raise ValueError(f"each {kind} must be named once; {', '.join(twice)} is there more than once")
-    if unknown := [name for name in criteria if name not in CRITERIA]:
-        raise ValueError(f"there is no criterion {', '.join(unknown)}; use one of {', '.join(CRITERIA)}")
-    if len(conditions) < 2:
-        raise ValueError(f"at least two conditions are compared, not {len(conditions)}")
-    if replicates < 1:
-        raise ValueError(f"at least one replicate is needed, not {replicates}")
-
-
-def _parity(question_id: str, a: str, b: str) -> int:
-    return int(stable_id(question_id, *sorted((a, b))), 16) % 2
 
 
 def sample(question_ids: Iterable[str], n: int) -> list[str]:
@@ -111,12 +100,10 @@ def posed(
         answers: text by ``question_id`` and condition.
 
     Raises:
-        QuestionError: a question or an answer is missing.
+        QuestionError: an answer is missing.
     """
     made = []
     for question_id, a, b, criterion, replicate, first in plan.select(*_KEY, "first").iter_rows():
-        if question_id not in questions:
-            raise QuestionError(f"question {question_id} is to be judged but is missing; make the plan again")
         for condition in (a, b):
             if (question_id, condition) not in answers:
                 raise QuestionError(
@@ -129,29 +116,12 @@ def posed(
     return made
 
 
-def score_of(winner: int, first: str, condition_a: str) -> int:
-    """Return condition a's score: 100 where it won, 0 where it lost, 50 for a tie (paper Appendix G).
-
-    Args:
-        winner: 1 or 2, the answer shown first or second, or 0.
-        first: condition shown first.
-        condition_a: whose score it is.
-
-    Raises:
-        ValueError: another winner.
-    """
-    if winner not in (0, 1, 2):
-        raise ValueError(f"a winner must be 1, 2 or 0, not {winner!r}")
-    if winner == 0:
-        return 50
-    return 100 if (winner == 1) == (first == condition_a) else 0
-
-
 def judged(plan: pl.DataFrame, verdicts: Iterable[Verdict], model: str) -> pl.DataFrame:
     """Return the rows of ``evaluation.judgements``: the plan with what became of each comparison.
 
-    ``winner`` is the condition that won, null for a tie; ``score_a`` that of ``condition_a``; ``model`` is
-    null where the answers were identical, which needs none.
+    ``winner`` is the condition that won, null for a tie; ``score_a`` is 100 where ``condition_a`` won, 0
+    where it lost, 50 for a tie (paper Appendix G); ``model`` is null where the answers were identical, which
+    needs none.
 
     Args:
         plan: rows of :func:`comparisons`.
@@ -167,7 +137,7 @@ def judged(plan: pl.DataFrame, verdicts: Iterable[Verdict], model: str) -> pl.Da
     ):
         winner = (None, first, b if first == a else a)[verdict.winner]
         used = model if verdict.usage.calls else None
-        score = float(score_of(verdict.winner, first, a))
+        score = 50.0 if winner is None else 100.0 if winner == a else 0.0
         rows.append((winner, score, verdict.reason, verdict.problem, verdict.usage.repaired, used))
     return plan.hstack(pl.DataFrame(rows, schema=JUDGEMENTS.types(*_VERDICT), orient="row"))
 

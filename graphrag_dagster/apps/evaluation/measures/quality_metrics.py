@@ -7,8 +7,7 @@ Lexical measures compare words alone, without a model, and never bear the name o
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 from graphrag_dagster.apps.evaluation.measures.answer_claims import distance, tokens
 from graphrag_dagster.apps.evaluation.measures.quality_verdicts import (
@@ -16,11 +15,10 @@ from graphrag_dagster.apps.evaluation.measures.quality_verdicts import (
     Family,
     Metric,
     QualityItem,
-    QualityRow,
     QuestionBasis,
+    Rows,
     Score,
     VerdictBasis,
-    VerdictRow,
     answer_relevancy,
     contextual_precision,
     contextual_recall,
@@ -34,18 +32,8 @@ from graphrag_dagster.apps.evaluation.measures.quality_verdicts import (
     want_of_reference,
 )
 from graphrag_dagster.apps.evaluation.tasks import QualityJudge
-from graphrag_dagster.kernel.tasks.task_ports import Usage
+from graphrag_dagster.kernel.tasks.task_ports import Verdict
 from graphrag_dagster.kernel.text.text_similarity import stems
-
-__all__ = [
-    "METRICS",
-    "Measured",
-    "QualityItem",
-    "QualityRow",
-    "VerdictRow",
-    "lexical_measures",
-    "measure",
-]
 
 METRICS: tuple[Metric, ...] = (
     "answer_relevancy",
@@ -59,25 +47,14 @@ QUESTIONS = 3
 _SHOWN = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """One row per item, family and metric, in this order; the verdicts they rest on; what it cost."""
-
-    rows: list[QualityRow]
-    verdicts: list[VerdictRow]
-    usage: Usage
-
-
 def measure(
     items: Sequence[QualityItem],
     judge: QualityJudge,
     *,
     families: Sequence[Family] = ("deepeval",),
     embed: Embed | None = None,
-    idk_is_truthful: bool = True,
-    questions: int = QUESTIONS,
-) -> Measured:
-    """Measure answers and their context.
+) -> tuple[Rows, Rows]:
+    """Return the rows of ``evaluation.quality_scores``, and those of the verdicts that they rest on.
 
     A refused answer has neither relevancy nor faithfulness, but its context has recall and precision. Without
     a context all but relevancy are undefined, without a reference answer recall and precision.
@@ -87,17 +64,16 @@ def measure(
         judge: gives statements, verdicts and questions.
         families: whose formulas; they share verdicts, so that the second costs only its questions.
         embed: [n, dimension] vectors of texts, for the relevancy of ragas, which is undefined without.
-        idk_is_truthful: see :func:`.quality_formulas.faithfulness`.
-        questions: how many to generate for each answer, for the relevancy of ragas; at least 1.
 
     Raises:
         EndpointError: the judge's endpoint cannot be used at all.
     """
     # The relevancy of ragas rests on questions alone.
     judged = METRICS if "deepeval" in families else METRICS[1:]
-    bases, usage = verdict_bases(items, judged if families else (), judge)
-    asked, cost = question_bases(items if "ragas" in families else (), questions, judge, embed)
-    rows, verdicts = [], []
+    bases = verdict_bases(items, judged if families else (), judge)
+    asked = question_bases(items if "ragas" in families else (), QUESTIONS, judge, embed)
+    rows: Rows = []
+    verdicts: Rows = []
     for place, item in enumerate(items):
         question_basis = asked[place] if asked else QuestionBasis()
         for family in families:
@@ -106,15 +82,15 @@ def measure(
                 score = (
                     _similarity(question_basis)
                     if by_questions
-                    else _score(bases[place][metric], family, metric, idk_is_truthful)
+                    else _score(bases[place][metric], family, metric)
                 )
                 repaired = question_basis.repaired if by_questions else bases[place][metric].repaired
                 rows.append(row_of(item, family, metric, score, repaired))
         verdicts += _verdict_rows(item, bases[place], question_basis)
-    return Measured(rows, verdicts, usage + cost)
+    return rows, verdicts
 
 
-def _score(basis: VerdictBasis, family: Family, metric: Metric, idk_is_truthful: bool) -> Score:
+def _score(basis: VerdictBasis, family: Family, metric: Metric) -> Score:
     if basis.reason is not None:
         return Score(None, reason=basis.reason)
     verdicts = [one.verdict for one in basis.verdicts]
@@ -122,7 +98,7 @@ def _score(basis: VerdictBasis, family: Family, metric: Metric, idk_is_truthful:
         case "answer_relevancy":
             return answer_relevancy(verdicts)
         case "faithfulness":
-            return faithfulness(verdicts, family=family, idk_is_truthful=idk_is_truthful)
+            return faithfulness(verdicts, family=family)
         case "contextual_recall":
             return contextual_recall(verdicts, family=family)
         case "contextual_precision":
@@ -135,29 +111,32 @@ def _similarity(basis: QuestionBasis) -> Score:
     return question_similarity(basis.cosines, noncommittal=basis.noncommittal)
 
 
-def _verdict_rows(
-    item: QualityItem, bases: Mapping[Metric, VerdictBasis], asked: QuestionBasis
-) -> list[VerdictRow]:
-    rows = [
-        VerdictRow(
-            item.id,
-            metric,
-            place,
-            text[:_SHOWN] if metric == "contextual_precision" else text,
-            one.verdict,
-            one.reason or None,
-        )
-        for metric, basis in bases.items()
-        for place, (text, one) in enumerate(zip(basis.items, basis.verdicts, strict=True))
-    ]
-    commits: Literal["yes", "no"] = "no" if asked.noncommittal else "yes"
-    return rows + [
-        VerdictRow(item.id, "answer_relevancy_questions", place, text, commits, f"cosine {cosine:.4f}")
-        for place, (text, cosine) in enumerate(zip(asked.questions, asked.cosines, strict=True))
+def _verdict_rows(item: QualityItem, bases: Mapping[Metric, VerdictBasis], asked: QuestionBasis) -> Rows:
+    def row(metric: str, place: int, statement: str, verdict: Verdict, reason: str | None) -> dict[str, Any]:
+        told = {"statement": statement, "verdict": verdict, "reason": reason}
+        return {"answer_id": item.id, "metric": metric, "position": place, **told}
+
+    commits: Verdict = "no" if asked.noncommittal else "yes"
+    return [
+        *(
+            row(
+                metric,
+                place,
+                text[:_SHOWN] if metric == "contextual_precision" else text,
+                one.verdict,
+                one.reason or None,
+            )
+            for metric, basis in bases.items()
+            for place, (text, one) in enumerate(zip(basis.items, basis.verdicts, strict=True))
+        ),
+        *(
+            row("answer_relevancy_questions", place, text, commits, f"cosine {cosine:.4f}")
+            for place, (text, cosine) in enumerate(zip(asked.questions, asked.cosines, strict=True))
+        ),
     ]
 
 
-def lexical_measures(items: Sequence[QualityItem]) -> list[QualityRow]:
+def lexical_measures(items: Sequence[QualityItem]) -> Rows:
     """Return two rows of family ``lexical`` for each item.
 
     ``rouge_l_to_reference`` is the ROUGE-L F1 of answer and reference answer, 2·LCS of their m + n words;

@@ -1,18 +1,14 @@
 """Measures of answers that have reference answers, as rows."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.apps.evaluation.measures.quality_metrics import QualityItem, lexical_measures, measure
-from graphrag_dagster.apps.evaluation.measures.quality_verdicts import Embed, Family
+from graphrag_dagster.apps.evaluation.measures.quality_metrics import lexical_measures, measure
+from graphrag_dagster.apps.evaluation.measures.quality_verdicts import Embed, Family, QualityItem, Rows
 from graphrag_dagster.apps.evaluation.tasks import QualityJudge
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.statement_reading import without_citations
-
-Rows = list[dict[str, Any]]
 
 _OF_A_ROW = ("answer_id", "position", "kind", "record_id", "text")
 #: Kinds of rows of which all that an answer was shown are one node of its context.
@@ -85,12 +81,7 @@ def measured(
         families: whose formulas.
         embed: vectors of texts.
     """
-    scores, verdicts = list(lexical_measures(items)), []
-    if judge is not None and families and items:
-        found = measure(items, judge, families=families, embed=embed)
-        scores, verdicts = [*found.rows, *scores], found.verdicts
-    return [_row(asdict(one)) for one in scores], [_row(asdict(one)) for one in verdicts]
-
-
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    return {"answer_id": row.pop("item_id"), **row}
+    if judge is None or not families or not items:
+        return lexical_measures(items), []
+    scores, verdicts = measure(items, judge, families=families, embed=embed)
+    return [*scores, *lexical_measures(items)], verdicts

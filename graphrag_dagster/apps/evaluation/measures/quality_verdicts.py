@@ -6,8 +6,8 @@ value that is not defined is None with a reason, never NaN.
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from graphrag_dagster.apps.evaluation.tasks import (
     VerdictsOf,
 )
 from graphrag_dagster.kernel.common.stable_values import comparable
-from graphrag_dagster.kernel.tasks.task_ports import ItemVerdict, Usage, Verdict
+from graphrag_dagster.kernel.tasks.task_ports import ItemVerdict, Verdict
 
 Family = Literal["deepeval", "ragas"]
 
@@ -144,37 +144,7 @@ class QualityItem:
     refused: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class QualityRow:
-    """One value, 0–1, with its fraction; None with the reason where it is not defined or not known.
-
-    ``repaired``: replies that were repaired for it.
-    """
-
-    item_id: str
-    family: Literal["deepeval", "ragas", "lexical"]
-    metric: str
-    value: float | None
-    numerator: float | None
-    denominator: float | None
-    reason: str | None
-    repaired: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictRow:
-    """A judge's verdict on one statement or node; ``position`` 0… is its place, ``reason`` None where blank.
-
-    The rows of metric ``answer_relevancy_questions`` are the questions that were generated for the ragas
-    family: "yes" where the answer commits itself, with the cosine to the question as the reason.
-    """
-
-    item_id: str
-    metric: str
-    position: int
-    statement: str
-    verdict: Verdict
-    reason: str | None
+Rows = list[dict[str, Any]]
 
 
 def row_of(
@@ -183,11 +153,9 @@ def row_of(
     metric: str,
     score: Score,
     repaired: int = 0,
-) -> QualityRow:
-    """Return a score as a row."""
-    return QualityRow(
-        item.id, family, metric, score.value, score.numerator, score.denominator, score.reason, repaired
-    )
+) -> dict[str, Any]:
+    """Return a score as a row of ``evaluation.quality_scores``."""
+    return {"answer_id": item.id, "family": family, "metric": metric, **asdict(score), "repaired": repaired}
 
 
 def want_of_answer(item: QualityItem) -> str | None:
@@ -246,8 +214,8 @@ class QuestionBasis:
 
 def verdict_bases(
     items: Sequence[QualityItem], metrics: Sequence[Metric], judge: QualityJudge
-) -> tuple[list[dict[Metric, VerdictBasis]], Usage]:
-    """Return the basis of each metric for each item, and what it cost.
+) -> list[dict[Metric, VerdictBasis]]:
+    """Return the basis of each metric for each item.
 
     Raises:
         EndpointError: the judge's endpoint cannot be used at all.
@@ -266,17 +234,16 @@ def verdict_bases(
     ]
     requests = [one for by_metric in asked for one in by_metric.values() if isinstance(one, VerdictRequest)]
     told = _once(judge.verdicts, (one for one in requests if one.items))
-    bases = [
+    return [
         {metric: _mended(_basis(one, told), item, metric, split) for metric, one in by_metric.items()}
         for item, by_metric in zip(items, asked, strict=True)
     ]
-    return bases, _cost(split) + _cost(told)
 
 
 def question_bases(
     items: Sequence[QualityItem], count: int, judge: QualityJudge, embed: Embed | None
-) -> tuple[list[QuestionBasis], Usage]:
-    """Return the basis of the relevancy of ragas for each item, and what it cost; all vectors in one call.
+) -> list[QuestionBasis]:
+    """Return the basis of the relevancy of ragas for each item; all vectors in one call.
 
     Raises:
         EndpointError: the judge's endpoint cannot be used at all.
@@ -289,11 +256,10 @@ def question_bases(
     made = _once(lambda answers: judge.questions_for(answers, count), (item.answer for item in open_))
     texts = [text for item in open_ for text in (item.question, *made[item.answer].questions)]
     vectors = _unit_vectors(texts, embed) if embed and texts else {}
-    bases = [
+    return [
         QuestionBasis(reason=want) if want is not None else _question_basis(item, made[item.answer], vectors)
         for item, want in zip(items, wants, strict=True)
     ]
-    return bases, _cost(made)
 
 
 def _want(item: QualityItem, metric: Metric) -> str | None:
@@ -363,7 +329,3 @@ def _unit_vectors(texts: Iterable[str], embed: Embed) -> dict[str, NDArray[np.fl
 def _once(ask: Callable[[list[Asked]], list[Told]], wanted: Iterable[Asked]) -> dict[Asked, Told]:
     distinct = list(dict.fromkeys(wanted))
     return dict(zip(distinct, ask(distinct), strict=True)) if distinct else {}
-
-
-def _cost(told: Mapping[Asked, Told]) -> Usage:
-    return sum((one.usage for one in told.values()), Usage())

@@ -41,48 +41,19 @@ _MEND = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Persona:
-    """An invented user; ``position`` counts from 0."""
-
-    id: str
-    position: int
-    name: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
-class PersonaTask:
-    """Task that a persona uses the corpus for; ``position`` is the place among the tasks of the persona."""
-
-    id: str
-    persona_id: str
-    position: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class PersonaQuestion:
-    """What is asked at a task; ``position`` is the place among the questions of the task.
-
-    ``regenerated`` is how often its place had to be asked for again, 0–3.
-    """
-
-    id: str
-    task_id: str
-    position: int
-    text: str
-    regenerated: int
+Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """All rows in reading order. ``problems`` are those on the way, although the set is complete."""
+    """Rows of ``questions.personas``, ``persona_tasks`` and ``persona_questions``, in reading order.
 
-    personas: tuple[Persona, ...]
-    tasks: tuple[PersonaTask, ...]
-    questions: tuple[PersonaQuestion, ...]
-    engine: Engine
+    ``problems`` are those on the way, although the set is complete.
+    """
+
+    personas: Rows
+    tasks: Rows
+    questions: Rows
     problems: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
@@ -126,12 +97,19 @@ def write_questions(
     places = writing.questions(people, work, questions, oversample)
     if embed is not None and oversample > 1:
         _choose(places, work, questions, embed)
-    rows = tuple(
-        PersonaQuestion(stable_id("question", text), task.id, position, text, again)
+    rows = [
+        {
+            "question_id": stable_id("question", text),
+            "task_id": task["task_id"],
+            "position": position,
+            "question": text,
+            "repeats": again,
+            "engine": writer.engine,
+        }
         for task, place in zip(work, places, strict=True)
         for position, (text, again) in enumerate(place.kept)
-    )
-    return QuestionSet(people, work, rows, writer.engine, tuple(writing.problems), writing.usage)
+    ]
+    return QuestionSet(people, work, rows, tuple(writing.problems), writing.usage)
 
 
 @dataclass
@@ -172,22 +150,28 @@ class _SetWriter:
         self.usage = Usage()
         self.problems: list[str] = []
 
-    def personas(self, count: int) -> tuple[Persona, ...]:
+    def personas(self, count: int) -> Rows:
         place: _RequestResult[PersonaDraft] = _RequestResult("personas")
 
         def ask(requests: list[_Request[PersonaDraft]]) -> list[Drafts[PersonaDraft]]:
             return [self._writer.personas(self._description, asked, avoid) for _, asked, avoid in requests]
 
         self._fill([place], count, 1, ask, _clean_persona)
-        return tuple(
-            Persona(stable_id("persona", one.name, one.description), position, one.name, one.description)
+        return [
+            {
+                "persona_id": stable_id("persona", one.name, one.description),
+                "position": position,
+                "name": one.name,
+                "description": one.description,
+                "engine": self._writer.engine,
+            }
             for position, (one, _) in enumerate(place.kept)
-        )
+        ]
 
-    def tasks(self, people: Sequence[Persona], count: int) -> tuple[PersonaTask, ...]:
-        drafts = [PersonaDraft(one.name, one.description) for one in people]
+    def tasks(self, people: Rows, count: int) -> Rows:
+        drafts = [PersonaDraft(one["name"], one["description"]) for one in people]
         places: list[_RequestResult[str]] = [
-            _RequestResult(f"tasks of the persona {one.name!r}") for one in people
+            _RequestResult(f"tasks of the persona {one.name!r}") for one in drafts
         ]
 
         def ask(requests: list[_Request[str]]) -> list[Drafts[str]]:
@@ -196,26 +180,30 @@ class _SetWriter:
             )
 
         self._fill(places, count, 1, ask, _clean)
-        return tuple(
-            PersonaTask(stable_id("task", person.id, text), person.id, position, text)
+        return [
+            {
+                "task_id": stable_id("task", person["persona_id"], text),
+                "persona_id": person["persona_id"],
+                "position": position,
+                "task": text,
+                "engine": self._writer.engine,
+            }
             for person, place in zip(people, places, strict=True)
             for position, (text, _) in enumerate(place.kept)
-        )
+        ]
 
-    def questions(
-        self, people: Sequence[Persona], work: Sequence[PersonaTask], count: int, times: int
-    ) -> list[_RequestResult[str]]:
-        drafts = {one.id: PersonaDraft(one.name, one.description) for one in people}
-        asked_by = [drafts[task.persona_id] for task in work]
+    def questions(self, people: Rows, work: Rows, count: int, times: int) -> list[_RequestResult[str]]:
+        drafts = {one["persona_id"]: PersonaDraft(one["name"], one["description"]) for one in people}
+        asked_by = [drafts[task["persona_id"]] for task in work]
         places: list[_RequestResult[str]] = [
-            _RequestResult(f"questions of the task {task.text!r} of the persona {person.name!r}")
+            _RequestResult(f"questions of the task {task['task']!r} of the persona {person.name!r}")
             for task, person in zip(work, asked_by, strict=True)
         ]
 
         def ask(requests: list[_Request[str]]) -> list[Drafts[str]]:
             return self._writer.questions(
                 [
-                    QuestionRequest(self._description, asked_by[at], work[at].text, asked, avoid)
+                    QuestionRequest(self._description, asked_by[at], work[at]["task"], asked, avoid)
                     for at, asked, avoid in requests
                 ]
             )
@@ -266,11 +254,9 @@ def _refuse_gaps(places: Sequence[_RequestResult[T]], count: int, engine: Engine
     )
 
 
-def _choose(
-    places: Sequence[_RequestResult[str]], work: Sequence[PersonaTask], count: int, embed: Embed
-) -> None:
+def _choose(places: Sequence[_RequestResult[str]], work: Rows, count: int, embed: Embed) -> None:
     """Leave in each place ``count`` questions, in the order they were written in."""
-    texts = [task.text for task in work] + [text for place in places for text, _ in place.kept]
+    texts = [task["task"] for task in work] + [text for place in places for text, _ in place.kept]
     vectors = unit_rows(embed(texts))
     start = len(work)
     for place, task in zip(places, vectors[:start], strict=True):
@@ -296,45 +282,6 @@ def _clean(text: str) -> str | None:
 def _clean_persona(draft: PersonaDraft) -> PersonaDraft | None:
     name, description = _clean(draft.name), _clean(draft.description)
     return PersonaDraft(name, description) if name and description else None
-
-
-Rows = list[dict[str, Any]]
-
-
-def written(made: QuestionSet, engine: str) -> tuple[Rows, Rows, Rows]:
-    """Return the rows of ``questions.personas``, ``persona_tasks`` and ``persona_questions``."""
-    personas = [
-        {
-            "persona_id": one.id,
-            "position": one.position,
-            "name": one.name,
-            "description": one.description,
-            "engine": engine,
-        }
-        for one in made.personas
-    ]
-    tasks = [
-        {
-            "task_id": one.id,
-            "persona_id": one.persona_id,
-            "position": one.position,
-            "task": one.text,
-            "engine": engine,
-        }
-        for one in made.tasks
-    ]
-    questions = [
-        {
-            "question_id": one.id,
-            "task_id": one.task_id,
-            "position": one.position,
-            "question": one.text,
-            "repeats": one.regenerated,
-            "engine": engine,
-        }
-        for one in made.questions
-    ]
-    return personas, tasks, questions
 
 
 def references(documents: pl.DataFrame, questions: pl.DataFrame) -> list[tuple[str, str, str | None]]:

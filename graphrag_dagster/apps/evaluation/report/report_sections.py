@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from graphrag_dagster.apps.evaluation.figures.figure_style import Figure
 from graphrag_dagster.apps.evaluation.inference.measure_names import faithful_to_itself, measure, share
 from graphrag_dagster.apps.evaluation.report.result_tables import (
     alignment_table,
@@ -20,7 +21,6 @@ from graphrag_dagster.apps.evaluation.report.table_views import (
     TESTED,
     ReportCell,
     ReportData,
-    ReportFigure,
     ReportTable,
     rows_of,
     table,
@@ -37,11 +37,11 @@ class Block:
     intro: str
     tables: tuple[ReportTable, ...]
     missing: str
-    figures: tuple[ReportFigure, ...] = ()
+    figures: tuple[Figure, ...] = ()
     grid: bool = False
 
 
-def figures_of(data: ReportData, *prefixes: str) -> tuple[ReportFigure, ...]:
+def figures_of(data: ReportData, *prefixes: str) -> tuple[Figure, ...]:
     """Return the figures whose names begin so."""
     return tuple(one for one in data.figures if one.name.startswith(prefixes))
 

@@ -9,37 +9,14 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 from markupsafe import Markup, escape
 
+from graphrag_dagster.apps.evaluation.figures.figure_style import Figure
 from graphrag_dagster.apps.evaluation.inference.measure_names import measure, p_value
 from graphrag_dagster.apps.evaluation.inference.verdict import Contrast, contrasts
-
-
-class ReportFigure(Protocol):
-    """A drawing; ``alt`` says in words what it shows."""
-
-    @property
-    def name(self) -> str:
-        """Short, of its own: ``win_rates_directness``."""
-
-    @property
-    def title(self) -> str:
-        """Its subject."""
-
-    @property
-    def caption(self) -> str:
-        """Notes on reading it."""
-
-    @property
-    def svg(self) -> str:
-        """The drawing."""
-
-    @property
-    def alt(self) -> str:
-        """A description for readers who cannot see it."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +55,7 @@ class ReportData:
     judge_model: str | None
     answer_model: str | None = None
     commands: Sequence[str] = ()
-    figures: Sequence[ReportFigure] = ()
+    figures: Sequence[Figure] = ()
     questions: pl.DataFrame | None = None
     personas: pl.DataFrame | None = None
     answers: pl.DataFrame | None = None

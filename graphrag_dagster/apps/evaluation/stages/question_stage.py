@@ -60,11 +60,7 @@ _NOT_WRITTEN = {"written": False}
 
 def _written(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Personas, their tasks and their questions of the whole corpus, from its description (paper §4.1.2)."""
-    from graphrag_dagster.apps.evaluation.questions.persona_questions import (
-        described,
-        write_questions,
-        written,
-    )
+    from graphrag_dagster.apps.evaluation.questions.persona_questions import described, write_questions
 
     session, own, entities = (
         run.session("written_questions"),
@@ -84,7 +80,7 @@ def _written(tables: Tables, run: StepRun) -> Iterator[Made]:
         oversample=own.oversample,
         embed=session.embedder().embed_queries if own.oversample > 1 else None,
     )
-    rows = (about.rows(writer.engine, made.usage.repaired), *written(made, writer.engine))
+    rows = (about.rows(writer.engine, made.usage.repaired), made.personas, made.tasks, made.questions)
     told = {
         "engine": writer.engine,
         "written": True,

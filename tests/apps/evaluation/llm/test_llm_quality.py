@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmQualityJudge
-from graphrag_dagster.apps.evaluation.measures.quality_metrics import QualityItem, measure
+from graphrag_dagster.apps.evaluation.measures.quality_metrics import measure
+from graphrag_dagster.apps.evaluation.measures.quality_verdicts import QualityItem
 from graphrag_dagster.apps.evaluation.tasks import (
     GeneratedQuestions,
     StatementsOf,
@@ -319,8 +320,8 @@ def test_answers_are_measured_end_to_end(model_of: Callable[..., Any]) -> None:
     with ScriptedEndpoint(script) as endpoint:
         vectors = lambda texts: np.array([endpoint.vector(text) for text in texts], np.float32)  # noqa: E731
         judge = LlmQualityJudge(model_of(endpoint), prompts)
-        measured = measure(items, judge, families=("deepeval", "ragas"), embed=vectors)
-    found = {(row.item_id, row.family, row.metric): row.value for row in measured.rows}
+        rows, _ = measure(items, judge, families=("deepeval", "ragas"), embed=vectors)
+    found = {(row["answer_id"], row["family"], row["metric"]): row["value"] for row in rows}
     assert [found["a", "deepeval", metric] for metric in ("answer_relevancy", "faithfulness")] == [0.5, 0.5]
     assert 0 < (found["a", "ragas", "answer_relevancy"] or 0) <= 1
     for item in ("a", "b"):
@@ -329,9 +330,9 @@ def test_answers_are_measured_end_to_end(model_of: Callable[..., Any]) -> None:
         assert found[item, "ragas", "contextual_precision"] == 0.5
     assert found["c", "ragas", "answer_relevancy"] == 0
     assert found["c", "deepeval", "faithfulness"] is None
-    assert all((row.value is None) == (row.reason is not None) for row in measured.rows)
+    assert all((row["value"] is None) == (row["reason"] is not None) for row in rows)
     # Split: two answers, one reference; verdicts: two of relevancy, one each of the others; questions: two.
-    assert measured.usage.calls == len(endpoint.chats) == 3 + 5 + 2
+    assert len(endpoint.chats) == 3 + 5 + 2
 
 
 def test_the_prompts_show_examples_that_can_be_read() -> None:

@@ -52,9 +52,9 @@ def test_a_whole_set_takes_one_call_for_each_persona_and_task(model_of: Callable
     with ScriptedEndpoint(four_at_a_time) as endpoint:
         made = whole(model_of(endpoint))
     assert (len(made.personas), len(made.tasks), len(made.questions)) == (2, 4, 12)
-    assert len({one.text.casefold() for one in made.questions}) == 12
+    assert len({one["question"].casefold() for one in made.questions}) == 12
     assert len(endpoint.chats) == made.usage.calls == 1 + 2 + 4
-    assert (made.engine, made.problems) == ("llm", ())
+    assert made.problems == ()
     shapes = [one.body["response_format"]["json_schema"] for one in endpoint.chats]
     assert all(shape["strict"] for shape in shapes)
     required = [tuple(shape["schema"]["required"]) for shape in shapes]
@@ -221,7 +221,7 @@ def test_too_few_and_repeated_questions_are_asked_for_again(model_of: Callable[.
 
     with ScriptedEndpoint(repeating) as endpoint:
         made = whole(model_of(endpoint), 1, 2, 2)
-    rows = [(one.text, one.regenerated) for one in made.questions]
+    rows = [(one["question"], one["repeats"]) for one in made.questions]
     assert rows[:2] == [("Why quays?", 0), ("Why nets?", 0)]
     assert [again for _, again in rows[2:]] == [1, 1]
     assert len(endpoint.chats) == 1 + 1 + 2 + 1

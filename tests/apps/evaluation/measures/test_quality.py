@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.apps.evaluation.measures.quality_metrics import (
     METRICS,
-    QualityItem,
-    QualityRow,
     lexical_measures,
     measure,
 )
 from graphrag_dagster.apps.evaluation.measures.quality_verdicts import (
+    QualityItem,
+    Rows,
     answer_relevancy,
     contextual_precision,
     contextual_recall,
@@ -184,14 +184,14 @@ ITEM = QualityItem(
 )
 
 
-def values(rows: Sequence[QualityRow]) -> dict[tuple[str, str], Any]:
-    return {(row.family, row.metric): row.value for row in rows}
+def values(rows: Rows) -> dict[tuple[str, str], Any]:
+    return {(row["family"], row["metric"]): row["value"] for row in rows}
 
 
 def test_an_item_is_measured_by_both_families() -> None:
     judge = Judge()
-    measured = measure([ITEM], judge, families=FAMILIES, embed=compass)
-    found = values(measured.rows)
+    rows, _ = measure([ITEM], judge, families=FAMILIES, embed=compass)
+    found = values(rows)
     assert found == {
         ("deepeval", "answer_relevancy"): pytest.approx(2 / 3),
         ("deepeval", "faithfulness"): pytest.approx(2 / 3),
@@ -204,14 +204,14 @@ def test_an_item_is_measured_by_both_families() -> None:
         ("ragas", "contextual_recall"): 1,
         ("ragas", "contextual_precision"): pytest.approx(7 / 12),
     }
-    assert [row.item_id for row in measured.rows] == ["a1"] * 8
-    assert all(row.reason is None for row in measured.rows)
+    assert [row["answer_id"] for row in rows] == ["a1"] * 8
+    assert all(row["reason"] is None for row in rows)
 
 
 def test_statements_and_verdicts_are_asked_for_once() -> None:
     twin = replace(ITEM, id="a2")
     judge = Judge()
-    measured = measure([ITEM, twin], judge, families=FAMILIES, embed=compass)
+    rows, _ = measure([ITEM, twin], judge, families=FAMILIES, embed=compass)
     assert judge.split == [ITEM.answer, ITEM.reference]
     assert [one.kind for one in judge.asked] == [
         "relevant_to_question",
@@ -220,8 +220,7 @@ def test_statements_and_verdicts_are_asked_for_once() -> None:
         "useful_node",
     ]
     assert judge.questions == [ITEM.answer]
-    assert measured.usage.calls == 7
-    assert values(measured.rows[:8]) == values(measured.rows[8:])
+    assert values(rows[:8]) == values(rows[8:])
 
 
 def test_a_family_asks_for_what_it_needs_only() -> None:
@@ -230,29 +229,26 @@ def test_a_family_asks_for_what_it_needs_only() -> None:
     measure([ITEM], other, families=["ragas"], embed=compass)
     assert (len(printed.asked), printed.questions) == (4, [])
     assert [one.kind for one in other.asked] == [one.kind for one in printed.asked][1:]
-    assert measure([], Judge(), families=FAMILIES, embed=compass).rows == []
-    assert measure([ITEM], Judge(), families=()).rows == []
+    assert measure([], Judge(), families=FAMILIES, embed=compass) == ([], [])
+    assert measure([ITEM], Judge(), families=()) == ([], [])
 
 
 def test_verdicts_are_kept_with_what_they_are_on() -> None:
-    measured = measure([ITEM], Judge(), families=FAMILIES, embed=compass)
-    kept = [(row.metric, row.position, row.statement, row.verdict, row.reason) for row in measured.verdicts]
+    _, verdicts = measure([ITEM], Judge(), families=FAMILIES, embed=compass)
+    kept = [
+        (row["metric"], row["position"], row["statement"], row["verdict"], row["reason"]) for row in verdicts
+    ]
     assert kept[:3] == [
         ("answer_relevancy", 0, "north wind.", "yes", "shares north"),
         ("answer_relevancy", 1, "maybe rain.", "idk", None),
         ("answer_relevancy", 2, "stone.", "no", None),
     ]
     assert kept[-1] == ("answer_relevancy_questions", 2, "north east", "yes", "cosine 0.7071")
-    keys = [(row.item_id, row.metric, row.position) for row in measured.verdicts]
+    keys = [(row["answer_id"], row["metric"], row["position"]) for row in verdicts]
     assert len(set(keys)) == len(keys) == 3 + 3 + 2 + 4 + 3
     long = replace(ITEM, contexts=("x" * 1000,))
-    shown = [row for row in measure([long], Judge()).verdicts if row.metric == "contextual_precision"]
-    assert [len(row.statement) for row in shown] == [200]
-
-
-def test_an_option_counts_idk_as_wrong_in_the_printed_family() -> None:
-    found = values(measure([ITEM], Judge(), families=FAMILIES, idk_is_truthful=False).rows)
-    assert found["deepeval", "faithfulness"] == found["ragas", "faithfulness"] == pytest.approx(1 / 3)
+    shown = [row for row in measure([long], Judge())[1] if row["metric"] == "contextual_precision"]
+    assert [len(row["statement"]) for row in shown] == [200]
 
 
 REASONS = {
@@ -279,18 +275,18 @@ REASONS = {
 @pytest.mark.parametrize("case", REASONS)
 def test_what_cannot_be_judged_has_no_value_but_a_reason(case: str) -> None:
     item, reason, without = REASONS[case]
-    measured = measure([item], Judge(lost="lost"))
-    for row in measured.rows:
-        assert (row.value is None) == (row.metric in without), row
-        assert row.reason == (reason if row.metric in without else None)
-    assert not {row.metric for row in measured.verdicts} & set(without)
+    rows, verdicts = measure([item], Judge(lost="lost"))
+    for row in rows:
+        assert (row["value"] is None) == (row["metric"] in without), row
+        assert row["reason"] == (reason if row["metric"] in without else None)
+    assert not {row["metric"] for row in verdicts} & set(without)
 
 
 def test_the_relevancy_of_questions_says_why_it_is_not_defined() -> None:
     def reason(item: QualityItem, judge: Judge, embed: Any = compass) -> str | None:
-        row = measure([item], judge, families=["ragas"], embed=embed).rows[0]
-        assert row.value is None
-        return row.reason
+        row = measure([item], judge, families=["ragas"], embed=embed)[0][0]
+        assert row["value"] is None
+        return row["reason"]
 
     unasked = Judge()
     assert reason(ITEM, unasked, None) == "there is no embedder to compare questions with"
@@ -303,16 +299,16 @@ def test_the_relevancy_of_questions_says_why_it_is_not_defined() -> None:
 
 
 def test_evasive_answers_and_questions_without_vectors_have_no_similarity() -> None:
-    evasive = measure([ITEM], Judge(evades=True), families=["ragas"], embed=compass)
-    assert evasive.rows[0].value == 0
-    assert {row.verdict for row in evasive.verdicts if row.metric.endswith("questions")} == {"no"}
-    nowhere = measure([replace(ITEM, question="nowhere")], Judge(), families=["ragas"], embed=compass)
-    assert (nowhere.rows[0].value, nowhere.rows[0].reason) == (0, None)
+    (first, *_), verdicts = measure([ITEM], Judge(evades=True), families=["ragas"], embed=compass)
+    assert first["value"] == 0
+    assert {row["verdict"] for row in verdicts if row["metric"].endswith("questions")} == {"no"}
+    rows, _ = measure([replace(ITEM, question="nowhere")], Judge(), families=["ragas"], embed=compass)
+    assert (rows[0]["value"], rows[0]["reason"]) == (0, None)
 
 
 def test_an_answer_that_states_nothing_has_the_value_of_its_family() -> None:
-    measured = measure([replace(ITEM, answer="...", reference="...")], Judge(), families=FAMILIES)
-    found = {(row.family, row.metric): (row.value, row.reason) for row in measured.rows}
+    rows, _ = measure([replace(ITEM, answer="...", reference="...")], Judge(), families=FAMILIES)
+    found = {(row["family"], row["metric"]): (row["value"], row["reason"]) for row in rows}
     assert found["deepeval", "answer_relevancy"] == found["deepeval", "faithfulness"] == (1, None)
     assert found["deepeval", "contextual_recall"] == (0, None)
     assert found["ragas", "faithfulness"] == (None, "the answer makes no statement")
@@ -320,28 +316,29 @@ def test_an_answer_that_states_nothing_has_the_value_of_its_family() -> None:
 
 
 def test_only_precision_depends_on_the_order_of_the_context() -> None:
-    first = values(measure([ITEM], Judge()).rows)
-    other = values(measure([replace(ITEM, contexts=ITEM.contexts[::-1])], Judge()).rows)
+    first = values(measure([ITEM], Judge())[0])
+    other = values(measure([replace(ITEM, contexts=ITEM.contexts[::-1])], Judge())[0])
     assert {key for key in first if first[key] != other[key]} == set()
     useful_first = replace(ITEM, contexts=("quay built", "north paid", "sun", "moon"))
-    best = values(measure([useful_first], Judge()).rows)
+    best = values(measure([useful_first], Judge())[0])
     assert {key[1] for key in first if first[key] != best[key]} == {"contextual_precision"}
     assert best["deepeval", "contextual_precision"] == 1
 
 
 def test_items_know_nothing_of_each_other() -> None:
     others = [replace(item, id=case) for case, (item, *_) in REASONS.items()]
-    together = measure([*others, ITEM], Judge(lost="lost"), families=FAMILIES, embed=compass)
-    backwards = measure([ITEM, *others[::-1]], Judge(lost="lost"), families=FAMILIES, embed=compass)
-    assert sorted(map(repr, together.rows)) == sorted(map(repr, backwards.rows))
-    assert together.usage == backwards.usage
+    together, _ = measure([*others, ITEM], Judge(lost="lost"), families=FAMILIES, embed=compass)
+    backwards, _ = measure([ITEM, *others[::-1]], Judge(lost="lost"), families=FAMILIES, embed=compass)
+    assert sorted(map(repr, together)) == sorted(map(repr, backwards))
 
 
 def lexical(**changed: Any) -> dict[str, Any]:
     rows = lexical_measures([replace(ITEM, **changed)])
-    assert {row.family for row in rows} == {"lexical"}
-    assert not {row.metric for row in rows} & set(METRICS)
-    return {row.metric: (row.value, row.numerator, row.denominator, row.reason) for row in rows}
+    assert {row["family"] for row in rows} == {"lexical"}
+    assert not {row["metric"] for row in rows} & set(METRICS)
+    return {
+        row["metric"]: (row["value"], row["numerator"], row["denominator"], row["reason"]) for row in rows
+    }
 
 
 def test_lexical_measures_by_hand() -> None:

@@ -90,27 +90,31 @@ def write(writer: Planned, personas: int = 1, tasks: int = 1, questions: int = 2
 
 
 def texts(made: QuestionSet) -> list[str]:
-    return [one.text for one in made.questions]
+    return [one["question"] for one in made.questions]
 
 
 def test_a_set_has_every_row_in_its_place() -> None:
     made = write(Planned(distinct), 2, 3, 4)
-    assert [(one.position, one.name) for one in made.personas] == [(0, "P0"), (1, "P1")]
-    assert [one.position for one in made.tasks] == [0, 1, 2] * 2
-    assert [one.persona_id for one in made.tasks] == [one.id for one in made.personas for _ in "abc"]
-    assert [one.position for one in made.questions] == [0, 1, 2, 3] * 6
-    assert [one.task_id for one in made.questions] == [one.id for one in made.tasks for _ in "abcd"]
-    assert {one.regenerated for one in made.questions} == {0}
-    assert (made.usage, made.engine, made.problems) == (Usage(9, 90, 45), "llm", ())
+    assert [(one["position"], one["name"]) for one in made.personas] == [(0, "P0"), (1, "P1")]
+    assert [one["position"] for one in made.tasks] == [0, 1, 2] * 2
+    assert [one["persona_id"] for one in made.tasks] == [
+        one["persona_id"] for one in made.personas for _ in "abc"
+    ]
+    assert [one["position"] for one in made.questions] == [0, 1, 2, 3] * 6
+    assert [one["task_id"] for one in made.questions] == [
+        one["task_id"] for one in made.tasks for _ in "abcd"
+    ]
+    assert {one["repeats"] for one in made.questions} == {0}
+    assert (made.usage, made.problems) == (Usage(9, 90, 45), ())
 
 
 def test_ids_depend_on_the_texts_alone() -> None:
     made = write(Planned(lambda *_: ["  Why\nnot? ", "What else?"]))
     person, task = made.personas[0], made.tasks[0]
-    assert person.id == stable_id("persona", "P0", "Who is 0")
-    assert task.id == stable_id("task", person.id, "T0 of P0")
+    assert person["persona_id"] == stable_id("persona", "P0", "Who is 0")
+    assert task["task_id"] == stable_id("task", person["persona_id"], "T0 of P0")
     assert texts(made) == ["Why not?", "What else?"]
-    assert made.questions[0].id == stable_id("question", "Why not?")
+    assert made.questions[0]["question_id"] == stable_id("question", "Why not?")
 
 
 def test_the_default_is_five_of_each() -> None:
@@ -121,7 +125,7 @@ def test_the_default_is_five_of_each() -> None:
 def test_surplus_fills_the_place_of_repetitions_and_is_cut() -> None:
     made = write(Planned(lambda *_: ["A?", " a? ", "", "…", "B?", "C?"]))
     assert texts(made) == ["A?", "B?"]
-    assert {one.regenerated for one in made.questions} == {0}
+    assert {one["repeats"] for one in made.questions} == {0}
 
 
 def test_what_another_task_asks_already_is_asked_for_again_and_told() -> None:
@@ -133,7 +137,7 @@ def test_what_another_task_asks_already_is_asked_for_again_and_told() -> None:
     writer = Planned(say)
     made = write(writer, tasks=2)
     assert texts(made) == ["A?", "B?", "C?", "D?"]
-    assert [one.regenerated for one in made.questions] == [0, 0, 0, 1]
+    assert [one["repeats"] for one in made.questions] == [0, 0, 0, 1]
     assert [(one.count, one.avoid) for one in writer.asked] == [(2, ()), (2, ()), (2, ("C?", "B?"))]
 
 
@@ -143,7 +147,7 @@ def test_every_repetition_asks_for_one_more_so_that_no_prompt_comes_twice() -> N
 
     writer = Planned(say)
     made = write(writer)
-    assert [(one.text, one.regenerated) for one in made.questions] == [("A?", 0), ("B?", 3)]
+    assert [(one["question"], one["repeats"]) for one in made.questions] == [("A?", 0), ("B?", 3)]
     assert [one.count for one in writer.asked] == [2, 2, 3, 4]
     assert made.usage.calls == 6
 
@@ -179,7 +183,10 @@ def test_personas_are_told_apart_by_their_names() -> None:
         return [PersonaDraft("Judge", "Three"), PersonaDraft("Nurse", "Four")] if again else first
 
     made = write(Planned(distinct, people=people), 2)
-    assert [(one.name, one.description) for one in made.personas] == [("Teacher", "One"), ("Judge", "Three")]
+    assert [(one["name"], one["description"]) for one in made.personas] == [
+        ("Teacher", "One"),
+        ("Judge", "Three"),
+    ]
     with pytest.raises(EngineError, match=r"^1 of 2 .*: 1 of 2 personas\. "):
         write(Planned(distinct, people=lambda *_: people(0, 0)), 2)
 
@@ -189,7 +196,7 @@ def test_tasks_are_distinct_over_all_personas() -> None:
         return ["Comparing", f"Tracing {request.persona.name}"] if again else ["Comparing"]
 
     made = write(Planned(distinct, work=work), 2)
-    assert [one.text for one in made.tasks] == ["Comparing", "Tracing P1"]
+    assert [one["task"] for one in made.tasks] == ["Comparing", "Tracing P1"]
 
 
 def test_problems_of_a_complete_set_are_kept() -> None:
@@ -230,7 +237,7 @@ def test_among_twice_as_many_those_are_chosen_that_fit_the_task_and_differ() -> 
     made = write(writer, oversample=2, embed=plane)
     assert writer.asked[0].count == 4
     assert texts(made) == ["Aside?", "Near?"]
-    assert [one.position for one in made.questions] == [0, 1]
+    assert [one["position"] for one in made.questions] == [0, 1]
     assert texts(write(Planned(lambda *_: offered), questions=1, oversample=4, embed=plane)) == ["Near?"]
 
 
@@ -238,7 +245,7 @@ def test_fewer_than_twice_as_many_are_enough_and_only_gaps_are_asked_for_again()
     writer = Planned(lambda request, again: ["Near?", "Aside?", "Away?"] if again else ["Near?"])
     made = write(writer, oversample=2, embed=plane)
     assert [one.count for one in writer.asked] == [4, 2]
-    assert [(one.text, one.regenerated) for one in made.questions] == [("Near?", 0), ("Aside?", 1)]
+    assert [(one["question"], one["repeats"]) for one in made.questions] == [("Near?", 0), ("Aside?", 1)]
     plenty = Planned(lambda *_: ["Near?", "Aside?", "Away?"])
     write(plenty, oversample=2, embed=plane)
     assert len(plenty.asked) == 1
