@@ -6,29 +6,29 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.graph.adjacency_arrays import Followed, PathStore
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions
-from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery
-from graphrag_dagster.systems.lego.subgraphs.subgraph_extraction import (
-    Neighbourhoods,
-    WalkedSubgraphs,
-    extractor_of,
-)
-from graphrag_dagster.systems.lego.subgraphs.transition_matrix import adjacency_of
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery, Subgraph
+from graphrag_dagster.systems.lego.subgraphs.subgraph_extraction import extractor_of
 from support.path_graphs import graph_of, node
 from support.random_walks import pairs, random_store
+
+
+def neighbourhood(store: PathStore, followed: Followed, hops: int) -> Subgraph:
+    options = PathOptions(extraction="khop", direction=followed, hops=hops)
+    return extractor_of(options, store).extract(PathQuery("?", (0,))).subgraph
 
 
 @given(st.integers(0, 10_000).map(random_store), st.sampled_from(["out", "both"]), st.integers(0, 4))
 def test_a_neighbourhood_is_that_of_igraph(store: PathStore, followed: Followed, hops: int) -> None:
     graph = igraph.Graph(store.nodes, pairs(store, followed), directed=True)
-    found = Neighbourhoods(store, adjacency_of(store, followed), hops).extract(PathQuery("?", (0,)))
+    found = neighbourhood(store, followed, hops)
     near = sorted(graph.neighborhood(0, order=hops, mode="out"))
-    assert found.subgraph.nodes.tolist() == near
-    assert found.subgraph.edges.tolist() == store.between(found.subgraph.nodes).tolist()
+    assert found.nodes.tolist() == near
+    assert found.edges.tolist() == store.between(found.nodes).tolist()
 
 
 def walked(store: PathStore, seeds: tuple[int, ...], chance: int = 0, walks: int = 3) -> set[int]:
-    made = WalkedSubgraphs(store, adjacency_of(store, "both"), walks, 2, chance)
-    return set(made.extract(PathQuery("?", seeds)).subgraph.nodes.tolist())
+    options = PathOptions(extraction="walks", direction="both", walks=walks, walk_steps=2, seed=chance)
+    return set(extractor_of(options, store).extract(PathQuery("?", seeds)).subgraph.nodes.tolist())
 
 
 @given(st.integers(0, 10_000).map(random_store))
@@ -36,8 +36,7 @@ def test_walks_from_a_node_are_the_same_in_every_question(store: PathStore) -> N
     last = store.nodes - 1
     both = walked(store, (0, last) if last else (0,))
     assert both == walked(store, (0,)) | walked(store, (last,))
-    near = Neighbourhoods(store, adjacency_of(store, "both"), 2).extract(PathQuery("?", (0,)))
-    assert walked(store, (0,)) <= set(near.subgraph.nodes.tolist())
+    assert walked(store, (0,)) <= set(neighbourhood(store, "both", 2).nodes.tolist())
 
 
 def test_other_chance_walks_elsewhere() -> None:

@@ -141,8 +141,6 @@ def test_a_graph_without_edges_or_nodes() -> None:
 
 
 def test_what_is_missing_is_told() -> None:
-    with pytest.raises(GraphragError, match="resolution 0"):
-        partition_of(GROUPS, resolution=0)
     with pytest.raises(GraphragError, match="needs the communities"):
         extractor_of(PathOptions(extraction="partition"), GROUPS)
     by_report = PathOptions(extraction="partition", partitions="report")

@@ -110,7 +110,24 @@ def scorer_of(
     Raises:
         EngineError: ``embedder`` without one.
     """
-    made = _scorer(name, embedder, model, seed)
+    made: PathScorer
+    match name:
+        case "static":
+            made = StaticScorer()
+        case "bm25":
+            made = Bm25Scorer()
+        case "random":
+            made = ShuffledScorer(seed)
+        case "minilm":
+            made = _sentence_transformer(model)
+        case "cross-encoder":
+            made = _cross_encoder(model or BGE_RERANKER)
+        case "embedder":
+            if embedder is None:
+                raise EngineError(
+                    "paths.scorer is embedder, but there is none here; set paths.scorer to static"
+                )
+            made = EmbeddedScorer(embedder)
     return WordedScorer(made) if relation_words else made
 
 
@@ -124,22 +141,6 @@ def recipe_scorer(recipe: Recipe, embedder: CorpusEmbedder | None = None) -> Pat
         seed=own.seed,
         relation_words=own.relation_words,
     )
-
-
-def _scorer(name: ScorerName, embedder: CorpusEmbedder | None, model: str | None, seed: int) -> PathScorer:
-    if name == "static":
-        return StaticScorer()
-    if name == "bm25":
-        return Bm25Scorer()
-    if name == "random":
-        return ShuffledScorer(seed)
-    if name == "minilm":
-        return _sentence_transformer(model)
-    if name == "cross-encoder":
-        return _cross_encoder(model or BGE_RERANKER)
-    if embedder is None:
-        raise EngineError("paths.scorer is embedder, but there is none here; set paths.scorer to static")
-    return EmbeddedScorer(embedder)
 
 
 @cache

@@ -310,7 +310,7 @@ class LockedScorer:
             return self._scorer.tokens(candidates)
 
 
-class ConstrainedSubgraphs:
+class ConstrainedSubgraphs(SubgraphExtractor):
     """Subgraphs of the window that was chosen for the class of each question.
 
     Args:
@@ -322,17 +322,14 @@ class ConstrainedSubgraphs:
     def __init__(
         self, extractor: Callable[[int], SubgraphExtractor], rows: Sequence[WindowRow], classifier: Classifier
     ) -> None:
-        self._extractor, self._rows, self._classifier = extractor, rows, classifier
+        self._rows, self._classifier = rows, classifier
         self._sized = {row["chosen"]: extractor(row["chosen"]) for row in rows}
 
     def extract(self, query: PathQuery) -> ExtractedSubgraph:
         """Return the subgraph of a question; see the port."""
-        return self._of(query).extract(query)
+        row = window_for(self._rows, self._classifier.of(query)) or self._rows[0]
+        return self._sized[row["chosen"]].extract(query)
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
         """Find out beforehand what several questions will need."""
         next(iter(self._sized.values())).prepare(queries)
-
-    def _of(self, query: PathQuery) -> SubgraphExtractor:
-        row = window_for(self._rows, self._classifier.of(query))
-        return self._sized[row["chosen"] if row else self._rows[0]["chosen"]]

@@ -173,15 +173,10 @@ class Paths:
         return len(self.nodes)
 
     @classmethod
-    def none(cls, store: PathStore, longest: int = 1) -> "Paths":
+    def none(cls, store: PathStore) -> "Paths":
         """Return no paths."""
-        return cls(
-            store,
-            np.zeros((0, longest + 1), dtype=np.int64),
-            np.zeros((0, longest), dtype=np.int64),
-            np.zeros((0, longest), dtype=np.bool_),
-            np.zeros(0),
-        )
+        nodes, edges = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 1), dtype=np.int64)
+        return cls(store, nodes, edges, np.zeros((0, 1), dtype=np.bool_), np.zeros(0))
 
     @classmethod
     def joined(cls, parts: "list[Paths]") -> "Paths":

@@ -1,7 +1,7 @@
 """Outcomes of instances on many questions as rows, saved so that a killed run resumes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -37,75 +37,61 @@ from graphrag_dagster.systems.lego.tables import (
 )
 
 OutcomeRow = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeRows:
-    """Rows of ``paths.subgraphs``, ``found``, ``answers``, ``costs`` and ``scores``."""
-
-    subgraphs: list[OutcomeRow]
-    found: list[OutcomeRow]
-    answers: list[OutcomeRow]
-    costs: list[OutcomeRow]
-    scores: list[OutcomeRow]
+#: The tables of outcomes.
+TABLES = (PATH_SUBGRAPHS, PATHS_FOUND, PATH_ANSWERS, PATH_COSTS, PATH_SCORES)
+Frames = Mapping[Table, pl.DataFrame]
 
 
 def rows_of(
-    question_id: str,
+    question: "BenchQuestion",
     outcome: Outcome,
-    gold: Sequence[str],
     labels: NormalisedLabels,
     *,
     snapshot: str,
     options: str,
     reports: int,
     matching: Matching = "default",
-) -> OutcomeRows:
-    """Return an outcome as rows of each table.
+) -> Mapping[Table, Sequence[OutcomeRow]]:
+    """Return an outcome as rows of each of :data:`TABLES`.
 
     Args:
-        question_id: of the question.
+        question: with its gold answers; may be none.
         outcome: what was made of it.
-        gold: its answers; may be none.
         labels: of the graph.
         snapshot: index that was read.
         options: hash of what decides the outcome.
         reports: that were read beside the paths.
         matching: how gold answers are found in texts.
     """
-    key = {"question_id": question_id, "instance": outcome.instance}
+    key = {"question_id": question.question_id, "instance": outcome.instance}
     subgraph, answer = outcome.subgraph, outcome.answer
-    scores = question_scores(outcome, gold, matching=matching, labels=labels)
-    return OutcomeRows(
-        [
-            {
-                **key,
-                "nodes": len(subgraph.nodes),
-                "edges": len(subgraph.edges),
-                "components": subgraph.components,
-                "paths": len(outcome.paths),
-                "reason": outcome.reason,
-                "cut": outcome.cut,
-                "snapshot": snapshot,
-                "options": options,
-            }
-        ],
-        [{**key, **row} for row in path_rows(outcome.paths, outcome.shown)],
-        [
-            {
-                **key,
-                "text": answer.text,
-                "named": None if answer.named is None else list(answer.named),
-                "cited": [place + 1 for place in answer.cited],
-                "engine": answer.engine,
-                "shown": outcome.shown,
-                "reports": reports,
-                "problem": answer.problem,
-            }
-        ],
-        [{**key, "module": module, **_cost(outcome, module)} for module in MODULES],
-        [{**key, **scores}],
-    )
+    scores = question_scores(outcome, question.answers, matching=matching, labels=labels)
+    size = {
+        "nodes": len(subgraph.nodes),
+        "edges": len(subgraph.edges),
+        "components": subgraph.components,
+        "paths": len(outcome.paths),
+        "reason": outcome.reason,
+        "cut": outcome.cut,
+        "snapshot": snapshot,
+        "options": options,
+    }
+    said = {
+        "text": answer.text,
+        "named": None if answer.named is None else list(answer.named),
+        "cited": [place + 1 for place in answer.cited],
+        "engine": answer.engine,
+        "shown": outcome.shown,
+        "reports": reports,
+        "problem": answer.problem,
+    }
+    return {
+        PATH_SUBGRAPHS: [key | size],
+        PATHS_FOUND: [key | row for row in path_rows(outcome.paths, outcome.shown)],
+        PATH_ANSWERS: [key | said],
+        PATH_COSTS: [{**key, "module": module, **_cost(outcome, module)} for module in MODULES],
+        PATH_SCORES: [key | scores],
+    }
 
 
 def path_rows(paths: Paths, shown: int) -> list[OutcomeRow]:
@@ -154,11 +140,6 @@ def _cost(outcome: Outcome, module: Any) -> Mapping[str, Any]:
     }
 
 
-#: The tables of outcomes, in the order of :class:`OutcomeRows`.
-TABLES = (PATH_SUBGRAPHS, PATHS_FOUND, PATH_ANSWERS, PATH_COSTS, PATH_SCORES)
-Frames = Mapping[Table, pl.DataFrame]
-
-
 @dataclass(frozen=True, slots=True)
 class BenchQuestion:
     """A question, and the instances that are to answer it.
@@ -201,21 +182,16 @@ class Bench:
             GraphragError: of the first question that cannot be answered.
         """
         made = [rows for _, alike in groupby(asked, lambda one: one.recipes) for rows in self._rows([*alike])]
-        parts = [field.name for field in fields(OutcomeRows)]
-        return {
-            table: table.rows(row for rows in made for row in getattr(rows, part))
-            for table, part in zip(TABLES, parts, strict=True)
-        }
+        return {table: table.rows(row for rows in made for row in rows[table]) for table in TABLES}
 
-    def _rows(self, asked: Sequence[BenchQuestion]) -> Iterator[OutcomeRows]:
+    def _rows(self, asked: Sequence[BenchQuestion]) -> Iterator[Mapping[Table, Sequence[OutcomeRow]]]:
         runners = [self._runner(place) for place in asked[0].recipes]
-        queries = [PathQuery(one.question, self._nodes(one.seeds)) for one in asked]
+        queries = [PathQuery(one.question, tuple(self._places[seed] for seed in one.seeds)) for one in asked]
         for one, outcomes in zip(asked, run_batch(runners, queries), strict=True):
             for runner, outcome, options in zip(runners, outcomes, one.options, strict=True):
                 yield rows_of(
-                    one.question_id,
+                    one,
                     outcome,
-                    one.answers,
                     self._labels,
                     snapshot=self._snapshot,
                     options=options,
@@ -228,9 +204,6 @@ class Bench:
             self._runners[place] = self._workshop.runner(self._recipes[place])
         return self._runners[place]
 
-    def _nodes(self, seeds: Iterable[str]) -> tuple[int, ...]:
-        return tuple(self._places[seed] for seed in seeds)
-
     @cached_property
     def _places(self) -> Mapping[str, int]:
         return {entity: place for place, entity in enumerate(self._workshop.store.entity_ids)}
@@ -238,21 +211,6 @@ class Bench:
 
 #: By what an outcome is told.
 KEY = ("question_id", "instance")
-
-
-@dataclass(frozen=True, slots=True)
-class BenchRequest:
-    """An outcome that is wanted.
-
-    Attributes:
-        question_id: of the question.
-        instance: by its name.
-        options: hash of everything that decides it beside the snapshot.
-    """
-
-    question_id: str
-    instance: str
-    options: str
 
 
 def options_of(
@@ -272,23 +230,20 @@ def options_of(
 
 
 def good_among(
-    wanted: Iterable[BenchRequest], known: pl.DataFrame | None, snapshot: str
+    wanted: Mapping[tuple[str, str], str], known: pl.DataFrame | None, snapshot: str
 ) -> set[tuple[str, str]]:
     """Return question and instance of those that still hold.
 
     Args:
-        wanted: what is wanted.
+        wanted: question and instance → hash of everything that decides the outcome beside the snapshot.
         known: rows of ``paths.subgraphs`` from before; None: there are none.
         snapshot: the index that is read.
     """
     if known is None:
         return set()
     rows = known.filter(pl.col("snapshot") == snapshot).select(*KEY, "options").iter_rows()
-    options = {(question, instance): told for question, instance, told in rows}
     return {
-        (one.question_id, one.instance)
-        for one in wanted
-        if options.get((one.question_id, one.instance)) == one.options
+        (question, instance) for question, instance, told in rows if wanted.get((question, instance)) == told
     }
 
 

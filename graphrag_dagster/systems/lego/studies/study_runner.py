@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from graphrag_dagster.systems.lego.studies.benchmark_runs import (
     TABLES,
     Bench,
     BenchQuestion,
-    BenchRequest,
     Frames,
     Here,
     StudyProgress,
@@ -130,12 +129,12 @@ class _Pairs:
         ]
         return cls(rows, [named(recipe, engine) for recipe in recipes], options)
 
-    def wanted(self) -> list[BenchRequest]:
-        return [
-            BenchRequest(row["question_id"], name, told)
+    def wanted(self) -> dict[tuple[str, str], str]:
+        return {
+            (row["question_id"], name): told
             for row, own in zip(self.rows, self.options, strict=True)
             for name, told in zip(self.names, own, strict=True)
-        ]
+        }
 
     def left(self, places: Collection[int], good: Collection[tuple[str, str]]) -> list[BenchQuestion]:
         """The questions for some of the instances, without what is there."""
@@ -163,9 +162,10 @@ def _by_processes(
     number = min(
         settings.section(PathSettings).processes or chosen_processes(outcomes, _WORTH_PROCESSES), len(chunks)
     )
-    work = Work(here.corpus, here.folder, here.snapshot, settings, here.windows, here.hops)
+    # The tables are no part of it: they cannot go to another process.
+    given = here.corpus, here.folder, here.snapshot, settings, here.windows, here.hops
     if number < 2:
-        results: Iterable[Frames] = map(bench_of(work).frames, chunks) if chunks else ()
+        results: Iterable[Frames] = map(bench_of(*given).frames, chunks) if chunks else ()
     else:
         made = in_processes(
             number,
@@ -174,7 +174,7 @@ def _by_processes(
             whose="paths",
             setting="paths.processes",
             begin=begin_working,
-            given=(work,),
+            given=given,
         )
         results = (dict(zip(TABLES, frames, strict=True)) for frames in made)
     for chunk, frames in zip(chunks, results, strict=True):
@@ -247,27 +247,6 @@ def hops_told(questions: pl.DataFrame, recipes: Iterable[Recipe]) -> Mapping[str
 _benches: list[Bench] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What a process works with.
-
-    Attributes:
-        corpus: its name.
-        folder: of the arrays of its graph, which are mapped, not read.
-        snapshot: the index that these are of.
-        settings: of the corpus, whose engine of paths asks no model.
-        windows: rows of ``paths.recall_windows``.
-        hops: steps of questions, as far as they are told.
-    """
-
-    corpus: str
-    folder: Path
-    snapshot: str
-    settings: CorpusSettings
-    windows: Sequence[WindowRow] = ()
-    hops: Mapping[str, int] = field(default_factory=dict)
-
-
 def is_light(recipe: Recipe) -> bool:
     """Whether an instance needs nothing but the arrays of the graph and what is packaged."""
     options = recipe.options
@@ -276,22 +255,26 @@ def is_light(recipe: Recipe) -> bool:
     return not more and scorer in ("static", "bm25", "random")
 
 
-def bench_of(work: Work) -> Bench:
-    """Open the graph, and make the instances that need no model."""
-    settings = work.settings
+def bench_of(
+    corpus: str,
+    folder: Path,
+    snapshot: str,
+    settings: CorpusSettings,
+    windows: Sequence[WindowRow],
+    hops: Mapping[str, int],
+) -> Bench:
+    """Open the graph, and make the instances that need no model; as of :class:`Here`."""
     language = Language(memory=LLMCache(), corpora=CorpusStore())
-    session = language.session_of(settings, User(work.corpus, "path_asked", ""))
+    session = language.session_of(settings, User(corpus, "path_asked", ""))
     recipes = settings.section(PathSettings).recipes()
     light = [recipe for recipe in recipes if is_light(recipe)]
-    workshop = workshop_of(
-        session, PathStore.opened(work.folder), light, windows=work.windows, hops=work.hops
-    )
-    return Bench(workshop, recipes, work.snapshot)
+    workshop = workshop_of(session, PathStore.opened(folder), light, windows=windows, hops=hops)
+    return Bench(workshop, recipes, snapshot)
 
 
-def begin_working(work: Work) -> None:
+def begin_working(*given: Any) -> None:
     """Make what this process asks from now on; see :func:`bench_of`."""
-    _benches[:] = [bench_of(work)]
+    _benches[:] = [bench_of(*given)]
 
 
 def answer_chunk(asked: Sequence[BenchQuestion]) -> list[pl.DataFrame]:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.errors import GraphragError, WarehouseError
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.graph.adjacency_arrays import Ints, Longs, PathStore, spans
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
@@ -77,31 +77,21 @@ class GraphPartition:
         return starts
 
 
-def partition_of(store: PathStore, resolution: float = 1.0, seed: int = 0) -> GraphPartition:
+def partition_of(store: PathStore) -> GraphPartition:
     """Return the communities that Leiden finds by modularity, flat, in edges without direction.
 
     Parallel edges, and those there and back, count as often as they are there. A node without an edge to
-    another is a community of its own.
-
-    Args:
-        store: the graph.
-        resolution: of the modularity; a higher one gives more communities.
-        seed: of chance; the same gives the same.
-
-    Raises:
-        GraphragError: the resolution is not above 0.
+    another is a community of its own. The same graph gives the same.
     """
-    if not resolution > 0:
-        raise GraphragError(f"resolution {resolution} of a partition must be above 0")
     found = np.full(store.nodes, -1, dtype=np.int64)
-    clustered = _leiden(store, resolution, seed)
+    clustered = _leiden(store)
     found[list(clustered)] = list(clustered.values())
     alone = found < 0
     found[alone] = found.max(initial=-1) + 1 + np.arange(int(alone.sum()))
     return GraphPartition.of(found)
 
 
-def _leiden(store: PathStore, resolution: float, seed: int) -> dict[int, int]:
+def _leiden(store: PathStore) -> dict[int, int]:
     """Return the community of each node with an edge to another."""
     import graspologic_native
 
@@ -112,7 +102,7 @@ def _leiden(store: PathStore, resolution: float, seed: int) -> dict[int, int]:
     low, high = (ends.tolist() for ends in np.divmod(pairs, store.nodes))
     labels = [str(place) for place in range(store.nodes)]
     edges = [(labels[u], labels[v], float(w)) for u, v, w in zip(low, high, weights.tolist(), strict=True)]
-    _, found = graspologic_native.leiden(edges, resolution=resolution, seed=seed % 2**64)
+    _, found = graspologic_native.leiden(edges, resolution=1.0, seed=0)
     return {int(node): community for node, community in found.items()}
 
 

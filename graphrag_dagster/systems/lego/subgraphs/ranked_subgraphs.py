@@ -1,9 +1,9 @@
 """Subgraphs of the highest ranked nodes: by random walk, in communities, or by vectors (spec_lego §3, §8)."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,13 @@ class ExtractedSubgraph:
     use: ModuleUse = field(default_factory=ModuleUse)
 
 
-class SubgraphExtractor(Protocol):
+Seeds = tuple[int, ...]
+
+
+class SubgraphExtractor(ABC):
     """Gives a question a part of the graph."""
 
+    @abstractmethod
     def extract(self, query: PathQuery) -> ExtractedSubgraph:
         """Return the part that the question is about; the seeds are always in it.
 
@@ -41,50 +45,38 @@ class SubgraphExtractor(Protocol):
             QuestionError: a seed is no node of the graph.
         """
 
-    def prepare(self, queries: Iterable[PathQuery]) -> None:
+    def prepare(self, queries: Iterable[PathQuery]) -> None:  # noqa: B027 - most share nothing.
         """Find out beforehand what extractors that look at the same graph share, such as PageRank.
 
         It changes no result; so its time can be told from theirs, and the first does not bear it alone.
         """
 
 
-Seeds = tuple[int, ...]
-
-
-class RankedSubgraphs:
-    """The most probable nodes of each question with the edges among them (SBE).
+class SeededSubgraphs(SubgraphExtractor):
+    """The nodes that are found from the seeds of a question, with all edges among them.
 
     Args:
         store: the graph.
-        ranks: gives the probability of each node [n] for seeds; 0 for those that are not reached.
-        most: nodes of a subgraph; only seeds can be more.
-        prepare: finds ranks out beforehand, where they are cached.
-
-    Raises:
-        GraphragError: ``most`` is below 1.
+        found: gives the nodes for seeds, of which there is one at least.
+        prepare: finds out beforehand what is found from several, where that is cached.
     """
 
     def __init__(
         self,
         store: PathStore,
-        ranks: Callable[[Seeds], Mass],
-        most: int,
+        found: Callable[[Seeds], Longs],
         prepare: Callable[[Iterable[Seeds]], None] | None = None,
     ) -> None:
-        if most < 1:
-            raise GraphragError(f"max_ent {most}: a subgraph has one node or more")
-        self._store, self._ranks, self._most, self._prepare = store, ranks, most, prepare
+        self._store, self._found, self._prepare = store, found, prepare
 
     def extract(self, query: PathQuery) -> ExtractedSubgraph:
-        """Return the subgraph of a question; without a seed it is empty."""
+        """Return the subgraph of a question; see the port."""
         seeds = checked(self._store, query)
-        if not seeds:
-            return ExtractedSubgraph(Subgraph.of_nodes(self._store, np.zeros(0, dtype=np.int64), ()))
-        nodes = largest(self._ranks(seeds), self._most, seeds)
+        nodes = self._found(seeds) if seeds else np.zeros(0, dtype=np.int64)
         return ExtractedSubgraph(Subgraph.of_nodes(self._store, nodes, seeds))
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Find out the ranks of several questions beforehand, where they are cached."""
+        """Find out beforehand what is found from the seeds of several questions."""
         if self._prepare is not None:
             self._prepare(checked(self._store, query) for query in queries if query.seeds)
 
@@ -139,7 +131,7 @@ class _CommunityPart:
     ranks: PageRanks
 
 
-class PartitionedSubgraphs:
+class PartitionedSubgraphs(SubgraphExtractor):
     """The most probable nodes inside of the communities of a question, with the edges inside of each.
 
     Edges between communities are not followed and not part of the result: that is what the partition costs.
@@ -185,9 +177,6 @@ class PartitionedSubgraphs:
         nodes = np.union1d(part.nodes[kept], np.asarray(seeds, dtype=np.int64)).astype(np.int64)
         return ExtractedSubgraph(Subgraph(self._store, nodes, edges, seeds))
 
-    def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Nothing is shared with others."""
-
     def _cut(self, communities: Communities) -> _CommunityPart:
         store, community_of = self._store, self._partition.community_of
         nodes = self._partition.members(np.array(communities, dtype=np.int64))
@@ -219,7 +208,7 @@ def of_reports(texts: CommunityTexts, embedder: CorpusEmbedder) -> Callable[[Pat
     return chosen
 
 
-class NodeVectorSubgraphs:
+class NodeVectorSubgraphs(SubgraphExtractor):
     """The edges of the nodes whose labels are nearest to the question, in both directions.
 
     Seeds are kept, and nothing is looked for from them; so the parts are not connected in general.
@@ -266,9 +255,6 @@ class NodeVectorSubgraphs:
             seen[border] = True
         return ExtractedSubgraph(Subgraph.of_edges(self._store, np.concatenate(edges), seeds), use)
 
-    def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Nothing is shared with others."""
-
     def _nearest(self, question: np.ndarray[tuple[int], np.dtype[np.float32]]) -> Longs:
         """Return the nodes of the nearest labels; of namesakes the first nodes."""
         labels = self._vectors.nearest(question, self._most)
@@ -288,7 +274,7 @@ class NodeVectorSubgraphs:
         return edges[best], ModuleUse(scored=len(edges), scored_tokens=self._scorer.tokens(triples))
 
 
-class TripleVectorSubgraphs:
+class TripleVectorSubgraphs(SubgraphExtractor):
     """The triples whose texts are nearest to the question, and the seeds.
 
     Args:
@@ -311,9 +297,6 @@ class TripleVectorSubgraphs:
         return ExtractedSubgraph(
             Subgraph.of_edges(self._store, self._vectors.nearest(question, self._most), seeds)
         )
-
-    def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Nothing is shared with others."""
 
 
 def label_vectors(

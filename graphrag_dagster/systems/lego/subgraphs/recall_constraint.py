@@ -1,7 +1,7 @@
 """Recall as a constraint: subgraphs no larger than the wanted share of answers takes (spec_lego §6)."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
@@ -190,7 +190,6 @@ def chosen_windows(
     *,
     start: float = START,
     learned: Mapping[str, Threshold] | None = None,
-    fewest: int = FEWEST_OF_CLASS,
 ) -> list[WindowRow]:
     """Return for each class, and for all questions, the window that is used and why; rows of the table.
 
@@ -202,32 +201,25 @@ def chosen_windows(
         application: see :func:`.thresholds.threshold_of`.
         start: likewise.
         learned: thresholds by class that take the place of those.
-        fewest: questions of a class from which on its own recall counts.
     """
-    return list(_rows(measured, application, start, learned or {}, fewest)) if len(measured) else []
+    if measured.is_empty():
+        return []
+    every = threshold_of(QuestionClass(is_complex=False, density="medium"), application, start)
+    rows = [_row(ALL, measured, every, "")]
+    for kind in CLASSES:
+        own = measured.filter(pl.col("class") == kind.name)
+        count = _questions(own)
+        few = count < FEWEST_OF_CLASS
+        aside = f"; measured on all questions, for {count} are of this class" if few else ""
+        threshold = (learned or {}).get(kind.name) or threshold_of(kind, application, start)
+        rows.append(_row(kind.name, measured if few else own, threshold, aside))
+    return rows
 
 
 def window_for(rows: Sequence[WindowRow], kind: QuestionClass) -> WindowRow | None:
     """Return the row of the table that holds for a question of a class; None where there is no table."""
     by_class = {row["class"]: row for row in rows}
     return by_class.get(kind.name, by_class.get(ALL))
-
-
-def _rows(
-    measured: pl.DataFrame,
-    application: Application,
-    start: float,
-    learned: Mapping[str, Threshold],
-    fewest: int,
-) -> Iterator[WindowRow]:
-    every = threshold_of(QuestionClass(is_complex=False, density="medium"), application, start)
-    yield _row(ALL, measured, every, "")
-    for kind in CLASSES:
-        own = measured.filter(pl.col("class") == kind.name)
-        count = _questions(own)
-        aside = "" if count >= fewest else f"; measured on all questions, for {count} are of this class"
-        threshold = learned.get(kind.name) or threshold_of(kind, application, start)
-        yield _row(kind.name, measured if aside else own, threshold, aside)
 
 
 def _row(name: str, measured: pl.DataFrame, threshold: Threshold, aside: str) -> WindowRow:
@@ -264,28 +256,23 @@ FEWEST = 200
 WITHIN = 0.01
 
 
-def learned_thresholds(
-    log: pl.DataFrame, *, fewest: int = FEWEST, within: float = WITHIN
-) -> Mapping[str, Threshold]:
+def learned_thresholds(log: pl.DataFrame, *, fewest: int = FEWEST) -> Mapping[str, Threshold]:
     """Return the threshold of each class of questions of which enough were answered.
 
     Args:
         log: class, threshold that was in force and whether the answer was correct, a row for each question.
         fewest: see :func:`learned_threshold`.
-        within: likewise.
     """
     found = {}
     for name in sorted(set(log["class"])):
         own = log.filter(pl.col("class") == name)
-        learned = learned_threshold(own["threshold"], own["correct"], fewest=fewest, within=within)
+        learned = learned_threshold(own["threshold"], own["correct"], fewest=fewest)
         if learned is not None:
             found[name] = learned
     return found
 
 
-def learned_threshold(
-    thresholds: ArrayLike, correct: ArrayLike, *, fewest: int = FEWEST, within: float = WITHIN
-) -> Threshold | None:
+def learned_threshold(thresholds: ArrayLike, correct: ArrayLike, *, fewest: int = FEWEST) -> Threshold | None:
     """Return the smallest threshold with which nearly as many answers are correct as with any.
 
     The share of correct answers is an isotonic regression on the threshold: it never falls as that rises.
@@ -294,7 +281,6 @@ def learned_threshold(
         thresholds: that were in force for questions of a class [n].
         correct: whether each was answered correctly [n].
         fewest: questions from which on there is a threshold.
-        within: what the share may be below the best.
 
     Returns:
         None where there are too few questions, or all were asked with the same threshold.
@@ -307,7 +293,7 @@ def learned_threshold(
     from sklearn.isotonic import IsotonicRegression
 
     expected = comparable(IsotonicRegression(increasing=True).fit(used, right).predict(tried))
-    enough = tried[expected >= comparable(expected.max() - np.full(1, within))[0]]
+    enough = tried[expected >= comparable(expected.max() - np.full(1, WITHIN))[0]]
     share = float(expected[tried == enough[0]][0])
     return Threshold(
         float(enough[0]),

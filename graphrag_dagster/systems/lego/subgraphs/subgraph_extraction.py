@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, PathStore
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.systems.lego.retrieval.path_scorers import PathScorer
 from graphrag_dagster.systems.lego.search.instance_definitions import REFUSED, BaseExtraction, PathOptions
-from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery, Subgraph
 from graphrag_dagster.systems.lego.subgraphs.approximate_pagerank import (
     fora_ranks,
     push_ranks,
@@ -21,21 +21,21 @@ from graphrag_dagster.systems.lego.subgraphs.approximate_pagerank import (
 from graphrag_dagster.systems.lego.subgraphs.community_partition import CommunityTexts, GraphPartition
 from graphrag_dagster.systems.lego.subgraphs.personalized_pagerank import page_ranks_of
 from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import (
-    ExtractedSubgraph,
     NodeVectorSubgraphs,
     PartitionedSubgraphs,
-    RankedSubgraphs,
+    SeededSubgraphs,
+    Seeds,
     SubgraphExtractor,
     TripleVectorSubgraphs,
-    checked,
     label_vectors,
+    largest,
     of_reports,
     of_seeds,
     triple_vectors,
 )
 from graphrag_dagster.systems.lego.subgraphs.subgraph_pruning import PrunedSubgraphs, pruned_level, window
 from graphrag_dagster.systems.lego.subgraphs.text_vectors import TextVectors
-from graphrag_dagster.systems.lego.subgraphs.transition_matrix import WalkTransitions, adjacency_of
+from graphrag_dagster.systems.lego.subgraphs.transition_matrix import Mass, WalkTransitions, adjacency_of
 from graphrag_dagster.systems.lego.tasks import PathSelector
 
 
@@ -108,46 +108,49 @@ def _adjacency(options: PathOptions, given: _Given) -> WalkTransitions:
     return adjacency_of(given.store, given.store.followed(options.direction))
 
 
+def _ranked(
+    options: PathOptions,
+    given: _Given,
+    ranks: Callable[[Seeds], Mass],
+    prepare: Callable[[Iterable[Seeds]], None] | None = None,
+) -> SubgraphExtractor:
+    """The most probable nodes of each question with the edges among them (SBE)."""
+    return SeededSubgraphs(given.store, lambda seeds: largest(ranks(seeds), options.max_ent, seeds), prepare)
+
+
 def _ppr(options: PathOptions, given: _Given) -> SubgraphExtractor:
-    store = given.store
-    known = page_ranks_of(store, store.followed(options.direction), options.damping)
-    return RankedSubgraphs(store, known.ranks, options.max_ent, known.prepare)
+    known = page_ranks_of(given.store, given.store.followed(options.direction), options.damping)
+    return _ranked(options, given, known.ranks, known.prepare)
 
 
 def _push(options: PathOptions, given: _Given) -> SubgraphExtractor:
-    ranks = partial(push_ranks, _adjacency(options, given), damping=options.damping, rmax=options.rmax)
-    return RankedSubgraphs(given.store, ranks, options.max_ent)
+    own: dict[str, Any] = {"damping": options.damping, "rmax": options.rmax}
+    return _ranked(options, given, partial(push_ranks, _adjacency(options, given), **own))
 
 
 def _fora(options: PathOptions, given: _Given) -> SubgraphExtractor:
-    ranks = partial(
-        fora_ranks,
-        _adjacency(options, given),
-        damping=options.damping,
-        epsilon=options.epsilon,
-        seed=options.seed,
-    )
-    return RankedSubgraphs(given.store, ranks, options.max_ent)
+    own: dict[str, Any] = {"damping": options.damping, "epsilon": options.epsilon, "seed": options.seed}
+    return _ranked(options, given, partial(fora_ranks, _adjacency(options, given), **own))
 
 
 def _rbs(options: PathOptions, given: _Given) -> SubgraphExtractor:
-    ranks = partial(
-        rbs_ranks,
-        _adjacency(options, given),
-        damping=options.damping,
-        theta=options.rmax,
-        seed=options.seed,
-    )
-    return RankedSubgraphs(given.store, ranks, options.max_ent)
+    own: dict[str, Any] = {"damping": options.damping, "theta": options.rmax, "seed": options.seed}
+    return _ranked(options, given, partial(rbs_ranks, _adjacency(options, given), **own))
 
 
 def _khop(options: PathOptions, given: _Given) -> SubgraphExtractor:
-    return Neighbourhoods(given.store, _adjacency(options, given), options.hops)
+    """The nodes in so many hops of a seed, with all edges among them (KSE)."""
+    adjacency = _adjacency(options, given)
+    return SeededSubgraphs(given.store, lambda seeds: within_hops(adjacency, seeds, options.hops))
 
 
 def _walks(options: PathOptions, given: _Given) -> SubgraphExtractor:
+    """The nodes that walks from the seeds come by; those from a node are the same in every question."""
     adjacency = _adjacency(options, given)
-    return WalkedSubgraphs(given.store, adjacency, options.walks, options.walk_steps, options.seed)
+    return SeededSubgraphs(
+        given.store,
+        lambda seeds: np.unique(np.concatenate([walked_from(adjacency, seed, options) for seed in seeds])),
+    )
 
 
 def _partition(options: PathOptions, given: _Given) -> SubgraphExtractor:
@@ -202,33 +205,11 @@ _MAKERS: Mapping[BaseExtraction, Callable[[PathOptions, _Given], SubgraphExtract
 }
 
 
-class Neighbourhoods:
-    """The nodes in so many hops of a seed, with all edges among them (KSE).
-
-    Args:
-        store: the graph.
-        adjacency: where steps can go.
-        hops: 0 or more.
-    """
-
-    def __init__(self, store: PathStore, adjacency: WalkTransitions, hops: int) -> None:
-        self._store, self._adjacency, self._hops = store, adjacency, hops
-
-    def extract(self, query: PathQuery) -> ExtractedSubgraph:
-        """Return the neighbourhood of the seeds; see the port."""
-        seeds = checked(self._store, query)
-        near = within_hops(self._adjacency, np.asarray(seeds, dtype=np.int64), self._hops)
-        return ExtractedSubgraph(Subgraph.of_nodes(self._store, near, seeds))
-
-    def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Nothing is shared with others."""
-
-
-def within_hops(adjacency: WalkTransitions, nodes: Longs, hops: int) -> Longs:
+def within_hops(adjacency: WalkTransitions, seeds: Seeds, hops: int) -> Longs:
     """Return the nodes that can be reached in so many steps, in order."""
     seen = np.zeros(adjacency.nodes, dtype=np.bool_)
-    seen[nodes] = True
-    border = nodes
+    border = np.asarray(seeds, dtype=np.int64)
+    seen[border] = True
     for _ in range(hops):
         _, ends = adjacency.neighbours(border)
         border = np.unique(ends[~seen[ends]]).astype(np.int64)
@@ -238,39 +219,11 @@ def within_hops(adjacency: WalkTransitions, nodes: Longs, hops: int) -> Longs:
     return np.flatnonzero(seen)
 
 
-class WalkedSubgraphs:
-    """The nodes that walks from the seeds come by, with all edges among them.
-
-    A walk ends at a dead end. Those from a node are the same in every question.
-
-    Args:
-        store: the graph.
-        adjacency: where steps can go.
-        walks: from each seed.
-        steps: of a walk.
-        seed: of chance.
-    """
-
-    def __init__(
-        self, store: PathStore, adjacency: WalkTransitions, walks: int, steps: int, seed: int
-    ) -> None:
-        self._store, self._adjacency = store, adjacency
-        self._walks, self._steps, self._seed = walks, steps, seed
-
-    def extract(self, query: PathQuery) -> ExtractedSubgraph:
-        """Return what walks from the seeds come by; see the port."""
-        seeds = checked(self._store, query)
-        parts = [self._walked(seed) for seed in seeds]
-        nodes = np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
-        return ExtractedSubgraph(Subgraph.of_nodes(self._store, nodes, seeds))
-
-    def prepare(self, queries: Iterable[PathQuery]) -> None:
-        """Nothing is shared with others."""
-
-    def _walked(self, start: int) -> Longs:
-        drawn = np.random.default_rng([self._seed, start])
-        at = [np.full(self._walks, start, dtype=np.int64)]
-        for _ in range(self._steps):
-            at.append(stepped(self._adjacency, at[-1], drawn))
-        found: Longs = np.unique(np.concatenate(at))
-        return found
+def walked_from(adjacency: WalkTransitions, start: int, options: PathOptions) -> Longs:
+    """Return the nodes that ``walks`` of ``walk_steps`` come by; a walk ends at a dead end."""
+    drawn = np.random.default_rng([options.seed, start])
+    at = [np.full(options.walks, start, dtype=np.int64)]
+    for _ in range(options.walk_steps):
+        at.append(stepped(adjacency, at[-1], drawn))
+    found: Longs = np.unique(np.concatenate(at))
+    return found

@@ -17,7 +17,7 @@ from graphrag_dagster.systems.lego.tasks import PathSelector
 PrunedLevel: TypeAlias = Literal["node", "relation", "triple"]
 
 
-class PrunedSubgraphs:
+class PrunedSubgraphs(SubgraphExtractor):
     """Subgraphs of another extraction, with only what fits the question.
 
     Units are the labels of nodes, the relation types or the texts of triples; a label that several nodes
