@@ -24,18 +24,8 @@ from graphrag_dagster.kernel.storage.bolt_client import BoltGraph, BoltServer, s
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
-#: Stands between the parts of a stamp; no name of a corpus has it.
+#: Stands between the parts of a stamp, of which the first is the corpus; no name of a corpus has it.
 _BETWEEN = "/"
-
-
-def stamp_of(corpus: str, *state: str) -> str:
-    """Return what says on a node which state of a corpus it has."""
-    return _BETWEEN.join([corpus, *state])
-
-
-def stamps_of(corpus: str) -> str:
-    """Return how all stamps of a corpus begin."""
-    return f"{corpus}{_BETWEEN}"
 
 
 @dataclass(slots=True)
@@ -82,7 +72,7 @@ def surveyed(
     others: Counter[str] = Counter()
     for node in nodes:
         key, element, given = node["key"], node["element"], node["stamp"]
-        ours = isinstance(given, str) and given.startswith(stamps_of(corpus))
+        ours = isinstance(given, str) and given.startswith(corpus + _BETWEEN)
         if key not in known:
             survey.unknown += 1
             survey.stale += [element] if ours else []
@@ -267,7 +257,7 @@ def write_back(
         target = target_of(source, settings)
         rows = values_of(source, target.keys, chosen, summaries=own.summaries)
         parts = (source.snapshot.version, f"C{chosen}", *(() if own.summaries else ("no summaries",)))
-        stamp = stamp_of(corpus, *parts)
+        stamp = _BETWEEN.join([corpus, *parts])
         known, apart = _known(rows)
         with BoltGraph(target.server) as graph:
             there = graph.stream(ours.looking(target.label, target.key))
@@ -315,7 +305,7 @@ def remove_properties(corpus: str, *, dry_run: bool = False) -> RemovedPropertie
     server = server_for(settings, corpus)
     ours = NodeProperties(settings.section(WriteBackSettings).prefix)
     with BoltGraph(server) as graph:
-        there = graph.stream(ours.looking_for_stamps(), {"of": stamps_of(corpus)})
+        there = graph.stream(ours.looking_for_stamps(), {"of": corpus + _BETWEEN})
         elements = [node["element"] for node in there]
         nodes = len(elements)
         if not dry_run:

@@ -36,7 +36,7 @@ from graphrag_dagster.apps.interchange.exporting.microsoft_project import (
     settings_text,
     write_vectors,
 )
-from graphrag_dagster.apps.interchange.exporting.microsoft_tables import EMBEDDED, VECTORS, microsoft_rows
+from graphrag_dagster.apps.interchange.exporting.microsoft_tables import EMBEDDED, TABLES, VECTORS
 from graphrag_dagster.errors import ExportError
 from graphrag_dagster.kernel.catalogue.registry import all_tables, engines
 from graphrag_dagster.kernel.common.printable import counted
@@ -56,7 +56,7 @@ def write_microsoft(source: ExportSource, made: ExportWriter) -> list[str]:
         if name == _OPTIONAL and not source.count(f"ms_{name}"):
             continue
         path = f"{_OUTPUT}/{name}.parquet"
-        rows = write_parquet(made.place(path), microsoft_rows(source, name), schema)
+        rows = write_parquet(made.place(path), source.rows(TABLES[name]), schema)
         made.note(path, rows, column_types(schema))
     lacking = list(_vectors(source, made))
     models = _models(source)

@@ -3,9 +3,6 @@
 What the views have under ``attributes`` is written as it is; all else is counted from the records.
 """
 
-from graphrag_dagster.apps.interchange.exporting.export_rows import RowBatches
-from graphrag_dagster.apps.interchange.exporting.export_source import ExportSource
-
 #: Attribute in which reading says where nothing stood.
 NULLS = "nulls"
 _NAMES = """'["VARCHAR"]'"""
@@ -212,8 +209,3 @@ EMBEDDED = {
     "community_full_content": "ms_reports",
     "text_unit_text": "ms_text_units",
 }
-
-
-def microsoft_rows(source: ExportSource, table: str) -> RowBatches:
-    """Return the rows of a table of Microsoft GraphRAG; the views that it is made of are defined."""
-    return source.rows(TABLES[table])

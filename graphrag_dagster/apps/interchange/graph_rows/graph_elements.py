@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Final, Protocol
+from typing import Final
 
 import polars as pl
 
@@ -47,47 +47,35 @@ class Element:
     mended: str | None = None
 
 
-class Declared(Protocol):
-    """What a file says of all its nodes or edges."""
+class Declared:
+    """What a file says of all its nodes or edges: nothing, but perhaps whether edges are directed."""
 
-    @property
-    def directed(self) -> bool:
-        """Whether edges are directed that do not say."""
-
-    def names(self, of: str) -> Sequence[str]:
-        """Return the attributes that nodes or edges may have."""
-
-    def defaults(self, of: str) -> Mapping[str, object]:
-        """Return what attributes are where nothing is told."""
-
-
-@dataclass(frozen=True, slots=True)
-class Undeclared:
-    """A file that says nothing of all its nodes or edges, but perhaps whether edges are directed."""
-
-    directed: bool = True
+    def __init__(self, *, directed: bool = True) -> None:
+        self.directed = directed
 
     def names(self, of: str) -> Sequence[str]:  # noqa: ARG002 - of neither is anything declared.
-        """None that are not seen."""
+        """Return the attributes that nodes or edges may have beside those that are seen."""
         return ()
 
     def defaults(self, of: str) -> Mapping[str, object]:  # noqa: ARG002 - of neither is anything declared.
-        """Nothing."""
+        """Return what attributes are where nothing is told."""
         return {}
+
+
+UNDECLARED = Declared()
 
 
 def batches_of(
     elements: Iterable[Element],
     graph: str,
     account: ReadAccount,
-    declared: Declared | None = None,
+    declared: Declared = UNDECLARED,
     given: GraphColumns = GUESSED,
 ) -> Iterator[ImportBatch]:
     """Yield nodes as entities and edges as relations, and what was put into quarantine of them.
 
     Of ``given`` those columns count that are attributes.
     """
-    declared = declared or Undeclared()
     rest = iter(elements)
     while some := list(islice(rest, ROWS)):
         nodes = [one for one in some if one.tag == NODE]

@@ -12,8 +12,8 @@ from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GUESSED, 
 from graphrag_dagster.apps.interchange.graph_rows.graph_elements import (
     EDGE,
     NODE,
+    Declared,
     Element,
-    Undeclared,
     batches_of,
 )
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ImportBatch, ReadAccount
@@ -51,12 +51,11 @@ from graphrag_dagster.apps.interchange.readers.tabular_files import (
     parquet_rows,
     parquet_schema,
 )
-from graphrag_dagster.apps.interchange.readers.text_lines import json_names, json_rows
+from graphrag_dagster.apps.interchange.readers.text_lines import json_names, json_rows, whole_text
 from graphrag_dagster.apps.interchange.readers.xml_graphs import gexf_batches, graphml_batches
 from graphrag_dagster.kernel.documents.column_roles import listed
 from graphrag_dagster.kernel.documents.file_discovery import opened
 from graphrag_dagster.kernel.documents.file_records import DEFAULT_LIMITS, FileLimits, UnreadableError, clean
-from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _TOKEN = re.compile(
     r'\s+|#[^\n]*|(?P<key>[A-Za-z_]\w*)|(?P<text>"[^"]*")|(?P<word>[^\s\[\]"]+)|(?P<mark>[\[\]])'
@@ -79,14 +78,11 @@ def gml_batches(
         RefusedError: not text.
         UnreadableError: no GML, or too large.
     """
-    data = stream.read(limits.max_bytes + 1)
-    if len(data) > limits.max_bytes:
-        raise UnreadableError(limits.beyond("max_bytes", "bytes"))
-    found = dict(_pairs(decode(data).text)).get("graph")
+    found = dict(_pairs(whole_text(stream, limits))).get("graph")
     if not isinstance(found, list):
         raise UnreadableError('no GML: it has no part "graph [ … ]"')
     directed = str(next((held for name, held in found if name == "directed"), 0)) == "1"
-    yield from batches_of(_elements(found), graph, account, Undeclared(directed))
+    yield from batches_of(_elements(found), graph, account, Declared(directed=directed))
 
 
 def _elements(found: _Pairs) -> Iterator[Element]:

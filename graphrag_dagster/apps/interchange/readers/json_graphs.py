@@ -12,8 +12,8 @@ from graphrag_dagster.apps.interchange.graph_rows.graph_columns import proposal
 from graphrag_dagster.apps.interchange.graph_rows.graph_elements import (
     EDGE,
     NODE,
+    Declared,
     Element,
-    Undeclared,
     batches_of,
 )
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ImportBatch, ReadAccount
@@ -27,9 +27,8 @@ from graphrag_dagster.apps.interchange.readers.neo4j_files import (
     relation_of,
     served,
 )
-from graphrag_dagster.apps.interchange.readers.text_lines import parsed
+from graphrag_dagster.apps.interchange.readers.text_lines import parsed, whole_text
 from graphrag_dagster.kernel.documents.file_records import FileLimits, UnreadableError, plain
-from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _EDGES = ("links", "edges", "rels", "relationships", "relations")
 _IDS = ("id", "key", "@id", "identity", "elementId", "name", "label")
@@ -48,10 +47,7 @@ def json_graph_batches(
         RefusedError: not text.
         UnreadableError: no JSON, too large, or of no form that is known.
     """
-    data = stream.read(limits.max_bytes + 1)
-    if len(data) > limits.max_bytes:
-        raise UnreadableError(limits.beyond("max_bytes", "bytes"))
-    value = plain(parsed(decode(data).text))
+    value = plain(parsed(whole_text(stream, limits)))
     told = value.get("graph") if isinstance(value, dict) else None
     if isinstance(told, dict) and told and not any(name in told for name in ("nodes", *_EDGES)):
         account.note("attributes of the whole graph were left out")
@@ -59,7 +55,7 @@ def json_graph_batches(
     if elements is None:
         raise UnreadableError(NO_GRAPH)
     counted = (numbered(one, row) for row, one in enumerate(elements, start=1))
-    yield from batches_of(counted, graph, account, Undeclared(_directed(value)))
+    yield from batches_of(counted, graph, account, Declared(directed=_directed(value)))
 
 
 #: Why a JSON file is no graph.

@@ -15,9 +15,9 @@ from graphrag_dagster.apps.interchange.graph_rows.import_batches import (
     types_of,
 )
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import UNKNOWN_TYPE
+from graphrag_dagster.apps.interchange.readers.text_lines import parsed, whole_text
 from graphrag_dagster.apps.interchange.readers.xml_graphs import graphml_batches
 from graphrag_dagster.kernel.documents.file_records import FileLimits, UnreadableError, clean
-from graphrag_dagster.kernel.documents.text_decoding import decode
 
 #: The file that holds the graph, and what the others hold.
 GRAPH_FILE = "graph_chunk_entity_relation.graphml"
@@ -86,15 +86,7 @@ def store_batches(
 
 
 def _entries(stream: BinaryIO, limits: FileLimits) -> Mapping[str, object]:
-    data = stream.read(limits.max_bytes + 1)
-    if len(data) > limits.max_bytes:
-        raise UnreadableError(limits.beyond("max_bytes", "bytes"))
-    try:
-        found = json.loads(decode(data).text)
-    except RecursionError as error:
-        raise UnreadableError("JSON that is nested too deeply") from error
-    except ValueError as error:
-        raise UnreadableError(f"not valid JSON: {str(error).split(';')[0]}") from error
+    found = parsed(whole_text(stream, limits))
     if not isinstance(found, dict):
         raise UnreadableError("no JSON object of entries by their id, which a store is")
     return found

@@ -4,7 +4,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import quote
 
@@ -83,12 +83,7 @@ def without_entities(pieces: Iterable[str]) -> Iterator[str]:
     entities = _entities(doctype["inside"] or "") if doctype else {}
     if doctype:
         head = head[: doctype.start()] + head[doctype.end() :]
-    yield from _replaced([head], rest, entities) if entities else _all(head, rest)
-
-
-def _all(head: str, rest: Iterator[str]) -> Iterator[str]:
-    yield head
-    yield from rest
+    yield from _replaced(head, rest, entities) if entities else chain([head], rest)
 
 
 def _entities(inside: str) -> dict[str, str]:
@@ -103,12 +98,9 @@ def _entities(inside: str) -> dict[str, str]:
     return found
 
 
-def _replaced(head: list[str], rest: Iterator[str], entities: dict[str, str]) -> Iterator[str]:
+def _replaced(head: str, rest: Iterator[str], entities: dict[str, str]) -> Iterator[str]:
     given = made = 0
-    held = ""
-    for piece in (*head, *()):
-        held += piece
-    for piece in _with_end(held, rest):
+    for piece in _with_end(head, rest):
         given += len(piece)
         text = _USED.sub(lambda used: entities.get(used[1], used[0]), piece)
         made += len(text)

@@ -13,7 +13,7 @@ import polars as pl
 from graphrag_dagster.apps.interchange.graph_rows.cell_values import Column
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ROWS, ReadAccount
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import GraphTableRows
-from graphrag_dagster.kernel.documents.file_records import REPLACEMENT, UnreadableError, plain
+from graphrag_dagster.kernel.documents.file_records import REPLACEMENT, FileLimits, UnreadableError, plain
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _SAMPLE_BYTES = 1 << 20
@@ -51,6 +51,19 @@ def sample_of(stream: BinaryIO) -> tuple[str, str]:
         sample = sample[: sample.rfind(b"\n") + 1]
     decoded = decode(sample)
     return decoded.text, decoded.encoding
+
+
+def whole_text(stream: BinaryIO, limits: FileLimits) -> str:
+    """Return the text of a file that is read as a whole.
+
+    Raises:
+        RefusedError: not text.
+        UnreadableError: too large.
+    """
+    data = stream.read(limits.max_bytes + 1)
+    if len(data) > limits.max_bytes:
+        raise UnreadableError(limits.beyond("max_bytes", "bytes"))
+    return decode(data).text
 
 
 def blocks(stream: BinaryIO) -> Iterator[tuple[str, bool]]:

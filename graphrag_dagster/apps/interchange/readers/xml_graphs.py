@@ -9,7 +9,13 @@ from xml.parsers import expat
 
 from graphrag_dagster.apps.interchange.graph_rows.cell_values import LONGEST_TEXT, apart, to_json
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GUESSED, GraphColumns
-from graphrag_dagster.apps.interchange.graph_rows.graph_elements import EDGE, NODE, Element, batches_of
+from graphrag_dagster.apps.interchange.graph_rows.graph_elements import (
+    EDGE,
+    NODE,
+    Declared,
+    Element,
+    batches_of,
+)
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ANY, ROWS, ImportBatch, ReadAccount
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError, clean, plain
 
@@ -17,7 +23,7 @@ _PIECE, _MOST_CHARACTERS = 1 << 18, 1 << 25
 _MOST_LEVELS = 200
 
 
-class XmlReader(ABC):
+class XmlReader(Declared, ABC):
     """What the parser tells of; finished nodes and edges are taken away in batches.
 
     A reader of a format says what its elements mean by :meth:`begin` and :meth:`end`.
@@ -25,10 +31,9 @@ class XmlReader(ABC):
 
     #: The outermost element, and what the format is called.
     root = format = ""
-    #: Whether edges are directed that do not say.
-    directed = True
 
     def __init__(self, account: ReadAccount) -> None:
+        super().__init__()
         self.account = account
         self.elements: list[Element] = []
         #: Characters of the texts of these.
@@ -36,14 +41,6 @@ class XmlReader(ABC):
         self.path: list[str] = []
         self._text: list[str] | None = None
         self._length = 0
-
-    @abstractmethod
-    def names(self, of: str) -> list[str]:
-        """Return the attributes that nodes or edges may have."""
-
-    @abstractmethod
-    def defaults(self, of: str) -> dict[str, object]:
-        """Return what an attribute of nodes or edges is where nothing is told."""
 
     @abstractmethod
     def begin(self, tag: str, told: Mapping[str, str]) -> None:
