@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import takewhile
 
 from graphrag_dagster.kernel.documents.file_records import FileRecord, Reading, SourceFile, one_line
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
@@ -105,12 +106,7 @@ def _org_line(line: str, bare: str) -> Iterator[str]:
 
 def _until(lines: Iterator[str], end: str) -> list[str]:
     """Take lines up to one that begins so, in whatever letters."""
-    taken = []
-    for line in lines:
-        if line.strip().lower().startswith(end):
-            break
-        taken.append(line)
-    return taken
+    return list(takewhile(lambda line: not line.strip().lower().startswith(end), lines))
 
 
 def _org_keyword(
@@ -194,16 +190,6 @@ def read_adoc(data: bytes, _source: SourceFile) -> Reading:
 
 #: Blocks whose lines are read as a whole: listings, comments, HTML, tables.
 _WHOLE = ("----", "....", "```", "////", "++++", "|", ",", ":", "!")
-
-
-def _until_line(lines: Iterator[str], end: str) -> list[str]:
-    """Take lines up to one that is it."""
-    taken = []
-    for line in lines:
-        if line.strip() == end:
-            break
-        taken.append(line)
-    return taken
 
 
 class _Adoc:
@@ -312,7 +298,8 @@ class _Adoc:
         if not fence.startswith(_WHOLE):
             yield from self._mark(fence)
             return
-        inside = _until_line(lines, "```" if fence.startswith("```") else fence)
+        end = "```" if fence.startswith("```") else fence
+        inside = list(takewhile(lambda one: one.strip() != end, lines))
         language, self._language = self._language, ""
         if fence[0] in "|,:!":
             yield from self._table(inside, fence[0])

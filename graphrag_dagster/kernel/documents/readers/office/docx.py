@@ -1,7 +1,6 @@
 """Word documents (docx)."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
@@ -17,14 +16,12 @@ from graphrag_dagster.kernel.documents.file_records import (
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
 from graphrag_dagster.kernel.documents.readers.office.docx_styles import Styles
 from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
+    OfficeText,
     Package,
     Related,
-    chart,
     chosen,
-    diagram,
     drawn_line,
     equation,
-    listed,
     row,
     texts,
 )
@@ -83,7 +80,7 @@ def read_docx(data: bytes, source: SourceFile) -> Reading:
     package = Package(data, source, "Word document")
     word = _Word(package, source)
     text = word.text()
-    properties = package.properties()
+    properties = word.properties()
     title = properties.pop("title", None) or _heading(text)
     return Reading((FileRecord(text, title=title, metadata=properties),), None, *word.told())
 
@@ -93,31 +90,26 @@ def _heading(text: str) -> str | None:
     return one_line(first[1]) if first else None
 
 
-class _Word:
+class _Word(OfficeText):
     """A document on its way to text."""
 
     def __init__(self, package: Package, source: SourceFile, depth: int = 0) -> None:
-        self._package = package
+        super().__init__(package)
         self._source = source
         self._depth = depth
-        main = next((one.target for one in package.related().values() if one.kind == "officeDocument"), "")
-        self._main = main if main in package else "word/document.xml"
+        self._main = self.main("word/document.xml")
         self._related = package.related(self._main)
         self._part_related = self._related
         self._styles = Styles(self._optional("styles"), self._optional("numbering"))
-        self._missing: Counter[str] = Counter()
-        self._unsaid: Counter[str] = Counter()
+        # Damaged styles take no words away.
+        self.missing.clear()
         self._fields: list[str] = []
         self._asides: list[str] = []
         self._in_head = False
 
-    def told(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return notes of what is not in the text, and remarks."""
-        return listed("not in the text", self._missing), listed("without text", self._unsaid)
-
     def text(self) -> str:
         """Return the whole text."""
-        root = self._package.xml(self._main)
+        root = self.package.xml(self._main)
         blocks = [*self._blocks(root), *self._heads_and_feet("\n".join(texts(root, "w:t")))]
         blocks += self._numbered_notes("footnotes", "w:footnote")
         blocks += self._numbered_notes("endnotes", "w:endnote")
@@ -127,15 +119,7 @@ class _Word:
     def _optional(self, kind: str) -> Element | None:
         """The part of that kind, where it is there and whole."""
         name = next((one.target for one in self._related.values() if one.kind == kind), f"word/{kind}.xml")
-        return self._part(name) if name in self._package else None
-
-    def _part(self, name: str) -> Element | None:
-        try:
-            return self._package.xml(name)
-        except UnreadableError:
-            if hasattr(self, "_missing"):
-                self._missing[f"damaged part {name.rpartition('/')[2]}"] += 1
-            return None
+        return self.part(name) if name in self.package else None
 
     def _blocks(self, element: Element) -> Iterator[str]:
         for child in element:
@@ -217,7 +201,7 @@ class _Word:
             and (vanished := child_of(child, "w:rPr", "w:vanish")) is not None
             and vanished.get("w:val") not in ("0", "false")
         ):
-            self._unsaid["hidden run"] += bool(list(texts(child, "w:t")))
+            self.unsaid["hidden run"] += bool(list(texts(child, "w:t")))
         else:
             self._inline(child, parts)
 
@@ -244,7 +228,7 @@ class _Word:
                 if name == "MACROBUTTON":
                     parts.append(" ".join(instruction.split()[2:]))
                 else:
-                    self._missing[f"field {name[:20]} without a result"] += 1
+                    self.missing[f"field {name[:20]} without a result"] += 1
 
     def _symbol(self, symbol: Element) -> str:
         font = symbol.get("w:font", "")
@@ -259,7 +243,7 @@ class _Word:
             return _GREEK[chr(place)]
         if place in _PICTURED and font.casefold().startswith("wingdings"):
             return _PICTURED[place]
-        self._missing[f"sign of the font {font[:30] or 'that is not named'}"] += 1
+        self.missing[f"sign of the font {font[:30] or 'that is not named'}"] += 1
         return ""
 
     def _drawing(self, drawing: Element) -> None:
@@ -273,7 +257,7 @@ class _Word:
         self._asides += dict.fromkeys(described)
         pictures = sum(one.tag in ("pic:pic", "v:imagedata") for one in drawing.iter())
         if len(self._asides) == said and pictures and drawing.tag != "w:object":
-            self._unsaid["picture"] += pictures
+            self.unsaid["picture"] += pictures
 
     def _drawn(self, element: Element) -> None:
         for child in element:
@@ -285,24 +269,15 @@ class _Word:
             elif tag == "a:p":
                 self._asides += filter(None, [drawn_line(child)])
             elif tag in ("c:chart", "dgm:relIds", "cx:chart"):
-                self._graphic(child)
+                self._asides += self.graphic(child, self._part_related)
             elif tag == "v:textpath":
                 self._asides += filter(None, [one_line(child.get("string"))])
             elif tag == "o:OLEObject":
-                self._missing[f"embedded object {child.get('ProgID', 'of an unknown kind')[:40]}"] += 1
+                self.missing[f"embedded object {child.get('ProgID', 'of an unknown kind')[:40]}"] += 1
             elif tag == "contentPart":
-                self._missing["drawing in ink"] += 1
+                self.missing["drawing in ink"] += 1
             elif tag not in _NOT_SHOWN:
                 self._drawn(child)
-
-    def _graphic(self, named: Element) -> None:
-        is_diagram = named.tag == "dgm:relIds"
-        part = self._part_related.get(named.get("r:dm" if is_diagram else "r:id", ""))
-        root = self._part(part.target) if part and part.target in self._package else None
-        if root is None:
-            self._missing["diagram" if is_diagram else "chart"] += 1
-        else:
-            self._asides += diagram(root) if is_diagram else chart(root)
 
     def _table(self, table: Element) -> Iterator[str]:
         rows = []
@@ -319,21 +294,21 @@ class _Word:
 
     def _embedded(self, named: Element) -> Iterator[str]:
         part = self._related.get(named.get("r:id", ""))
-        if part is None or part.external or part.target not in self._package:
-            self._missing["embedded document"] += 1
+        if part is None or part.external or part.target not in self.package:
+            self.missing["embedded document"] += 1
             return
         extension = part.target.rpartition(".")[2].lower()
         try:
             yield from self._text_of(part, extension)
         except (UnreadableError, RefusedError):
-            self._missing[f"embedded document .{extension[:10]}"] += 1
+            self.missing[f"embedded document .{extension[:10]}"] += 1
 
     def _text_of(self, part: Related, extension: str) -> list[str]:
-        data = self._package.read(part.target)
+        data = self.package.read(part.target)
         if extension in ("docx", "docm", "dotx") and self._depth < _MOST_EMBEDDED:
             inner = _Word(Package(data, self._source, "Word document"), self._source, self._depth + 1)
             text = inner.text()
-            self._missing += inner._missing
+            self.missing += inner.missing
             return [text]
         if extension in ("html", "htm", "xhtml"):
             return list(filter(None, [to_text(parse(decode(data).text)).text]))
@@ -347,10 +322,10 @@ class _Word:
         said = " ".join(body.split())
         for kind in ("header", "footer"):
             for part in sorted({one.target for one in self._related.values() if one.kind == kind}):
-                root = self._part(part) if part in self._package else None
+                root = self.part(part) if part in self.package else None
                 if root is None:
                     continue
-                self._part_related = self._package.related(part)
+                self._part_related = self.package.related(part)
                 found.update(dict.fromkeys(self._blocks(root)))
                 self._part_related = self._related
         yield from (
@@ -361,7 +336,7 @@ class _Word:
         root = self._optional(kind)
         if root is None:
             return
-        self._part_related = self._package.related(f"word/{kind}.xml")
+        self._part_related = self.package.related(f"word/{kind}.xml")
         for note in root.iter(tag):
             if note.get("w:type") in (None, "normal") and (text := " ".join(self._blocks(note))):
                 yield f"[{note.get('w:id', '')}] {text}"

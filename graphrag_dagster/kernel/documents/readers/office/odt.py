@@ -47,7 +47,7 @@ def read_odt(data: bytes, source: SourceFile) -> Reading:
     root = package.xml("content.xml")
     body = next((one for one in root.iter("office:body")), root)
     text = clean("\n\n".join(filter(None, [*writing.blocks(body), *writing.notes])))
-    properties = _properties(package)
+    properties = package.properties("meta.xml", _PROPERTIES)
     title = properties.pop("title", None) or next(
         (one_line(line.lstrip("# ")) for line in text.split("\n") if line.startswith("#")), None
     )
@@ -57,25 +57,13 @@ def read_odt(data: bytes, source: SourceFile) -> Reading:
     )
 
 
-def _properties(package: Package) -> dict[str, str]:
-    wanted = {
-        "dc:title": "title",
-        "meta:initial-creator": "author",
-        "dc:creator": "author",
-        "dc:subject": "subject",
-    }
-    found: dict[str, str] = {}
-    try:
-        root = package.xml("meta.xml")
-    except UnreadableError:
-        return found
-    for element in root.iter():
-        value = one_line(element.text)
-        if value and element.tag in wanted:
-            found.setdefault(wanted[element.tag], value)
-        elif value and element.tag == "meta:creation-date":
-            found.setdefault("created", value)
-    return found
+_PROPERTIES = {
+    "dc:title": "title",
+    "meta:initial-creator": "author",
+    "dc:creator": "author",
+    "dc:subject": "subject",
+    "meta:creation-date": "created",
+}
 
 
 class _OdtText:

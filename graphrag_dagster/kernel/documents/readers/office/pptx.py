@@ -1,7 +1,6 @@
 """Presentations (pptx)."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from xml.etree.ElementTree import Element
 
@@ -14,17 +13,15 @@ from graphrag_dagster.kernel.documents.file_records import (
     one_line,
 )
 from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
+    OfficeText,
     Package,
     Related,
-    chart,
     child,
     children,
     chosen,
-    diagram,
     drawn,
     drawn_line,
     equation,
-    listed,
     row,
     texts,
 )
@@ -47,66 +44,53 @@ def read_pptx(data: bytes, source: SourceFile) -> Reading:
     show = _Show(package)
     blocks = [block for slide in show.slides() for block in show.of_slide(slide)]
     text = clean("\n\n".join(filter(None, blocks)))
-    properties = package.properties()
+    properties = show.properties()
     title = properties.pop("title", None)
     if title is None or title.casefold() in ("powerpoint presentation", "presentation", "untitled"):
         title = next((block.lstrip("# ") for block in blocks if block.startswith("# ")), None)
-    notes, remarks = listed("not in the text", show.missing), listed("without text", show.unsaid)
-    return Reading((FileRecord(text, title=title, metadata=properties),), None, notes, remarks)
+    return Reading((FileRecord(text, title=title, metadata=properties),), None, *show.told())
 
 
-class _Show:
-    """A presentation on its way to text; ``missing`` and ``unsaid`` count what is not in it."""
+class _Show(OfficeText):
+    """A presentation on its way to text."""
 
     def __init__(self, package: Package) -> None:
-        self._package = package
-        self.missing: Counter[str] = Counter()
-        self.unsaid: Counter[str] = Counter()
+        super().__init__(package)
         self._related: Mapping[str, Related] = {}
 
     def slides(self) -> list[str]:
         """Return the names of the slides in the order in which they are shown."""
-        main = next(
-            (one.target for one in self._package.related().values() if one.kind == "officeDocument"), ""
-        )
-        main = main if main in self._package else "ppt/presentation.xml"
-        related = self._package.related(main)
+        main = self.main("ppt/presentation.xml")
+        related = self.package.related(main)
         named = [
             related[key].target
-            for one in self._package.xml(main).iter("p:sldId")
+            for one in self.package.xml(main).iter("p:sldId")
             if (key := one.get("r:id", "")) in related
         ]
         known = set(named)
         # A slide that the presentation does not name is shown by some programs all the same.
-        loose = [name for name in self._package.names if _SLIDE.fullmatch(name) and name not in known]
-        found = [name for name in dict.fromkeys(named) if name in self._package]
+        loose = [name for name in self.package.names if _SLIDE.fullmatch(name) and name not in known]
+        found = [name for name in dict.fromkeys(named) if name in self.package]
         self.missing["slide that is missing"] += len(known) - len(found)
         return found if found else sorted(loose, key=lambda name: int(re.sub(r"\D", "", name)[:9] or "0"))
 
     def of_slide(self, name: str) -> Iterator[str]:
         """Yield what a slide says."""
-        root = self._part(name)
+        root = self.part(name)
         if root is None:
             return
-        self._related = self._package.related(name)
+        self._related = self.package.related(name)
         related = list(self._related.values())
         yield from self._shapes(root)
         for one in related:
-            if one.kind == "notesSlide" and (notes := self._part(one.target)) is not None:
+            if one.kind == "notesSlide" and (notes := self.part(one.target)) is not None:
                 said = "\n\n".join(self._shapes(notes))
                 yield f"Notes: {said}" if said else ""
-            elif one.kind == "comments" and (comments := self._part(one.target)) is not None:
+            elif one.kind == "comments" and (comments := self.part(one.target)) is not None:
                 for comment in comments.iter():
                     if comment.tag.rpartition(":")[2] in ("cm", "comment"):
                         text = " ".join([*texts(comment, "p:text"), *drawn(comment)])
                         yield f"Comment: {text}" if text else ""
-
-    def _part(self, name: str) -> Element | None:
-        try:
-            return self._package.xml(name)
-        except UnreadableError:
-            self.missing[f"damaged part {name.rpartition('/')[2]}"] += 1
-            return None
 
     def _shapes(self, element: Element) -> Iterator[str]:
         for one in element:
@@ -152,12 +136,7 @@ class _Show:
             yield "\n".join(rows)
         for one in frame.iter():
             if one.tag in ("c:chart", "cx:chart", "dgm:relIds"):
-                part = self._related.get(one.get("r:dm" if one.tag == "dgm:relIds" else "r:id", ""))
-                root = self._part(part.target) if part and part.target in self._package else None
-                if root is None:
-                    self.missing["diagram" if one.tag == "dgm:relIds" else "chart"] += 1
-                else:
-                    yield from diagram(root) if one.tag == "dgm:relIds" else chart(root)
+                yield from self.graphic(one, self._related)
             elif one.tag == "p:oleObj" and one.get("progId"):
                 self.missing[f"embedded object {one.get('progId', '')[:40]}"] += 1
 

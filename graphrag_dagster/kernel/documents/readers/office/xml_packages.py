@@ -133,24 +133,71 @@ class Package:
             found[element.get("Id", "")] = Related(kind, target, external)
         return found
 
-    def properties(self) -> dict[str, str]:
-        """Return title, author, created and subject as the package says them, where it does."""
-        wanted = {
-            "dc:title": "title",
-            "dc:creator": "author",
-            "dcterms:created": "created",
-            "dc:subject": "subject",
-        }
+    def properties(self, part: str, wanted: Mapping[str, str]) -> dict[str, str]:
+        """Return what a part says of the document, the first of each role, in the order of the part.
+
+        Args:
+            part: its name; nothing is said where it cannot be read.
+            wanted: name of an element → role.
+        """
         found: dict[str, str] = {}
         try:
-            root = self.xml("docProps/core.xml")
+            root = self.xml(part)
         except UnreadableError:
             return found
-        for element in root:
+        for element in root.iter():
             value = one_line(element.text)
             if value and element.tag in wanted:
                 found.setdefault(wanted[element.tag], value)
-        return {role: found[role] for role in wanted.values() if role in found}
+        return found
+
+
+_CORE = {"dc:title": "title", "dc:creator": "author", "dcterms:created": "created", "dc:subject": "subject"}
+
+
+class OfficeText:
+    """A document or presentation of Office on its way to text.
+
+    ``missing`` counts what is not in the text though it should be, ``unsaid`` what has no words.
+    """
+
+    def __init__(self, package: Package) -> None:
+        self.package = package
+        self.missing: Counter[str] = Counter()
+        self.unsaid: Counter[str] = Counter()
+
+    def main(self, usual: str) -> str:
+        """Return the name of the part with the document itself."""
+        related = self.package.related().values()
+        named = next((one.target for one in related if one.kind == "officeDocument"), "")
+        return named if named in self.package else usual
+
+    def properties(self) -> dict[str, str]:
+        """Return title, author, created and subject as the package says them, where it does."""
+        found = self.package.properties("docProps/core.xml", _CORE)
+        return {role: found[role] for role in _CORE.values() if role in found}
+
+    def part(self, name: str) -> Element | None:
+        """Return a part; None where it is damaged, which is counted."""
+        try:
+            return self.package.xml(name)
+        except UnreadableError:
+            self.missing[f"damaged part {name.rpartition('/')[2]}"] += 1
+            return None
+
+    def graphic(self, named: Element, related: Mapping[str, Related]) -> list[str]:
+        """Return what the chart or diagram says that an element names."""
+        is_diagram = named.tag == "dgm:relIds"
+        found = related.get(named.get("r:dm" if is_diagram else "r:id", ""))
+        root = self.part(found.target) if found and found.target in self.package else None
+        if root is None:
+            self.missing["diagram" if is_diagram else "chart"] += 1
+            return []
+        return diagram(root) if is_diagram else chart(root)
+
+    def told(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return notes of what is not in the text, and remarks."""
+        return listed("not in the text", self.missing), listed("without text", self.unsaid)
 
 
 def resolved(folder: str, target: str) -> str:
