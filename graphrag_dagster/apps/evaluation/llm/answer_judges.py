@@ -173,6 +173,8 @@ _TOKENS_PER_VERDICT = 64
 class LlmQualityJudge(Asker):
     """Asks a model for statements, verdicts and questions.
 
+    Each of its methods raises EndpointError where the endpoint cannot be used at all.
+
     Args:
         model: answers.
         prompts: ``quality_statements_*``, ``quality_questions_*``, ``quality_<kind>_system`` of each kind of
@@ -187,11 +189,7 @@ class LlmQualityJudge(Asker):
         self._prompts = prompts
 
     def statements(self, texts: Sequence[str]) -> list[StatementsOf]:
-        """Return the statements of each text; without a usable reply ``problem`` says why.
-
-        Raises:
-            EndpointError: the endpoint cannot be used at all.
-        """
+        """Return the statements of each text; without a usable reply ``problem`` says why."""
 
         async def one(text: str) -> StatementsOf:
             if not text.strip():
@@ -205,11 +203,7 @@ class LlmQualityJudge(Asker):
         return self._each(one, texts, "Taking answers apart")
 
     def verdicts(self, requests: Sequence[VerdictRequest]) -> list[VerdictsOf]:
-        """Return the verdicts of each request; without one for every item ``problem`` says why.
-
-        Raises:
-            EndpointError: the endpoint cannot be used at all.
-        """
+        """Return the verdicts of each request; without one for every item ``problem`` says why."""
 
         async def one(request: VerdictRequest) -> VerdictsOf:
             many = len(request.items)
@@ -223,11 +217,7 @@ class LlmQualityJudge(Asker):
         return self._each(one, requests, "Judging answers")
 
     def questions_for(self, answers: Sequence[str], count: int) -> list[GeneratedQuestions]:
-        """Return ``count`` questions for each answer; without a usable reply ``problem`` says why.
-
-        Raises:
-            EndpointError: the endpoint cannot be used at all.
-        """
+        """Return ``count`` questions for each answer; without a usable reply ``problem`` says why."""
 
         async def one(answer: str) -> GeneratedQuestions:
             shown = enclose("source_text", answer)

@@ -147,6 +147,8 @@ def _reader(item: Callable[[Any], T | None]) -> Callable[[str], tuple[tuple[T, .
 class LlmQuestionWriter(Asker):
     """Asks a model for a description of the corpus, personas, their tasks and their questions.
 
+    Each of its methods raises EndpointError where the endpoint cannot be used at all.
+
     Args:
         model: answers.
         prompts: ``describe_corpus``, ``write_personas``, ``write_tasks`` and ``write_questions``, each with
@@ -162,11 +164,7 @@ class LlmQuestionWriter(Asker):
         }
 
     def describe(self, texts: Sequence[str]) -> Described:
-        """Describe a corpus from sampled texts; without a usable reply the text is blank.
-
-        Raises:
-            EndpointError: the endpoint cannot be used at all.
-        """
+        """Describe a corpus from sampled texts; without a usable reply the text is blank."""
         sampled = "\n\n".join(f"Text {number}:\n{text.strip()}" for number, text in enumerate(texts, 1))
         request = self._request("describe_corpus", CorpusDescriptionShape, sampled)
         try:
@@ -178,29 +176,17 @@ class LlmQuestionWriter(Asker):
     def personas(
         self, description: str, count: int, avoid: Sequence[PersonaDraft] = ()
     ) -> Drafts[PersonaDraft]:
-        """Return personas; without a usable reply none, and ``problem`` says why.
-
-        Raises:
-            EndpointError: the endpoint cannot be used at all.
-        """
+        """Return personas; without a usable reply none, and ``problem`` says why."""
         material = _lines({"Collection": description}, [_as_line(one) for one in avoid])
         request = self._request("write_personas", PersonasShape, material, count)
         return run_one(self._items(request, _reader(_persona)))
 
     def tasks(self, requests: Sequence[TaskRequest]) -> list[Drafts[str]]:
-        """Return tasks, many requests at a time; one without a usable reply has none.
-
-        Raises:
-            EndpointError: the endpoint cannot be used at all.
-        """
+        """Return tasks, many requests at a time; one without a usable reply has none."""
         return self._written("write_tasks", "Writing tasks", TasksShape, requests)
 
     def questions(self, requests: Sequence[QuestionRequest]) -> list[Drafts[str]]:
-        """Return questions, many requests at a time; one without a usable reply has none.
-
-        Raises:
-            EndpointError: the endpoint cannot be used at all.
-        """
+        """Return questions, many requests at a time; one without a usable reply has none."""
         return self._written("write_questions", "Writing questions", QuestionsShape, requests)
 
     def _written(

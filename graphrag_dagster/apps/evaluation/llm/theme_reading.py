@@ -61,6 +61,8 @@ _Json = RootModel[Any]
 class LlmReasonReader(Asker):
     """Asks a model for the themes of a judge's reasons.
 
+    Each of its methods raises EndpointError where the endpoint cannot be used at all.
+
     Args:
         model: answers.
         prompts: ``themes_name``, ``themes_merge`` and ``themes_label``, each with ``_system`` and ``_user``,
@@ -77,11 +79,7 @@ class LlmReasonReader(Asker):
         self._criteria = {one: prompts.load(f"judge_criterion_{one}").render() for one in CRITERIA}
 
     def name_themes(self, parts: Sequence[Reasons]) -> list[Themes]:
-        """Name the themes of each part, many calls at a time.
-
-        Raises:
-            EndpointError: the endpoint cannot be used at all.
-        """
+        """Name the themes of each part, many calls at a time."""
 
         async def one(part: Reasons) -> Themes:
             return await self._themes("name", part.criterion, MOST_NAMED, reasons=_numbered(part.texts))
@@ -89,11 +87,7 @@ class LlmReasonReader(Asker):
         return self._each(one, parts, "Naming themes")
 
     def merge_themes(self, found: Sequence[ThemeLists]) -> list[Themes]:
-        """Make one list of each criterion's themes, many calls at a time.
-
-        Raises:
-            EndpointError: the endpoint cannot be used at all.
-        """
+        """Make one list of each criterion's themes, many calls at a time."""
 
         async def one(lists: ThemeLists) -> Themes:
             return await self._themes("merge", lists.criterion, MOST_MERGED, themes=_listed(lists.themes))
@@ -101,11 +95,7 @@ class LlmReasonReader(Asker):
         return self._each(one, found, "Merging themes")
 
     def label_reasons(self, parts: Sequence[Reasons]) -> list[Labels]:
-        """Say of each reason which themes it speaks of, many calls at a time.
-
-        Raises:
-            EndpointError: the endpoint cannot be used at all.
-        """
+        """Say of each reason which themes it speaks of, many calls at a time."""
 
         async def one(part: Reasons) -> Labels:
             shown = {

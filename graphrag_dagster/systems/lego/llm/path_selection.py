@@ -154,6 +154,8 @@ def _folded(text: str) -> str:
 class LlmPathSelector(Asker):
     """Asks a model for the candidates that help to answer, once for each selection.
 
+    Each of its methods raises EndpointError where the endpoint cannot be used at all.
+
     As many candidates are shown as leave half of what the model reads free; where not one does, it is not
     asked.
 
@@ -188,11 +190,7 @@ class LlmPathSelector(Asker):
         self._tokenizer = get_tokenizer(encoding)
 
     def select(self, level: Level, question: str, candidates: VerbalizedRows, most: int) -> Selection:
-        """Return what the model names; see the port.
-
-        Raises:
-            EndpointError: the endpoint cannot be used at all.
-        """
+        """Return what the model names; see the port."""
         if not len(candidates):
             return Selection(_NONE, 0)
         shown = shown_lines(candidates)
@@ -213,11 +211,7 @@ class LlmPathSelector(Asker):
         return Selection(np.array(named, dtype=np.int64), count, problem=problem, usage=asked.usage)
 
     def enough(self, question: str, paths: VerbalizedRows) -> Sufficiency:
-        """Return whether the model says that the paths are enough; see the port.
-
-        Raises:
-            EndpointError: the endpoint cannot be used at all.
-        """
+        """Return whether the model says that the paths are enough; see the port."""
         if not len(paths):
             return Sufficiency(enough=False)
         system, user = self._enough
