@@ -5,7 +5,7 @@ question, or repeated, ignoring case and blanks. A document may end up with fewe
 its row says why.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,6 @@ from graphrag_dagster.errors import EngineError, QuestionError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.questions.question import checked
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
-from graphrag_dagster.kernel.text.markup_spans import Span
 
 Rows = list[dict[str, Any]]
 #: Return a beginning of a text that may be shown.
@@ -33,20 +32,6 @@ _AGAIN = 2
 _TOLD = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceQuestion:
-    """A question with its right answer, and where its document says so; None where that was not found."""
-
-    question: str
-    reference: str
-    evidence: Span | None
-
-    @property
-    def id(self) -> str:
-        """Return the id that the question has in every table."""
-        return stable_id("question", self.question)
-
-
 @dataclass
 class _SampledDocument:
     """A document of the sample, and what came of it so far."""
@@ -55,7 +40,7 @@ class _SampledDocument:
     title: str
     text: str
     shown: str
-    kept: list[ReferenceQuestion] = field(default_factory=list)
+    kept: Rows = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
     asked: int = 0
     problem: str | None = None
@@ -81,29 +66,13 @@ class _SampledDocument:
             "engine": engine,
         }
 
-    def questions(self, engine: Engine) -> Iterator[dict[str, Any]]:
-        for position, one in enumerate(self.kept):
-            at = one.evidence
-            yield {
-                "question_id": one.id,
-                "document_id": self.id,
-                "position": position,
-                "question": one.question,
-                "reference": one.reference,
-                "evidence": self.text[at.start : at.end] if at else None,
-                "start_char": at.start if at else None,
-                "end_char": at.end if at else None,
-                "engine": engine,
-            }
-
 
 @dataclass(frozen=True, slots=True)
 class Testset:
-    """Rows of ``questions.testset_documents`` and ``questions.testset_questions``, and what they cost."""
+    """Rows of ``questions.testset_documents`` and ``questions.testset_questions``."""
 
     documents: Rows
     questions: Rows
-    usage: Usage
 
 
 def sampled(documents: pl.DataFrame, count: int, seed: int) -> pl.DataFrame:
@@ -143,7 +112,7 @@ def write_testset(writer: TestsetWriter, documents: pl.DataFrame, per_document: 
     for _ in range(_AGAIN + 1):
         requests = [_request(one, per_document) for one in open_]
         for document, drafts in zip(open_, writer.write(requests) if requests else [], strict=True):
-            _take(document, drafts, per_document, taken)
+            _take(document, drafts, per_document, taken, writer.engine)
         # Who gave no usable reply was asked again already, and told why.
         open_ = [one for one in open_ if len(one.kept) < per_document and not one.problem]
     if every and not any(one.kept for one in every):
@@ -155,19 +124,20 @@ def write_testset(writer: TestsetWriter, documents: pl.DataFrame, per_document: 
         )
     return Testset(
         [one.row(position, per_document, writer.engine) for position, one in enumerate(every)],
-        [row for one in every for row in one.questions(writer.engine)],
-        sum((one.usage for one in every), Usage()),
+        [row for one in every for row in one.kept],
     )
 
 
 def _request(document: _SampledDocument, wanted: int) -> DocumentRequest:
     # One more each time: the same prompt would be answered from memory with the same reply.
     count = wanted - len(document.kept) + document.asked
-    avoid = tuple(one.question for one in document.kept)
+    avoid = tuple(one["question"] for one in document.kept)
     return DocumentRequest(document.title, document.shown, count, avoid)
 
 
-def _take(document: _SampledDocument, drafts: ReferenceDrafts, wanted: int, taken: set[str]) -> None:
+def _take(
+    document: _SampledDocument, drafts: ReferenceDrafts, wanted: int, taken: set[str], engine: Engine
+) -> None:
     document.asked += 1
     document.usage += drafts.usage
     document.problem = drafts.problem
@@ -181,7 +151,20 @@ def _take(document: _SampledDocument, drafts: ReferenceDrafts, wanted: int, take
             continue
         taken.add(_key(draft.question))
         found = places.quote(draft.evidence)
-        document.kept.append(ReferenceQuestion(draft.question, draft.reference, found[0] if found else None))
+        at = found[0] if found else None
+        document.kept.append(
+            {
+                "question_id": stable_id("question", draft.question),
+                "document_id": document.id,
+                "position": len(document.kept),
+                "question": draft.question,
+                "reference": draft.reference,
+                "evidence": document.text[at.start : at.end] if at else None,
+                "start_char": at.start if at else None,
+                "end_char": at.end if at else None,
+                "engine": engine,
+            }
+        )
 
 
 def _unusable(draft: ReferenceDraft, taken: Collection[str]) -> str | None:

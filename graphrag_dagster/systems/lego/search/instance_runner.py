@@ -38,14 +38,6 @@ from graphrag_dagster.systems.lego.tasks import PathAnswer, PathAnswerer, PathSe
 NO_EDGE, NO_PATH = "no_edge", "no_path"
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceInputs:
-    """A subgraph of a question, and the seconds that it took."""
-
-    extracted: ExtractedSubgraph
-    seconds: float
-
-
 @dataclass(frozen=True)
 class Runner:
     """An instance.
@@ -68,35 +60,24 @@ class Runner:
     answerer: PathAnswerer
     options: PathOptions
     instance_name: str
-    reports: SeedReports | None = None
-    extraction: object = None
-    base: object = None
+    reports: SeedReports | None
+    extraction: object
+    base: object
 
-    def extract(self, query: PathQuery, beforehand: float = 0.0) -> InstanceInputs:
-        """Return the subgraph of a question.
-
-        Args:
-            query: the question.
-            beforehand: its share of the seconds in which it was prepared.
-        """
-        begin = perf_counter()
-        found = self.extractor.extract(query)
-        return InstanceInputs(found, perf_counter() - begin + beforehand)
-
-    def run(self, query: PathQuery, given: InstanceInputs | None = None) -> Outcome:
+    def run(self, query: PathQuery, extracted: ExtractedSubgraph, seconds: float) -> Outcome:
         """Return what the instance makes of a question.
 
         Args:
             query: the question; without a seed it has no path, and is answered without.
-            given: its subgraph, where that has been extracted.
+            extracted: its subgraph.
+            seconds: that this took.
 
         Raises:
             QuestionError: a seed is no node of the graph.
             EngineError: who selects or answers cannot do it.
             EndpointError: the model endpoint cannot be used.
         """
-        given = given or self.extract(query)
-        subgraph, begin = given.extracted.subgraph, perf_counter()
+        subgraph, begin = extracted.subgraph, perf_counter()
         found = self.retriever.retrieve(query, subgraph)
         retrieved = perf_counter()
         answer = self._answer(query, found)
@@ -114,14 +95,14 @@ class Runner:
             answer,
             MappingProxyType(
                 {
-                    "extraction": given.extracted.use,
+                    "extraction": extracted.use,
                     "retrieval": found.use,
                     "answer": ModuleUse(answer.usage, problems=problems),
                 }
             ),
             MappingProxyType(
                 {
-                    "extraction": given.seconds,
+                    "extraction": seconds,
                     "retrieval": retrieved - begin,
                     "answer": answered - retrieved,
                 }
@@ -137,29 +118,21 @@ class Runner:
         return self.answerer.answer(query.question, shown.verbalised, shown.scores, reports)
 
 
-def run_together(runners: Sequence[Runner], query: PathQuery, beforehand: float = 0.0) -> list[Outcome]:
-    """Return what several instances make of a question; what is the same subgraph is extracted once.
-
-    Each is booked with the seconds of its subgraph, whoever extracted it.
-    """
-    known: dict[object, InstanceInputs] = {}
-    found = []
-    for runner in runners:
-        if runner.extraction is None or runner.extraction not in known:
-            given = runner.extract(query, beforehand)
-            if runner.extraction is not None:
-                known[runner.extraction] = given
-        else:
-            given = known[runner.extraction]
-        found.append(runner.run(query, given))
-    return found
-
-
 def run_batch(runners: Sequence[Runner], queries: Sequence[PathQuery]) -> Iterator[list[Outcome]]:
-    """Yield for each question what several instances make of it; subgraphs are prepared for all at once."""
+    """Yield for each question what several instances make of it.
+
+    Subgraphs are prepared for all questions at once, and what is the same subgraph is extracted once; each
+    instance is booked with the seconds of its subgraph, whoever extracted it.
+    """
     share = _prepared(runners, queries) / max(len(queries), 1)
     for query in queries:
-        yield run_together(runners, query, share)
+        known: dict[object, tuple[ExtractedSubgraph, float]] = {}
+        for runner in runners:
+            if runner.extraction not in known:
+                begin = perf_counter()
+                found = runner.extractor.extract(query)
+                known[runner.extraction] = found, perf_counter() - begin + share
+        yield [runner.run(query, *known[runner.extraction]) for runner in runners]
 
 
 def _prepared(runners: Iterable[Runner], queries: Sequence[PathQuery]) -> float:

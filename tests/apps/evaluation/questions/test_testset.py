@@ -95,7 +95,6 @@ def test_every_question_keeps_its_document_and_the_words_that_say_so() -> None:
     told = TESTSET_DOCUMENTS.frame(made.documents)
     assert told.select("wanted", "written", "repeats", "rejected").rows() == [(2, 2, 0, 0)] * 2
     assert told["problem"].null_count() == 2
-    assert made.usage == Usage(2, 20, 10)
 
 
 def test_what_is_of_no_use_is_counted_and_asked_for_again() -> None:
