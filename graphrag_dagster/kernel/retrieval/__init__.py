@@ -1,1 +1,1 @@
-"""Retrieval: which text units, entities and reports a question is about."""
+"""Retrieval of the text units, entities and reports for a question."""

@@ -1,4 +1,4 @@
-"""Entity linking: which of many names a question or a phrase means."""
+"""Entity linking: resolves the names in a question or phrase to entities and document titles."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,25 +16,25 @@ _ALIAS, _PARTED, _NEAR, _PART = 0.9, 0.9, 0.9, 0.75
 _LEAST_WEIGHT, _LEAST_RARITY = 0.05, 0.2
 _MOST_NAMES_PER_WORD = 30
 _MOST_PARTED, _LEAST_PARTED = 4, 4
-#: In lower case, or at the beginning of a sentence, these are taken for words.
+#: In lower case or at the beginning of a sentence, these count as ordinary words.
 _EVERYDAY = STOP_WORDS | PLAIN_OR_NAME
 
 How = Literal["exact", "alias", "near spelling", "part", "not linked"]
 
-#: How sure a link must be for the question to be said to name what it links.
+#: Minimum confidence at which a question is said to name what is linked.
 SURE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedName:
-    """A name in a question, and the entity or document that it was taken for.
+    """A name in a question and the entity or document title it was linked to.
 
-    ``text`` stands in the question. ``how``: it is the name's spelling; another that means the same (without
-    its qualifier, title or legal form, by its initials); a near spelling; a part of the name; or it looks
-    like a name and is ``not linked``: then there is no ``title``, and ``reason`` says why. ``entity_id`` is
-    None where only a document's title is called so. ``sure``: 0–1, how likely the question means it;
-    ``named`` where that is at least 0.5. ``weight``: 0–1, how strongly the question spreads from it, little
-    for a name that stands nearly everywhere. ``start``: its word in the question, 0….
+    ``text`` is as written in the question. ``how``: an exact spelling; an alias (without qualifier, title or
+    legal form, or initials); a near spelling; a part of the name; or ``not linked``, for what only looks like
+    a name: then ``title`` is None and ``reason`` says why. ``entity_id`` is None if only a document has the
+    title. ``sure``: 0–1, confidence that the question means it; ``named`` if at least 0.5. ``weight``: 0–1,
+    weight in the walk over the graph, low for names that occur nearly everywhere. ``start``: its first word
+    in the question, 0….
     """
 
     text: str
@@ -48,7 +48,7 @@ class LinkedName:
 
     @property
     def named(self) -> bool:
-        """Whether the question is taken to mean it."""
+        """Whether the question is assumed to mean it."""
         return self.sure >= SURE
 
 
@@ -56,7 +56,7 @@ class LinkedName:
 class EntityLink:
     """A name that words ``start`` to ``end`` of a question may mean.
 
-    ``sure`` in (0, 1] is how likely they do, ``weight`` how strongly the question spreads from it.
+    ``sure`` in (0, 1] is the confidence, ``weight`` the weight of the name in the walk over the graph.
     """
 
     place: int
@@ -69,13 +69,13 @@ class EntityLink:
 
     @property
     def named(self) -> bool:
-        """Whether the question is taken to mean the name."""
+        """Whether the question is assumed to mean the name."""
         return self.sure >= SURE
 
 
 @dataclass(frozen=True, slots=True)
 class Unlinked:
-    """Words ``start`` to ``end`` of a question that look like a name, and why they were linked to none."""
+    """Words ``start`` to ``end`` of a question that look like a name, and why they were not linked."""
 
     start: int
     end: int
@@ -84,7 +84,7 @@ class Unlinked:
 
 @dataclass(frozen=True, slots=True)
 class EntityLinks:
-    """The names that a question means, the heaviest first, and what only looks like names in it."""
+    """The linked names of a question, heaviest first, and what only looks like a name."""
 
     found: tuple[EntityLink, ...]
     unlinked: tuple[Unlinked, ...]
@@ -92,11 +92,11 @@ class EntityLinks:
 
 
 class NameLinker:
-    """Finds names in texts: case, accents and punctuation aside, at word boundaries, the longest first.
+    """Finds names in texts at word boundaries, longest first, ignoring case, accents and punctuation.
 
     Args:
-        index: the names, of which the more frequent of equally good ones comes first.
-        rarity: how rare words are; from a name of frequent words a question spreads little.
+        index: the names; among equal matches the more frequent comes first.
+        rarity: rarity of words; names made of frequent words get low weights.
     """
 
     def __init__(self, index: NameIndex, rarity: WordRarity) -> None:
@@ -104,47 +104,48 @@ class NameLinker:
         self._rarity = rarity
 
     def mentions(self, folded: Sequence[str]) -> Iterator[NameMatch]:
-        """Yield the names in folded words from left to right, at each word the longest, without overlap."""
+        """Yield the names in folded words from left to right, longest match first, without overlaps."""
         return self._index.mentions(folded)
 
     def link(self, question: str) -> EntityLinks:
-        """Return the names that the question means, and what looks like a name in it and is none.
+        """Link the names in a question.
 
-        A name that stands in the question is linked, however frequent it is; a word of every day, in lower
-        case or at the beginning of a sentence, is not taken for one. Of what is left, words that are written
-        like a name, or that no text has, are linked to names of nearly the same spelling, else to the longer
-        names that they are a part of.
+        Exact names are linked however frequent they are, except everyday words in lower case or at the
+        beginning of a sentence. Among the remaining words, those written like a name or found in no text are
+        linked to names of similar spelling, else to longer names that contain them.
         """
         return _Reading(self._index, self._rarity, words_with_case(question)).links()
 
     def spelled(self, name: str) -> Sequence[int]:
-        """Return the places of the names of just the words of a name."""
+        """Return the positions of the names with exactly the words of a name."""
         return self._index.spelled_so(words(name))
 
     def standing(self, question: str) -> tuple[EntityLink, ...]:
-        """Return the names that stand in the question as they are, as :meth:`link` finds them."""
+        """Return only the exact links of :meth:`link`."""
         return _Reading(self._index, self._rarity, words_with_case(question)).standing()
 
 
 class _Reading:
-    """One question, as it is being read: words that are linked are no longer free."""
+    """The linking of one question; linked words are no longer free."""
 
-    def __init__(self, index: NameIndex, rarity: WordRarity, found: WordForms) -> None:
+    def __init__(self, index: NameIndex, rarity: WordRarity, question: WordForms) -> None:
         self._index = index
         self._rarity = rarity
-        self._found = found
-        self._free = set(range(len(found.folded)))
+        self._found = question
+        self._free = set(range(len(question.folded)))
         self._links: dict[int, EntityLink] = {}
         self._unlinked: list[Unlinked] = []
-        self._has_case = any(found.capital(at) and not found.begins[at] for at in self._free)
+        self._has_case = any(
+            question.capital(position) and not question.begins[position] for position in self._free
+        )
 
     def standing(self) -> tuple[EntityLink, ...]:
-        """Read names as they are, and nothing else."""
+        """Link exact names only."""
         self._whole("exact", 1.0, self._index.most_words, self._exact)
         return tuple(sorted(self._links.values(), key=lambda link: (link.start, link.place)))
 
     def links(self) -> EntityLinks:
-        """Read the question."""
+        """Link the whole question."""
         self._whole("exact", 1.0, self._index.most_words, self._exact)
         self._whole("alias", _ALIAS, self._index.most_words, self._alias)
         self._whole("near spelling", _PARTED, _MOST_PARTED, self._parted)
@@ -153,26 +154,26 @@ class _Reading:
                 continue
             if any(map(self._found.capital, range(start, end))):
                 self._unlinked.append(Unlinked(start, end, reason))
-        found = sorted(self._links.values(), key=lambda link: (-link.weight, -link.sure, link.place))
+        links = sorted(self._links.values(), key=lambda link: (-link.weight, -link.sure, link.place))
         return EntityLinks(
-            tuple(found), tuple(sorted(self._unlinked, key=lambda one: one.start)), self._found
+            tuple(links), tuple(sorted(self._unlinked, key=lambda unlinked: unlinked.start)), self._found
         )
 
     def _whole(
-        self, how: How, share: float, most: int, names_of: Callable[[int, int], Sequence[int]]
+        self, how: How, share: float, most: int, find_names: Callable[[int, int], Sequence[int]]
     ) -> None:
-        """Link free words that are a spelling of names, the longest first."""
+        """Link free words that spell whole names, longest first."""
         size = len(self._found.folded)
         for length in range(min(most, size), 0, -1):
             for start in range(size - length + 1):
                 end = start + length
-                if not self._free.issuperset(range(start, end)) or not (places := names_of(start, end)):
+                if not self._free.issuperset(range(start, end)) or not (positions := find_names(start, end)):
                     continue
-                likely, reason = self._likely(start, end, places)
-                if likely:
+                likelihood, reason = self._likely(start, end, positions)
+                if likelihood:
                     self._free -= set(range(start, end))
-                    for place in places:
-                        self._link(place, share * likely, how, start, end, reason)
+                    for position in positions:
+                        self._link(position, share * likelihood, how, start, end, reason)
                 elif self._found.capital(start):
                     self._unlinked.append(Unlinked(start, end, reason))
 
@@ -182,7 +183,9 @@ class _Reading:
     def _alias(self, start: int, end: int) -> Sequence[int]:
         if end - start == 1 and not self._found.written[start].isupper():
             names = self._index.also_spelled(self._found.folded[start:end])
-            return [place for place in names if self._found.folded[start] in self._index.words(place)]
+            return [
+                position for position in names if self._found.folded[start] in self._index.words(position)
+            ]
         return self._index.also_spelled(self._found.folded[start:end])
 
     def _parted(self, start: int, end: int) -> Sequence[int]:
@@ -192,24 +195,29 @@ class _Reading:
         return self._index.parted_otherwise(folded)
 
     def _likely(self, start: int, end: int, places: Sequence[int]) -> tuple[float, str]:
-        """How likely words are the name that they spell, and what speaks against it."""
-        found, span = self._found, range(start, end)
-        meant = [at for at in span if found.folded[at] not in STOP_WORDS] or list(span)
-        if any(found.capital(at) and not found.begins[at] for at in span):
-            little = end - start == 1 and found.folded[start] in STOP_WORDS - PLAIN_OR_NAME
-            return (0.0, "a word without meaning of its own") if little else (1.0, "")
-        if any(self._index.written[place] == found.text(start, end) for place in places) and len(meant) > 1:
+        """Return how likely words mean the name that they spell, and what speaks against it."""
+        question, positions = self._found, range(start, end)
+        meaningful = [
+            position for position in positions if question.folded[position] not in STOP_WORDS
+        ] or list(positions)
+        if any(question.capital(position) and not question.begins[position] for position in positions):
+            is_stop_word = end - start == 1 and question.folded[start] in STOP_WORDS - PLAIN_OR_NAME
+            return (0.0, "a word without meaning of its own") if is_stop_word else (1.0, "")
+        if (
+            any(self._index.written[place] == question.text(start, end) for place in places)
+            and len(meaningful) > 1
+        ):
             return 1.0, ""
         if any(self._index.written[place].islower() for place in places):
             return 1.0, ""
-        if len(meant) == 1 and found.folded[meant[0]] in _EVERYDAY:
+        if len(meaningful) == 1 and question.folded[meaningful[0]] in _EVERYDAY:
             return 0.0, "a word of every day without a capital of its own"
-        plain = all(self._rarity.is_plain(found.folded[at]) for at in meant)
-        if found.capital(start) and not plain:
+        plain = all(self._rarity.is_plain(question.folded[position]) for position in meaningful)
+        if question.capital(start) and not plain:
             return 1.0, ""
-        likely = self._rare(start, end) if plain else 1.0
-        likely *= _NO_CASE if len(meant) > 1 or not self._has_case else _LOWER_CASE
-        return (likely if likely >= _LEAST_LIKELY else 0.0), "in lower case"
+        likelihood = self._rare(start, end) if plain else 1.0
+        likelihood *= _NO_CASE if len(meaningful) > 1 or not self._has_case else _LOWER_CASE
+        return (likelihood if likelihood >= _LEAST_LIKELY else 0.0), "in lower case"
 
     def _rare(self, start: int, end: int) -> float:
         return min(1.0, fsum(self._rarity.of(word) for word in self._found.folded[start:end]))
@@ -221,87 +229,106 @@ class _Reading:
             self._links[place] = EntityLink(place, weight, sure, how, start, end, reason)
 
     def _runs(self) -> Iterator[tuple[int, int]]:
-        """The longest rows of free words that look like a name: by their capitals, or as no text has them."""
+        """Yield the longest runs of free words that look like a name: capitalised, or found in no text."""
         start = None
-        for at in range(len(self._found.folded) + 1):
-            if at < len(self._found.folded) and self._looks_like_a_name(at, within=start is not None):
-                start = at if start is None else start
+        for position in range(len(self._found.folded) + 1):
+            if position < len(self._found.folded) and self._looks_like_a_name(
+                position, within=start is not None
+            ):
+                start = position if start is None else start
             elif start is not None:
-                yield start, at
+                yield start, position
                 start = None
 
-    def _looks_like_a_name(self, at: int, *, within: bool) -> bool:
-        found, word = self._found, self._found.folded[at]
-        if at not in self._free or word in STOP_WORDS:
+    def _looks_like_a_name(self, position: int, *, within: bool) -> bool:
+        question, word = self._found, self._found.folded[position]
+        if position not in self._free or word in STOP_WORDS:
             return False
         if word.isdigit():
             return within
-        if found.begins[at]:
+        if question.begins[position]:
             return self._index.knows(word) and word not in _EVERYDAY and not self._rarity.is_plain(word)
         if self._has_case:
-            return found.capital(at)
+            return question.capital(position)
         return len(word) >= _LEAST_PARTED and not self._rarity.knows(word) and word not in _EVERYDAY
 
     def _near(self, start: int, end: int) -> bool:
-        """Link a row of words to the names that are spelled most nearly like it."""
+        """Link a run of words to the names of the most similar spelling."""
         folded = self._found.folded[start:end]
-        likely: dict[int, float] = {}
+        similarity: dict[int, float] = {}
         for word in folded:
             for variant in (*self._variants(word), *plurals(word)):
-                for place in (*self._index.spelled_so((variant,)), *self._few_with(variant)):
-                    if place not in likely and self._is_slip(folded, self._index.words(place)):
-                        likely[place] = likeness(folded, self._index.words(place))
-        best = max(likely.values(), default=0.0)
-        places = sorted(place for place, like in likely.items() if like == best)
-        for place in places:
-            sure = _NEAR * best / len(places) ** 0.5
-            self._link(place, sure, "near spelling", start, end, among(len(places), "names"))
-        self._free -= set(range(start, end)) if places else set()
-        return bool(places)
+                for position in (*self._index.spelled_so((variant,)), *self._few_with(variant)):
+                    if position not in similarity and self._is_slip(folded, self._index.words(position)):
+                        similarity[position] = likeness(folded, self._index.words(position))
+        best = max(similarity.values(), default=0.0)
+        positions = sorted(position for position, score in similarity.items() if score == best)
+        for position in positions:
+            sure = _NEAR * best / len(positions) ** 0.5
+            self._link(position, sure, "near spelling", start, end, among(len(positions), "names"))
+        self._free -= set(range(start, end)) if positions else set()
+        return bool(positions)
 
     def _variants(self, word: str) -> list[str]:
-        """A word itself where names have it; the words of names it may be a slip for where no text has it."""
+        """Return the word if a name has it; if no text has it either, the name words it may misspell."""
         if self._index.knows(word):
             return [word]
         return [] if self._rarity.knows(word) else self._index.spellings.near(word)
 
     def _is_slip(self, asked: Sequence[str], name: Sequence[str]) -> bool:
-        real = [at for at, word in enumerate(asked) if self._rarity.knows(word) and word not in name]
-        return is_slip(asked, name) and all(name[at] in plurals(asked[at]) for at in real)
+        known_words = [
+            position for position, word in enumerate(asked) if self._rarity.knows(word) and word not in name
+        ]
+        return is_slip(asked, name) and all(
+            name[position] in plurals(asked[position]) for position in known_words
+        )
 
     def _few_with(self, word: str) -> Sequence[int]:
-        places = self._index.with_word.of_word(word)
-        return places if len(places) <= _MOST_NAMES_PER_WORD else []
+        positions = self._index.with_word.of_word(word)
+        return positions if len(positions) <= _MOST_NAMES_PER_WORD else []
 
     def _parts(self, start: int, end: int) -> str:
-        """Link a row of words to the longer names that they are a part of; return why there are none."""
-        whole = self._found.folded[start:end]
-        asked = [next(iter(self._variants(word)), word) for word in whole if len(word) > 1]
+        """Link a run of words to the longer names that contain it; return the reason if there are none."""
+        folded = self._found.folded[start:end]
+        asked = [next(iter(self._variants(word)), word) for word in folded if len(word) > 1]
         names = {word: self._index.with_word.of_word(word) for word in asked}
-        few = {place for places in names.values() if len(places) <= _MOST_NAMES_PER_WORD for place in places}
-        shares = {place: self._share(asked, self._index.words(place)) for place in sorted(few)}
+        candidates = {
+            position
+            for positions in names.values()
+            if len(positions) <= _MOST_NAMES_PER_WORD
+            for position in positions
+        }
+        shares = {
+            position: self._share(asked, self._index.words(position)) for position in sorted(candidates)
+        }
         best = max(shares.values(), default=0.0)
-        among_them = sum(
-            int(self._index.frequency[place]) for place, share in shares.items() if share == best
+        total_frequency = sum(
+            int(self._index.frequency[position]) for position, share in shares.items() if share == best
         )
-        for place, share in shares.items():
-            common = int(self._index.frequency[place]) / among_them if share == best else 1 / len(shares)
-            covered = self._share(self._index.words(place), asked) ** 0.5
+        for position, share in shares.items():
+            frequency_share = (
+                int(self._index.frequency[position]) / total_frequency if share == best else 1 / len(shares)
+            )
+            covered = self._share(self._index.words(position), asked) ** 0.5
             reason = among(len(shares), "names with a part of it")
-            self._link(place, _PART * covered * share * common, "part", start, end, reason)
+            self._link(position, _PART * covered * share * frequency_share, "part", start, end, reason)
         if shares:
             return ""
-        many = next((word for word, places in names.items() if places), None)
-        return f"{len(names[many]):,} names have “{many}”" if many else "no entity or document is called so"
+        common_word = next((word for word, positions in names.items() if positions), None)
+        return (
+            f"{len(names[common_word]):,} names have “{common_word}”"
+            if common_word
+            else "no entity or document is called so"
+        )
 
     def _share(self, of: Sequence[str], among: Sequence[str]) -> float:
-        """The share of words that stand among others, the rarer ones counting more."""
+        """Return the share of words that occur among others, weighted by rarity."""
         rarities = {word: max(_LEAST_RARITY, self._rarity.of(word)) for word in of}
         return fsum(value for word, value in rarities.items() if word in among) / fsum(rarities.values())
 
 
 def among(count: int, what: str) -> str:
-    """Return that there are others, or nothing where there are none."""
+    """Return a note that there are several candidates; blank for one."""
     return f"one of {count} {what}" if count > 1 else ""
 
 
@@ -312,10 +339,10 @@ _ARTICLES = frozenset({"the", "a", "an"})
 
 @dataclass(frozen=True, slots=True)
 class NamedEntities:
-    """The entities that a phrase names, by place, in its order.
+    """The entities that a phrase names, by position, in the order of the phrase.
 
-    ``guessed`` says which parts were taken for longer names, ``unknown`` which are no names, with names that
-    they may be parts of.
+    ``guessed`` says which parts were resolved to longer names. ``unknown`` are parts that are not names, with
+    names that may contain them.
     """
 
     places: tuple[int, ...]
@@ -327,45 +354,47 @@ def entities_named(phrase: str, linker: NameLinker, titles: Sequence[str]) -> Na
     """Return the entities that a phrase names.
 
     Args:
-        phrase: names, with *and* or commas between them.
+        phrase: names separated by *and* or commas.
         linker: knows the names, those of the entities first.
-        titles: of the entities, by place; of several that are spelled alike the first is meant.
+        titles: of the entities, by position; among equal spellings the first is chosen.
     """
-    places: dict[int, None] = {}
+    positions: dict[int, None] = {}
     guessed, unknown = [], []
     for part, named in _parts(phrase, linker, len(titles)):
         if named:
-            places.update(dict.fromkeys(named))
+            positions.update(dict.fromkeys(named))
         elif len(longer := _longer(part, titles)) == 1:
-            places[longer[0]] = None
+            positions[longer[0]] = None
             guessed.append(f"{part} is taken for {titles[longer[0]]}")
         else:
-            near = ", ".join(titles[place] for place in longer[:_MOST_NEAR])
-            unknown.append(f"{part!r}, but {near}" if near else repr(part))
-    return NamedEntities(tuple(places), tuple(guessed), tuple(unknown))
+            suggestions = ", ".join(titles[position] for position in longer[:_MOST_NEAR])
+            unknown.append(f"{part!r}, but {suggestions}" if suggestions else repr(part))
+    return NamedEntities(tuple(positions), tuple(guessed), tuple(unknown))
 
 
 def _parts(phrase: str, linker: NameLinker, entities: int) -> Iterator[tuple[str, list[int]]]:
-    """What stands between *and*s outside of names, with the entities where it is nothing but names."""
-    found = words_with_case(phrase)
-    owner: dict[int, int] = {}
-    for mention in linker.mentions(found.folded):
-        if place := [one for one in mention.places if one < entities][:1]:
-            owner |= dict.fromkeys(range(mention.start, mention.end), place[0])
+    """Yield the parts between conjunctions outside of names, with entities if a part has only names."""
+    question = words_with_case(phrase)
+    entity_at: dict[int, int] = {}
+    for mention in linker.mentions(question.folded):
+        if mentioned := [entity for entity in mention.places if entity < entities][:1]:
+            entity_at |= dict.fromkeys(range(mention.start, mention.end), mentioned[0])
     part: list[int] = []
-    for at in [*range(len(found.folded)), None]:
-        if at is not None and (at in owner or found.folded[at] not in _BETWEEN):
-            part.append(at)
+    for position in [*range(len(question.folded)), None]:
+        if position is not None and (position in entity_at or question.folded[position] not in _BETWEEN):
+            part.append(position)
             continue
-        told = [one for one in part if one in owner or found.folded[one] not in _ARTICLES]
-        whole = all(one in owner for one in told)
-        if told:
-            words = " ".join(found.written[one] for one in told)
-            yield words, list(dict.fromkeys(owner[one] for one in told)) if whole else []
+        kept = [word for word in part if word in entity_at or question.folded[word] not in _ARTICLES]
+        only_names = all(word in entity_at for word in kept)
+        if kept:
+            words = " ".join(question.written[word] for word in kept)
+            yield words, list(dict.fromkeys(entity_at[word] for word in kept)) if only_names else []
         part = []
 
 
 def _longer(words: str, titles: Sequence[str]) -> list[int]:
-    """The entities whose names have these words among others, one after the other."""
+    """Return the entities whose names contain these words in sequence."""
     wanted = f" {' '.join(folded_words(words))} "
-    return [place for place, title in enumerate(titles) if wanted in f" {' '.join(folded_words(title))} "]
+    return [
+        position for position, title in enumerate(titles) if wanted in f" {' '.join(folded_words(title))} "
+    ]

@@ -1,4 +1,4 @@
-"""Text units, entities and reports that a question is about."""
+"""Retrieval of text units, entities and reports for a search, with traces for its answer."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -27,31 +27,31 @@ from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows
 
 _MOST_FOUND = 20
-#: Title of the section of a trace that tells what each name in the question was taken for.
+#: Title of the trace section with the linked names of the question.
 NAMES = "Names in the question"
 
 
 def with_history(search: Search, question: str | None = None) -> str:
-    """Return what to look for: a question of a conversation may name what it is about only in an earlier one.
+    """Return the search text: follow-up questions may refer to what only an earlier question names.
 
     Args:
         search: with the conversation.
-        question: default: the one that is asked.
+        question: default: the question of the search.
     """
-    own = search.question.text if question is None else question
-    return "\n".join([*(turn.question for turn in search.question.history[-2:]), own])
+    current = search.question.text if question is None else question
+    return "\n".join([*(turn.question for turn in search.question.history[-2:]), current])
 
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """A text, and how text units are found by it; see :func:`looked_for`.
+    """A text with its retrieval mode; see :func:`looked_for`.
 
     Attributes:
-        search: over an index that has what is needed for it.
-        text: what to look for.
-        vector: its unit vector [d]; None: by words alone.
-        mode: how.
-        note: why by words alone, though that was not wanted; None where it is not so.
+        search: over an index that supports the mode.
+        text: the query.
+        vector: its unit vector [d]; None: lexical only.
+        mode: the retrieval mode in use.
+        note: why retrieval fell back to lexical; None if it did not.
     """
 
     search: Search
@@ -64,49 +64,49 @@ class TextQuery:
         """Return text units, best first.
 
         Args:
-            favoured: documents that the question favours count more.
+            favoured: give more weight to documents that the question favours.
         """
         prior = prior_of(self.search) if favoured else None
         return self.search.retriever.units(self.text, self.vector, self.mode, prior=prior)
 
     def local(self, entities: int) -> LocalRanking:
-        """Return text units by following the text over the graph, and at most so many entities."""
+        """Return text units and up to ``entities`` entities by following the text through the graph."""
         return self.search.retriever.local(
             self.text, self.vector, self.mode, most_entities=entities, prior=prior_of(self.search)
         )
 
     def spread(self) -> Ranking:
-        """Return text units by a walk over names and text units."""
+        """Return text units by a random walk over names and text units."""
         return self.search.retriever.spread(self.text, self.vector, self.mode, prior=prior_of(self.search))
 
 
 def looked_for(search: Search, text: str, mode: Mode | None = None) -> TextQuery:
-    """Return a text with its vector, as far as vectors of the index can be used.
+    """Return a query with its vector, if the vectors of the index can be used.
 
     Args:
         search: the question.
-        text: what to look for.
-        mode: how; default: as the options say.
+        text: the query text.
+        mode: retrieval mode; default: that of the options.
 
     Raises:
-        QuestionError: vectors alone are wanted, and those of the text units cannot be used.
+        QuestionError: the mode is ``vector`` and the vectors of the text units cannot be used.
     """
     wanted = search.options.retrieval if mode is None else mode
     search = _with_passage_vectors(search, wanted)
-    vector, used, note = _question_vector(search, text, wanted)
-    return TextQuery(search, text, vector, used, note)
+    vector, used_mode, note = _question_vector(search, text, wanted)
+    return TextQuery(search, text, vector, used_mode, note)
 
 
 def in_new_order(
     search: Search, question: str, unit_ids: Sequence[str], *, followed: bool
 ) -> tuple[Sequence[str], list[Reranked]]:
-    """Return text units, the first of them as the reranker orders them, and what it did; none: as they are.
+    """Rerank the first text units; without a reranker their order stays.
 
     Args:
-        search: with who reranks, and how many.
-        question: what they were found by.
+        search: with the reranker and how many units it sees.
+        question: the query that they were found by.
         unit_ids: best first.
-        followed: whether that was by following the question over the graph.
+        followed: whether they were found by following the question through the graph.
 
     Raises:
         EngineError: the reranker cannot be used.
@@ -115,12 +115,12 @@ def in_new_order(
     sought = Sought(question, search.retriever.length, followed)
     if reranker is None or not unit_ids or not reranker.counts(sought):
         return unit_ids, []
-    made, done = reordered(unit_ids, search.retriever.text, sought, reranker, first)
-    return made, [done]
+    unit_order, changes = reordered(unit_ids, search.retriever.text, sought, reranker, first)
+    return unit_order, [changes]
 
 
 def prior_of(search: Search) -> Scores | None:
-    """Return the weight of each text unit of the retriever by what the question favours; None for none."""
+    """Return the weight of each text unit of the retriever by the favoured documents; None without any."""
     favour = search.favour
     return favour.prior(search.index.once(_documents_of_units)) if favour.clues else None
 
@@ -128,40 +128,43 @@ def prior_of(search: Search) -> Scores | None:
 def with_retrieval_trace(
     search: Search, made: Answer, note: str | None, moves: Iterable[Reranked] = ()
 ) -> Answer:
-    """Return an answer that tells how its text units were found: what the question favoured, what moved."""
+    """Return an answer with notes and trace on its retrieval: favoured documents and reranking."""
     favour = search.favour
     why = "; ".join(filter(None, (note, favour.told)))
-    told = _reranking(made, list(moves))
-    return replace(made, why=why or None, favoured=favour.all, trace=(*made.trace, *told))
+    sections = _reranking(made, list(moves))
+    return replace(made, why=why or None, favoured=favour.all, trace=(*made.trace, *sections))
 
 
-def _reranking(made: Answer, moves: Sequence[Reranked]) -> tuple[TraceSection, ...]:
-    """Who reranked, and what moved: what stands in the context first."""
+def _reranking(answer: Answer, moves: Sequence[Reranked]) -> tuple[TraceSection, ...]:
+    """Return trace sections on the reranking; units of the context come first."""
     if not moves:
         return ()
-    titles = {use.record_id: use.title for use in made.context}
-    by = ((one.reranker, one.question, one.units, len(one.moved)) for one in moves)
+    titles = {use.record_id: use.title for use in answer.context}
+    summaries = ((move.reranker, move.question, move.units, len(move.moved)) for move in moves)
     moved = [
         (
             text_unit(unit.text_unit_id, titles.get(unit.text_unit_id, "")),
-            one.question,
+            move.question,
             unit.before,
             unit.after,
         )
-        for one in moves
-        for unit in sorted(one.moved, key=lambda unit: unit.text_unit_id not in titles)
+        for move in moves
+        for unit in sorted(move.moved, key=lambda unit: unit.text_unit_id not in titles)
     ]
-    told = section("Reranked", ("reranker", "question", "text units", "moved"), by)
-    return (told, *([section("Moved", ("text unit", "question", "before", "after"), moved)] if moved else []))
+    summary = section("Reranked", ("reranker", "question", "text units", "moved"), summaries)
+    return (
+        summary,
+        *([section("Moved", ("text unit", "question", "before", "after"), moved)] if moved else []),
+    )
 
 
 def with_route(made: Answer, routed: Routed | None, none: str) -> Answer:
-    """Return an answer that tells what was asked of a model for a choice, and what that cost.
+    """Return an answer with the model call that routed the question, and its usage.
 
     Args:
         made: the answer.
-        routed: what the model said; None where it was not asked.
-        none: what stands for a choice where it made none.
+        routed: the reply of the model; None if it was not called.
+        none: the method to report if the model chose none.
     """
     if routed is None:
         return made
@@ -176,7 +179,7 @@ def with_route(made: Answer, routed: Routed | None, none: str) -> Answer:
 
 
 def favouring_none(search: Search, made: Answer, reads: str) -> Answer:
-    """Return an answer that tells which documents the question named to no effect: ``reads`` says why."""
+    """Return an answer that says which named documents were not favoured, and why: ``reads``."""
     why = "; ".join(
         filter(None, (made.why, search.favour.told_as(f"named, but not favoured, since {reads}")))
     )
@@ -184,47 +187,47 @@ def favouring_none(search: Search, made: Answer, reads: str) -> Answer:
 
 
 def linked(search: Search) -> tuple[LinkedName, ...]:
-    """Return the names in the question, and in those before it, and what each was taken for."""
+    """Return the linked names of the question and of those before it."""
     return search.retriever.linked(with_history(search))
 
 
 def named_in(names: Sequence[LinkedName]) -> tuple[TraceSection, ...]:
-    """Return the names in a question as a section of a trace; none: no section."""
+    """Return the linked names of a question as a trace section; empty without names."""
     rows = (
         (
-            one.text,
-            entity(one.entity_id, one.title or one.text) if one.entity_id else one.title,
-            one.how,
-            one.sure,
-            one.weight,
-            one.reason,
+            name.text,
+            entity(name.entity_id, name.title or name.text) if name.entity_id else name.title,
+            name.how,
+            name.sure,
+            name.weight,
+            name.reason,
         )
-        for one in names
+        for name in names
     )
     columns = ("in the question", "taken for", "how", "sure", "weight", "why")
     return (section(NAMES, columns, rows),) if names else ()
 
 
 def nearest_reports(search: Search) -> list[str]:
-    """Return ids of reports, the nearest to the question first; without vectors those of the best rating."""
+    """Return report ids, nearest to the question first; without usable vectors, best rated first."""
     vectors = search.index.report_vectors
     if vectors is None or vectors["embedder"].unique().to_list() != [search.engines.embedder().name]:
         ordered = search.index.reports.sort(["rating", "report_id"], descending=[True, False])
         return ordered["report_id"].to_list()[:_MOST_FOUND]
     (vector,) = search.engines.embedder().embed_queries([search.question.text])
-    near = cosines(vectors["vector"].to_numpy(), vector)
-    return [str(vectors["report_id"][int(place)]) for place in first_places(near, _MOST_FOUND)]
+    similarities = cosines(vectors["vector"].to_numpy(), vector)
+    return [str(vectors["report_id"][int(position)]) for position in first_places(similarities, _MOST_FOUND)]
 
 
 def _with_passage_vectors(search: Search, mode: Mode) -> Search:
-    """Return the question over an index that has what vectors alone are to find, as far as it can be made.
+    """Return the search with vectors for the passages of an imported graph, if only vectors are wanted.
 
-    A graph told in words has no stored vectors; its passages are embedded once an opened index, and only
-    where nothing but vectors is wanted, since that takes a call for each at an endpoint.
+    Such a graph has no stored vectors. Its passages are embedded once per opened index, and only for mode
+    ``vector``, since each passage takes a call at an endpoint.
 
     Args:
         search: the question.
-        mode: what text units are found by.
+        mode: the retrieval mode.
     """
     if mode != "vector" or search.index.sentences is None:
         return search
@@ -234,10 +237,10 @@ def _with_passage_vectors(search: Search, mode: Mode) -> Search:
 def _question_vector(
     search: Search, sought: str, mode: Mode
 ) -> tuple[NDArray[np.float32] | None, Mode, str | None]:
-    """Return the vector of a text, how to look for it, and a note where that is by words alone.
+    """Return the vector of a query, the mode, and a note if the mode falls back to lexical.
 
     Raises:
-        QuestionError: vectors alone are wanted, and those of the text units cannot be used.
+        QuestionError: the mode is ``vector`` and the vectors of the text units cannot be used.
     """
     if mode == "lexical":
         return None, mode, None
@@ -257,16 +260,16 @@ def _question_vector(
 
 
 def _documents_of_units(index: IndexSnapshot) -> tuple[str, ...]:
-    """The document of each text unit, in the order of the retriever."""
+    """Return the document of each text unit in the order of the retriever."""
     of_unit = dict(index.text_chunks.select("text_unit_id", "document_id").iter_rows())
     return tuple(of_unit[unit] for unit in retriever_of(index).unit_ids)
 
 
 class PassageVectors:
-    """Snapshots with a vector for each passage, one an embedder, each made when it is first asked for.
+    """Snapshots with a vector per passage, made lazily per embedder.
 
     Args:
-        index: a graph told in words.
+        index: with passages generated from an imported graph.
     """
 
     def __init__(self, index: IndexSnapshot) -> None:
@@ -274,7 +277,7 @@ class PassageVectors:
         self._made: dict[str, IndexSnapshot] = {}
 
     def by(self, embedder: Embedder) -> IndexSnapshot:
-        """Return the snapshot with vectors by an embedder, which embeds all passages at the first call."""
+        """Return the snapshot with the embedder's vectors; the first call embeds all passages."""
         if embedder.name not in self._made:
             units = self._index.text_chunks
             vectors = embed_rows(units["text_unit_id"], units["text"], embedder, named="passages")

@@ -1,4 +1,4 @@
-"""Arrays and frames derived from an index once, and stored in files that are mapped when read."""
+"""A cache of arrays and frames derived from an index, stored in files that are memory-mapped when read."""
 
 import math
 from collections.abc import Callable
@@ -14,22 +14,22 @@ from graphrag_dagster.errors import WarehouseError
 
 T = TypeVar("T")
 
-#: Changes with the files, and with what the code makes of the same tables.
+#: Changes with the file format, and with what the code derives from the same tables.
 FORMAT = 3
-#: Bytes of a file from which on it is mapped by Arrow, whose import takes longer than to read fewer.
+#: Size in bytes from which files are memory-mapped; for smaller ones importing Arrow takes longer.
 _MAPPED_FROM = 8_000_000
 _FRAME = ".arrow"
 
 
 class Shelf(Protocol):
-    """Where things made of one index are kept; they are as good as the index is old."""
+    """Stores what was derived from one index."""
 
     def folder(self, name: str, write: Callable[[Path], None]) -> Path | None:
-        """Return the folder of a thing, written into it where it is not there; None: none can be kept.
+        """Return the folder of a cached item, writing it if missing; None if nothing can be stored.
 
         Args:
-            name: of the thing, with what decides it beside the index.
-            write: writes it into a folder that is there; nothing else can be put there meanwhile.
+            name: of the item; includes whatever else it depends on besides the index.
+            write: writes the item into an existing folder, under a lock.
         """
 
 
@@ -41,84 +41,84 @@ def kept(
     write: Callable[[Path, T], None] | None = None,
     read: Callable[[Path], T] | None = None,
 ) -> T:
-    """Return a thing as it lies on a shelf, made where it does not; without a shelf it is made in memory.
+    """Return an item from a shelf; make and store it if missing. Without a shelf it is only made.
 
     Args:
-        shelf: where it may lie.
-        name: of the thing.
+        shelf: the cache.
+        name: of the item.
         make: makes it.
-        kind: its type, a dataclass as :func:`written` takes it.
-        write: writes it into a folder that is there; default: :func:`written`.
-        read: returns what was written into a folder; default: :func:`opened`.
+        kind: its type, a dataclass that :func:`written` supports.
+        write: writes it into an existing folder; default: :func:`written`.
+        read: reads it from a folder; default: :func:`opened`.
     """
-    folder = None if shelf is None else shelf.folder(name, lambda place: (write or written)(place, make()))
+    folder = None if shelf is None else shelf.folder(name, lambda target: (write or written)(target, make()))
     if folder is None:
         return make()
     try:
         return read(folder) if read else opened(folder, kind)
     except FileNotFoundError:
-        # Its snapshot was deleted just now.
+        # The snapshot was deleted in the meantime.
         return make()
 
 
 def written(folder: Path, thing: Any) -> None:
-    """Write a dataclass of arrays, numbers, frames, and dataclasses of these, into a folder that is there."""
-    for one in fields(thing):
-        value = getattr(thing, one.name)
+    """Write a dataclass of arrays, numbers, frames and nested dataclasses into an existing folder."""
+    for field in fields(thing):
+        value = getattr(thing, field.name)
         if isinstance(value, pl.DataFrame):
-            write_frame(folder, one.name, value)
+            write_frame(folder, field.name, value)
         elif is_dataclass(value):
-            (folder / one.name).mkdir()
-            written(folder / one.name, value)
+            (folder / field.name).mkdir()
+            written(folder / field.name, value)
         else:
-            np.save(folder / f"{one.name}.npy", np.asarray(value, order="C"), allow_pickle=False)
+            np.save(folder / f"{field.name}.npy", np.asarray(value, order="C"), allow_pickle=False)
 
 
 def opened(folder: Path, kind: type[T]) -> T:
-    """Return what :func:`written` wrote; large arrays and frames are mapped, not read.
+    """Read what :func:`written` wrote; large arrays and frames are memory-mapped.
 
     Raises:
         FileNotFoundError: a file is missing.
-        WarehouseError: one is damaged.
+        WarehouseError: a file is damaged.
     """
     parts: dict[str, Any] = {}
     types = get_type_hints(kind)
-    for one in fields(kind):  # type: ignore[arg-type]
-        if types[one.name] is pl.DataFrame:
-            parts[one.name] = mapped_frame(folder, one.name)
-        elif is_dataclass(types[one.name]):
-            parts[one.name] = opened(folder / one.name, cast("type[Any]", types[one.name]))
+    for field in fields(kind):  # type: ignore[arg-type]
+        if types[field.name] is pl.DataFrame:
+            parts[field.name] = mapped_frame(folder, field.name)
+        elif is_dataclass(types[field.name]):
+            parts[field.name] = opened(folder / field.name, cast("type[Any]", types[field.name]))
         else:
             try:
-                array = mapped_array(folder / f"{one.name}.npy")
+                array = mapped_array(folder / f"{field.name}.npy")
             except FileNotFoundError:
                 raise
             except (OSError, ValueError) as error:
                 raise _damaged(folder, error) from error
-            parts[one.name] = array if array.ndim else array.item()
+            parts[field.name] = array if array.ndim else array.item()
     return kind(**parts)
 
 
 def mapped_array(file: Path) -> NDArray[Any]:
-    """Return an array that ``numpy.save`` wrote; a large one is mapped.
+    """Read an array that ``numpy.save`` wrote; a large one is memory-mapped.
 
-    NumPy's own mapping keeps the file open, and an index has about a hundred of them.
+    NumPy's own mapping keeps files open, and an index has about a hundred of them.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it holds no array, or not the whole of it.
+        ValueError: it has no complete array.
     """
     if file.stat().st_size < _MAPPED_FROM:
         whole: NDArray[Any] = np.load(file, allow_pickle=False)
         return whole
     from pyarrow import memory_map
 
-    with file.open("rb") as opened:
-        np.lib.format.read_magic(opened)
-        shape, by_column, kind = np.lib.format.read_array_header_1_0(opened)
-        begin = opened.tell()
+    with file.open("rb") as stream:
+        np.lib.format.read_magic(stream)
+        shape, by_column, kind = np.lib.format.read_array_header_1_0(stream)
+        offset = stream.tell()
     with memory_map(str(file)) as source:
-        values = np.frombuffer(source.read_buffer(), kind, math.prod(shape), begin)
+        values = np.frombuffer(source.read_buffer(), kind, math.prod(shape), offset)
     return values.reshape(shape, order="F" if by_column else "C")
 
 
@@ -128,11 +128,11 @@ def write_frame(folder: Path, name: str, frame: pl.DataFrame) -> None:
 
 
 def mapped_frame(folder: Path, name: str) -> pl.DataFrame:
-    """Return a frame that was written into a folder; a large one is mapped, not read.
+    """Read a frame from a folder; a large one is memory-mapped.
 
     Raises:
-        FileNotFoundError: it is missing.
-        WarehouseError: it is damaged.
+        FileNotFoundError: the file is missing.
+        WarehouseError: the file is damaged.
     """
     file = folder / f"{name}{_FRAME}"
     try:

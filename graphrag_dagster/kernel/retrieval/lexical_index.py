@@ -1,4 +1,4 @@
-"""Texts by their words: BM25, and how rare words are."""
+"""Lexical index: BM25 scores, and the rarity of words."""
 
 import logging
 import re
@@ -18,13 +18,13 @@ from graphrag_dagster.kernel.retrieval.search_words import stems_of, words
 
 @dataclass(frozen=True, eq=False)
 class Postings:
-    """The texts of stem i and its scores there are from ``begins[i]`` to ``begins[i + 1]``.
+    """An inverted index; texts and scores of stem i are at ``begins[i]`` to ``begins[i + 1]``.
 
     Attributes:
         stems: all stems.
-        begins: where the texts of each stem begin, and the last end [stems + 1].
-        texts: places of texts, ascending for each stem.
-        scores: as many.
+        begins: where the texts of each stem begin, and where the last end [stems + 1].
+        texts: positions of texts, ascending per stem.
+        scores: one per entry of ``texts``.
     """
 
     stems: WordsInOrder
@@ -33,7 +33,7 @@ class Postings:
     scores: NDArray[np.float32]
 
     def of(self, stem: str) -> slice:
-        """Return where the texts of a stem are; nothing for an unknown one."""
+        """Return the slice with the texts of a stem; empty for an unknown stem."""
         number = self.stems.number(stem)
         if number is None:
             return slice(0, 0)
@@ -41,7 +41,7 @@ class Postings:
 
 
 def postings_of(texts: Sequence[str]) -> Postings:
-    """Return the BM25 scores of texts (Robertson & Zaragoza 2009, as Lucene has it: k1 = 1.5, b = 0.75)."""
+    """Return BM25 scores of texts (Robertson & Zaragoza 2009, Lucene's variant: k1 = 1.5, b = 0.75)."""
     stems = stems_of(texts)
     if not any(stems):
         empty = np.zeros(0)
@@ -50,24 +50,24 @@ def postings_of(texts: Sequence[str]) -> Postings:
         )
     import bm25s
 
-    # On import it asks for every debug message of its own.
+    # Importing it turns on its debug messages.
     logging.getLogger("bm25s").setLevel(logging.WARNING)
     index = bm25s.BM25(backend="numpy", csc_backend="numpy", auto_compile=False)
     index.index(stems, show_progress=False)
     begins = index.scores["indptr"].astype(np.int64)
-    # A number without texts stands for what no text has; the others change from run to run.
+    # Numbers without texts are for unknown words; the order of the others varies from run to run.
     numbered = {stem: number for stem, number in index.vocab_dict.items() if number < len(begins) - 1}
     table = WordsInOrder.of(numbered)
     numbers = np.array([numbered[stem] for stem in table], dtype=np.int64)
-    places = spans(begins, numbers)
+    positions = spans(begins, numbers)
     ends = np.zeros(len(numbers) + 1, dtype=np.int64)
     np.cumsum(np.diff(begins)[numbers], out=ends[1:])
-    return Postings(table, ends, index.scores["indices"][places], index.scores["data"][places])
+    return Postings(table, ends, index.scores["indices"][positions], index.scores["data"][positions])
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The stems of a question; for each the places of the ``texts`` that have it, its ``scores`` there."""
+    """The stems of a question, each with the positions of the ``texts`` that have it and its ``scores``."""
 
     stems: tuple[str, ...]
     texts: tuple[NDArray[np.int64], ...]
@@ -76,32 +76,32 @@ class Terms:
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """How much each stem counts: the inverse frequency of BM25."""
-        often = np.array([len(found) for found in self.texts], dtype=np.float64)
-        return np.log(1 + (self.size - often + 0.5) / (often + 0.5))
+        """Weight of each stem: BM25's inverse document frequency."""
+        frequency = np.array([len(positions) for positions in self.texts], dtype=np.float64)
+        return np.log(1 + (self.size - frequency + 0.5) / (frequency + 0.5))
 
     def present(self) -> NDArray[np.bool_]:
-        """Return which text has which stem [stems, texts]."""
-        found = np.zeros((len(self.stems), self.size), dtype=np.bool_)
-        for place, texts in enumerate(self.texts):
-            found[place, texts] = True
-        return found
+        """Return which stem occurs in which text [stems, texts]."""
+        occurs = np.zeros((len(self.stems), self.size), dtype=np.bool_)
+        for row, texts in enumerate(self.texts):
+            occurs[row, texts] = True
+        return occurs
 
     def sums(self, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the BM25 score of each text by the stems that are counted."""
-        found = np.zeros(self.size)
-        for place in np.flatnonzero(counted).tolist():
-            found[self.texts[place]] += self.scores[place]
-        return found
+        """Return the BM25 score of each text over the selected stems."""
+        totals = np.zeros(self.size)
+        for row in np.flatnonzero(counted).tolist():
+            totals[self.texts[row]] += self.scores[row]
+        return totals
 
 
 class LexicalIndex:
-    """BM25 over texts; see :func:`.postings.postings_of`. A word that no text contains counts nothing.
+    """BM25 over texts; see :func:`postings_of`. Words that occur in no text are ignored.
 
     Args:
         texts: the texts.
-        shelf: where the index of them is kept; None: it is made on the first question.
-        name: of the texts, on the shelf.
+        shelf: stores the index; None: it is built for the first question.
+        name: of the texts on the shelf.
     """
 
     def __init__(self, texts: Sequence[str], shelf: Shelf | None = None, name: str = "") -> None:
@@ -110,34 +110,34 @@ class LexicalIndex:
         self._name = name
 
     def scores(self, question: str) -> NDArray[np.float64]:
-        """Return one score ≥ 0 per text, higher for texts with more of the question's rare words."""
+        """Return one score ≥ 0 per text, higher if it has more of the question's rare words."""
         return self.scores_of(self.stems(question))
 
     def scores_of(self, stems: Sequence[str]) -> NDArray[np.float64]:
         """Return :meth:`scores` for the stems of a question."""
-        found = np.zeros(len(self._texts), dtype=np.float32)
+        totals = np.zeros(len(self._texts), dtype=np.float32)
         for stem in stems:
             inside = self.postings.of(stem)
-            found[self.postings.texts[inside]] += self.postings.scores[inside]
-        return found.astype(np.float64)
+            totals[self.postings.texts[inside]] += self.postings.scores[inside]
+        return totals.astype(np.float64)
 
     def terms(self, question: str) -> "Terms":
-        """Return the question's words, each once, with the texts that have them."""
+        """Return the distinct stems of a question with the texts that have them."""
         return self.terms_of(self.stems(question))
 
     def terms_of(self, stems: Sequence[str]) -> "Terms":
-        """Return the stems of a question, each once, with the texts that have them."""
+        """Return the distinct given stems with the texts that have them."""
         stems = list(dict.fromkeys(stems))
-        places = [self.postings.of(stem) for stem in stems]
+        slices = [self.postings.of(stem) for stem in stems]
         return Terms(
             tuple(stems),
-            tuple(self.postings.texts[inside].astype(np.int64) for inside in places),
-            tuple(self.postings.scores[inside].astype(np.float64) for inside in places),
+            tuple(self.postings.texts[inside].astype(np.int64) for inside in slices),
+            tuple(self.postings.scores[inside].astype(np.float64) for inside in slices),
             len(self._texts),
         )
 
     def stems(self, text: str) -> list[str]:
-        """Return the stems of a text's words, without those that have no meaning of their own."""
+        """Return the stems of a text's words without stop words."""
         return self.stems_of([text])[0]
 
     def stems_of(self, texts: Sequence[str]) -> list[list[str]]:
@@ -146,24 +146,24 @@ class LexicalIndex:
 
     @cached_property
     def postings(self) -> Postings:
-        """Which texts have which stems, as they are kept."""
+        """The inverted index, from the shelf if there is one."""
         return kept(self._shelf, self._name, lambda: postings_of(self._texts), Postings)
 
 
-# A word with what may be its possessive.
+# A word, with a possessive ending if there is one.
 _PIECE = re.compile(r"[^\W_]+(?:['’ʼ][^\W_]+)*")
 
 
 @dataclass(frozen=True, eq=False)
 class WordRarity:
-    """How rare words are among some texts, between 0 (in every text) and 1 (in none).
+    """Rarity of words among texts, from 0 (in every text) to 1 (in none).
 
-    ``log((n + 1) / (d + 1)) / log(n + 1)`` for a word that d of the n texts contain.
+    It is ``log((n + 1) / (d + 1)) / log(n + 1)`` for a word that d of n texts contain.
 
     Attributes:
         table: the folded words.
-        counts: how many texts have each.
-        plain: how many have it in lower case.
+        counts: number of texts with each.
+        plain: number of texts with each in lower case.
         size: number of texts.
     """
 
@@ -174,20 +174,20 @@ class WordRarity:
 
     @classmethod
     def of_texts(cls, texts: Iterable[str]) -> "WordRarity":
-        """Return how rare the words of texts are."""
+        """Build from texts."""
         counts: dict[str, int] = {}
         plain: dict[str, int] = {}
         folds: dict[str, tuple[str, ...]] = {}
         size = 0
         for text in texts:
             size += 1
-            found: dict[str, bool] = {}
+            lower_case: dict[str, bool] = {}
             for piece in set(_PIECE.findall(text)):
                 if piece not in folds:
                     folds[piece] = tuple(words(piece))
                 for word in folds[piece]:
-                    found[word] = found.get(word, False) or piece[0].islower()
-            for word, lower in found.items():
+                    lower_case[word] = lower_case.get(word, False) or piece[0].islower()
+            for word, lower in lower_case.items():
                 counts[word] = counts.get(word, 0) + 1
                 if lower:
                     plain[word] = plain.get(word, 0) + 1
@@ -200,7 +200,7 @@ class WordRarity:
         )
 
     def of(self, word: str) -> float:
-        """Return the rarity of one folded word."""
+        """Return the rarity of a folded word."""
         if not self.size:
             return 1.0
         number = self.table.number(word)
@@ -208,10 +208,10 @@ class WordRarity:
         return log((self.size + 1) / (texts + 1)) / log(self.size + 1)
 
     def knows(self, word: str) -> bool:
-        """Return whether any of the texts has the folded word."""
+        """Return whether any text has the folded word."""
         return self.table.number(word) is not None
 
     def is_plain(self, word: str) -> bool:
-        """Return whether at least half of the texts that have a folded word have it in lower case."""
+        """Return whether at least half of the texts with a folded word have it in lower case."""
         number = self.table.number(word)
         return number is not None and bool(2 * self.plain[number] >= self.counts[number])

@@ -1,4 +1,4 @@
-"""Many names by their words, and by near spellings."""
+"""An index of names by their words and by similar spellings."""
 
 import re
 from collections import defaultdict
@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.common.packed_arrays import NumbersByWord, Texts
 from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.text.english_words import FORMS_OF_ADDRESS, LEGAL_FORMS
 
-# "Brand (play)" is called Brand.
+# "Brand (play)" is also called Brand.
 _QUALIFIER = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _LEAST_INITIALS = 3
 _LEAST_LETTERS, _MANY_LETTERS = 4, 8
@@ -21,7 +21,7 @@ _MOST_WORDS = 30
 
 
 def unqualified(name: str) -> str:
-    """Return a title without what stands in brackets at its end.
+    """Return a title without a trailing qualifier in brackets.
 
     >>> unqualified("Brand (play)")
     'Brand'
@@ -30,7 +30,7 @@ def unqualified(name: str) -> str:
 
 
 def aliases(name: str, whole: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield other spellings of a name, as words: without qualifier, form of address or legal form; initials.
+    """Yield aliases of a name as words: without qualifier, form of address or legal form; initials.
 
     Args:
         name: as written.
@@ -42,27 +42,27 @@ def aliases(name: str, whole: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     if len(whole) < 2:
         return
     short = tuple(words(unqualified(name))) if name.endswith((")", "]")) else whole
-    bare = short
-    while len(bare) > 1 and bare[0] in FORMS_OF_ADDRESS:
-        bare = bare[1:]
-    while len(bare) > 1 and bare[-1] in LEGAL_FORMS:
-        bare = bare[:-1]
-    found = [short, bare]
+    base_name = short
+    while len(base_name) > 1 and base_name[0] in FORMS_OF_ADDRESS:
+        base_name = base_name[1:]
+    while len(base_name) > 1 and base_name[-1] in LEGAL_FORMS:
+        base_name = base_name[:-1]
+    spellings = [short, base_name]
     if len(short) >= _LEAST_INITIALS:
         capitals = "".join(piece[0] for piece in unqualified(name).split() if piece[0].isupper())
         if len(capitals) >= _LEAST_INITIALS:
-            found.append((capitals.lower(),))
-    yield from (spelling for spelling in dict.fromkeys(found) if spelling and spelling != whole)
+            spellings.append((capitals.lower(),))
+    yield from (spelling for spelling in dict.fromkeys(spellings) if spelling and spelling != whole)
 
 
 @dataclass(frozen=True, eq=False)
 class Spellings:
-    """Finds words and names by near spellings: a letter or two, an ending, or where the words are parted.
+    """Finds words and names by similar spelling: a letter or two, an ending, or split words.
 
     Attributes:
-        letters: the places of the names of the same letters in a row.
-        words: the words of names that may be meant by a slip, the shorter first.
-        begins: where the words of each number of letters begin, and the last end.
+        letters: the positions of names by their letters without blanks.
+        words: the words of names that may be misspelt, shortest first.
+        begins: where the words of each length begin, and where the last end.
     """
 
     letters: NumbersByWord
@@ -71,16 +71,16 @@ class Spellings:
 
     @classmethod
     def of(cls, names: Sequence[tuple[str, ...]]) -> "Spellings":
-        """Return what finds names.
+        """Build from names.
 
         Args:
-            names: the words of each.
+            names: the words of each name.
         """
         letters: dict[str, list[int]] = defaultdict(list)
         by_size: dict[int, list[str]] = defaultdict(list)
-        for place, name in enumerate(names):
+        for position, name in enumerate(names):
             if name:
-                letters["".join(name)].append(place)
+                letters["".join(name)].append(position)
         for word in dict.fromkeys(word for name in names for word in name):
             if len(word) >= _LEAST_LETTERS - 1 and word.isalpha():
                 by_size[len(word)].append(word)
@@ -91,43 +91,47 @@ class Spellings:
         )
 
     def of_letters(self, spelled: Sequence[str]) -> list[int]:
-        """Return the places of the names of the same letters, however they are parted into words."""
+        """Return the positions of the names with the same letters, however they are split into words."""
         return self.letters.of_word("".join(spelled))
 
     def near(self, word: str) -> list[str]:
-        """Return the words of names that a word may be a slip for, the nearest first.
+        """Return the words of names that a word may misspell, nearest first.
 
-        One letter more, less, other or exchanged with its neighbour; two in words of at least eight letters.
-        A word with a digit, or of fewer than four letters, is none.
+        Allowed are one insertion, deletion, substitution or transposition; two in words of at least eight
+        letters. Words with a digit or of fewer than four letters never match.
         """
         from rapidfuzz import process
         from rapidfuzz.distance import OSA
 
         if len(word) < _LEAST_LETTERS or not word.isalpha():
             return []
-        most = 2 if len(word) >= _MANY_LETTERS else 1
-        likely = self._of_sizes(len(word) - most, len(word) + most)
-        found = process.extract(
-            word, likely, scorer=OSA.distance, score_cutoff=most, limit=_MOST_WORDS, processor=None
+        most_edits = 2 if len(word) >= _MANY_LETTERS else 1
+        candidates = self._of_sizes(len(word) - most_edits, len(word) + most_edits)
+        matches = process.extract(
+            word, candidates, scorer=OSA.distance, score_cutoff=most_edits, limit=_MOST_WORDS, processor=None
         )
-        return [known for known, distance, _ in sorted(found, key=lambda one: (one[1], one[0])) if distance]
+        return [
+            known
+            for known, distance, _ in sorted(matches, key=lambda match: (match[1], match[0]))
+            if distance
+        ]
 
     def _of_sizes(self, least: int, most: int) -> Sequence[str]:
-        """The words of so many letters, the shorter first."""
+        """Return the words with a length from ``least`` to ``most``, shortest first."""
         last = len(self.begins) - 1
         first, end = (int(self.begins[min(size, last)]) for size in (least, most + 1))
         return self.words[first:end]
 
 
 def likeness(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return 1 less the share of letters in which two spellings differ."""
+    """Return 1 minus the share of letters in which two spellings differ."""
     from rapidfuzz.distance import OSA
 
     return float(OSA.normalized_similarity(" ".join(one), " ".join(other)))
 
 
 def is_slip(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Return whether two rows of words differ by slips alone: neither in a number nor in a short word.
+    """Return whether two names differ only by misspellings, and not in a number or a short word.
 
     >>> is_slip(("selma", "drey"), ("selma", "dray")), is_slip(("henry", "ii"), ("henry", "iii"))
     (True, False)
@@ -135,32 +139,32 @@ def is_slip(one: Sequence[str], other: Sequence[str]) -> bool:
     return len(one) == len(other) and all(map(_is_slip, one, other))
 
 
-def _is_slip(one: str, other: str) -> bool:
+def _is_slip(first: str, second: str) -> bool:
     from rapidfuzz.distance import OSA
 
-    if one == other or one in plurals(other) or other in plurals(one):
+    if first == second or first in plurals(second) or second in plurals(first):
         return True
-    size = min(len(one), len(other))
-    if size < _LEAST_LETTERS or not (one.isalpha() and other.isalpha()):
+    size = min(len(first), len(second))
+    if size < _LEAST_LETTERS or not (first.isalpha() and second.isalpha()):
         return False
-    return bool(OSA.distance(one, other) <= (2 if size >= _MANY_LETTERS else 1))
+    return bool(OSA.distance(first, second) <= (2 if size >= _MANY_LETTERS else 1))
 
 
 def plurals(word: str) -> tuple[str, ...]:
-    """Return a word of at least three letters without, and with, the endings of a plural.
+    """Return a word of at least three letters with plural endings added and removed.
 
     >>> plurals("carters")
     ('carterss', 'carterses', 'carter')
     """
     if len(word) < _LEAST_INITIALS or not word.isalpha():
         return ()
-    ends = [ending for ending in ("s", "es") if word.endswith(ending) and len(word) > _LEAST_INITIALS]
-    return (f"{word}s", f"{word}es", *(word.removesuffix(ending) for ending in ends))
+    endings = [ending for ending in ("s", "es") if word.endswith(ending) and len(word) > _LEAST_INITIALS]
+    return (f"{word}s", f"{word}es", *(word.removesuffix(ending) for ending in endings))
 
 
 @dataclass(frozen=True, slots=True)
 class NameMatch:
-    """A name that stands in a text: words ``start`` to ``end``, and the places of the names spelled so."""
+    """A name found in a text: words ``start`` to ``end``, and the positions of the names spelled so."""
 
     start: int
     end: int
@@ -169,16 +173,16 @@ class NameMatch:
 
 @dataclass(frozen=True, eq=False)
 class NameIndex:
-    """Names, and what finds their places by words; the time for a text hardly depends on their number.
+    """Names and their positions by words; the lookup time hardly depends on their number.
 
     Attributes:
         written: the names.
-        frequency: of each name, how often it occurs.
-        spelled: places by all words of a name, with blanks between.
-        longest: the most words of a name by its first.
-        aliases: places by the words of another spelling that means the same.
-        with_word: places of the names of several words by each of these.
-        spellings: finds near spellings.
+        frequency: of each name.
+        spelled: positions by all words of a name, joined by blanks.
+        longest: the most words of a name by its first word.
+        aliases: positions by the words of an alias.
+        with_word: positions of multi-word names by each word.
+        spellings: finds similar spellings.
     """
 
     written: Texts
@@ -196,42 +200,42 @@ class NameIndex:
         frequency: NDArray[np.int64] | None = None,
         others: Mapping[tuple[str, ...], Sequence[int]] | None = None,
     ) -> "NameIndex":
-        """Return names with what finds them.
+        """Build from names.
 
         Args:
             names: the names.
-            frequency: of each name; None: all alike.
-            others: further spellings, as words, and the places of the names that they are spellings of.
+            frequency: of each name; None: all equal.
+            others: further spellings as words, with the positions of their names.
         """
         split = [tuple(words(name)) for name in names]
         spelled: dict[str, list[int]] = defaultdict(list)
         longest: dict[str, int] = defaultdict(int)
-        also: dict[str, list[int]] = defaultdict(list)
+        alias_positions: dict[str, list[int]] = defaultdict(list)
         with_word: dict[str, list[int]] = defaultdict(list)
-        for place, (name, whole) in enumerate(zip(names, split, strict=True)):
-            if whole:
-                spelled[" ".join(whole)].append(place)
-                longest[whole[0]] = max(longest[whole[0]], len(whole))
-            for alias in aliases(name, whole):
-                also[" ".join(alias)].append(place)
-            for word in dict.fromkeys(whole) if len(whole) > 1 else ():
-                with_word[word].append(place)
-        for other, places in (others or {}).items():
-            spelled[" ".join(other)] += places
-            longest[other[0]] = max(longest[other[0]], len(other))
+        for position, (name, name_words) in enumerate(zip(names, split, strict=True)):
+            if name_words:
+                spelled[" ".join(name_words)].append(position)
+                longest[name_words[0]] = max(longest[name_words[0]], len(name_words))
+            for alias in aliases(name, name_words):
+                alias_positions[" ".join(alias)].append(position)
+            for word in dict.fromkeys(name_words) if len(name_words) > 1 else ():
+                with_word[word].append(position)
+        for spelling, positions in (others or {}).items():
+            spelled[" ".join(spelling)] += positions
+            longest[spelling[0]] = max(longest[spelling[0]], len(spelling))
         return cls(
             Texts.of(names),
             np.ones(len(names), dtype=np.int64) if frequency is None else np.maximum(frequency, 1),
             NumbersByWord.of(spelled),
             NumbersByWord.of({first: [most] for first, most in longest.items()}),
-            NumbersByWord.of(also),
+            NumbersByWord.of(alias_positions),
             NumbersByWord.of(with_word),
             Spellings.of(split),
         )
 
     @cached_property
     def most_words(self) -> int:
-        """The most words of a name."""
+        """The most words of any name."""
         return self.longest.most
 
     def words(self, place: int) -> tuple[str, ...]:
@@ -239,31 +243,33 @@ class NameIndex:
         return tuple(words(self.written[place]))
 
     def mentions(self, folded: Sequence[str]) -> Iterator[NameMatch]:
-        """Yield the names in folded words from left to right, at each word the longest, without overlap."""
+        """Yield the names in folded words from left to right, longest match first, without overlaps."""
         start = 0
         while start < len(folded):
             most = max(self.longest.of_word(folded[start]), default=0)
             for length in range(min(most, len(folded) - start), 0, -1):
-                places = self.spelled_so(folded[start : start + length])
-                if places:
-                    yield NameMatch(start, start + length, tuple(places))
+                positions = self.spelled_so(folded[start : start + length])
+                if positions:
+                    yield NameMatch(start, start + length, tuple(positions))
                     start += length
                     break
             else:
                 start += 1
 
     def spelled_so(self, folded: Sequence[str]) -> list[int]:
-        """Return the places of the names of just these words."""
+        """Return the positions of the names with exactly these words."""
         return self.spelled.of_word(" ".join(folded))
 
     def also_spelled(self, folded: Sequence[str]) -> list[int]:
-        """Return the places of the names of which these words are another spelling that means the same."""
+        """Return the positions of the names that have these words as an alias."""
         return self.aliases.of_word(" ".join(folded))
 
     def parted_otherwise(self, folded: Sequence[str]) -> list[int]:
-        """Return the places of the names of the same letters in other words: "Jean Luc" for "Jeanluc"."""
-        own = tuple(folded)
-        return [place for place in self.spellings.of_letters(own) if self.words(place) != own]
+        """Return the positions of names with the same letters split differently: "Jean Luc" for "Jeanluc"."""
+        spelled = tuple(folded)
+        return [
+            position for position in self.spellings.of_letters(spelled) if self.words(position) != spelled
+        ]
 
     def knows(self, word: str) -> bool:
         """Return whether any name has the word."""

@@ -1,4 +1,4 @@
-"""Ranking texts by a question: by words, by meaning, or by both."""
+"""Lexical, vector and hybrid ranking of texts for a question."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Mode = Literal["hybrid", "vector", "lexical"]
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Ids in descending order of score; equal scores in the order of the table."""
+    """Ids in descending order of score; ties in table order."""
 
     ids: tuple[str, ...]
     scores: tuple[float, ...]
@@ -27,29 +27,29 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Likeness of each row to a question, by words and by meaning; None where that does not count."""
+    """Similarity of each row to a question, lexical and by vectors; None if not used."""
 
     words: Scores | None
     meaning: Scores | None
 
     @property
     def whole(self) -> Scores:
-        """One score per row: of the one that counts, or the sum of the z-scores of both."""
+        """One score per row: that of the only kind used, or the sum of the z-scores of both."""
         if self.words is not None and self.meaning is not None:
             return z_scores(self.meaning) + z_scores(self.words)
-        found = self.words if self.meaning is None else self.meaning
-        return np.zeros(0) if found is None else found
+        scores = self.words if self.meaning is None else self.meaning
+        return np.zeros(0) if scores is None else scores
 
 
 class TextRanker:
-    """Ranks the rows of one kind, e.g. text units, by a question.
+    """Ranks rows of one kind, such as text units, by their similarity to a question.
 
     Args:
-        ids: ids of the rows.
-        texts: as many texts.
-        vectors: their unit vectors [n, d], or None; a row of zeros stands for a blank text.
-        shelf: where what is made of the texts is kept.
-        name: of the texts, on the shelf.
+        ids: of the rows.
+        texts: one per row.
+        vectors: their unit vectors [n, d], or None; zeros for a blank text.
+        shelf: stores the lexical index.
+        name: of the texts on the shelf.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class TextRanker:
     def likeness(
         self, stems: Sequence[str], question_vector: NDArray[np.float32] | None, mode: Mode = "hybrid"
     ) -> Likeness:
-        """Return what :meth:`scores` are made of, for the stems of a question."""
+        """Return the components of :meth:`scores` for the stems of a question."""
         if self.vectors is None or question_vector is None or mode == "lexical":
             return Likeness(self.lexical.scores_of(stems), None)
         words = None if mode == "vector" else self.lexical.scores_of(stems)
@@ -90,110 +90,110 @@ class TextRanker:
 
 
 def z_scores(values: Scores) -> Scores:
-    """Return the values with mean 0 and standard deviation 1; zeros where all are alike."""
+    """Return the values with mean 0 and standard deviation 1; zeros if all are equal."""
     if not len(values):
         return values
     spread = values.std()
-    # The rounding of a mean makes equal values differ from it by less than this.
+    # Rounding of the mean makes equal values differ from it by less than this.
     if spread <= 1e-12 * max(1.0, float(np.abs(values).max())):
         return np.zeros_like(values)
-    found: Scores = (values - values.mean()) / spread
-    return found
+    scores: Scores = (values - values.mean()) / spread
+    return scores
 
 
 def first_places(scores: Scores, most: int | None = None) -> NDArray[np.int64]:
-    """Return the places of the highest scores in descending order, at most so many; equal ones by place."""
-    falling = -comparable(scores)
+    """Return the positions of the ``most`` highest scores in descending order; ties by position."""
+    descending = -comparable(scores)
     if most is None or most >= len(scores):
-        return np.argsort(falling, kind="stable")
+        return np.argsort(descending, kind="stable")
     if most == 0:
         return np.zeros(0, dtype=np.int64)
-    last = np.partition(falling, most - 1)[most - 1]
-    good = np.flatnonzero(falling <= last)
-    found: NDArray[np.int64] = good[np.argsort(falling[good], kind="stable")[:most]]
-    return found
+    threshold = np.partition(descending, most - 1)[most - 1]
+    candidates = np.flatnonzero(descending <= threshold)
+    positions: NDArray[np.int64] = candidates[np.argsort(descending[candidates], kind="stable")[:most]]
+    return positions
 
 
 def ranked(
     ids: Sequence[str], scores: Scores, most: int | None = None, *, prior: Scores | None = None
 ) -> Ranking:
-    """Return the ids in descending order of score, at most so many; equal scores keep their order.
+    """Return up to ``most`` ids in descending order of score; ties keep their order.
 
     Args:
-        ids: what is ranked.
-        scores: as many.
+        ids: to rank.
+        scores: one per id.
         most: how many to return; None: all.
-        prior: what each score, counted from the lowest, is multiplied by; 0 leaves out.
+        prior: factor for each score, counted from the lowest; 0 excludes the id.
     """
     if prior is None or not len(scores):
         order = first_places(scores, most)
     else:
-        scores, kept = (scores - scores.min()) * prior, np.flatnonzero(prior > 0)
-        order = kept[first_places(scores[kept], most)]
+        scores, allowed = (scores - scores.min()) * prior, np.flatnonzero(prior > 0)
+        order = allowed[first_places(scores[allowed], most)]
     return Ranking(tuple(map(ids.__getitem__, order.tolist())), tuple(scores[order].tolist()))
 
 
-#: Of reciprocal rank fusion (Cormack et al. 2009, who take 60): the smaller, the more the first ones count.
-#: This and what follows was chosen on meetings and articles (``benchmarks/README.md``, rerankers).
+#: The constant of reciprocal rank fusion (60 in Cormack et al. 2009): smaller favours the first ranks more.
+#: This and the next ones were chosen on meetings and articles (``benchmarks/README.md``, rerankers).
 _SMOOTHING = 5
-#: How much the order by likeness counts where units are small parts of their documents.
+#: Weight of the order by similarity where units are small parts of their documents.
 _LIKENESS = 2.0
-#: What of its likeness the better of the two units beside one adds to it.
+#: Share of the similarity of the better neighbouring unit that is added to a unit.
 _NEIGHBOUR_SHARE = 0.4
 
 
 def fused(
     followed: Places, likeness: Scores, length: float, prior: Scores | None = None
 ) -> tuple[Places, Scores]:
-    """Return units in order, with scores that fall.
+    """Fuse the order of following a question with that by similarity; return units and falling scores.
 
-    What leads from unit to unit was fitted on passages that are each about one thing. A unit of a long
-    document is about whatever stands there, and its own words say more of it than its name and beginning.
+    Multi-hop retrieval was fitted on passages that are each about one thing. A unit of a long document covers
+    whatever comes up there, so its own words say more than its title and beginning.
 
     Args:
-        followed: the units in the order of following the question; those that are left out are not there.
+        followed: the units in the order of following the question, without excluded units.
         likeness: of every unit to the question.
-        length: how little of its document a unit is, 0 (all of it) to 1: so much the likeness counts.
-        prior: weight of every unit, by which its likeness is multiplied; None: all 1.
+        length: how small units are within their documents, 0 (the whole) to 1; scales the similarity.
+        prior: factor for the similarity of every unit; None: all 1.
     """
     by_following = 1 / (_SMOOTHING + np.arange(len(followed)))
     if not length:
         return followed, by_following
-    weighed = likeness if prior is None else (likeness - likeness.min(initial=0.0)) * prior
+    weighted = likeness if prior is None else (likeness - likeness.min(initial=0.0)) * prior
     by_likeness = np.empty(len(likeness), dtype=np.int64)
-    by_likeness[first_places(weighed)] = np.arange(len(likeness))
+    by_likeness[first_places(weighted)] = np.arange(len(likeness))
     scores = by_following + _LIKENESS * length / (_SMOOTHING + by_likeness[followed])
     order = first_places(scores)
     return followed[order], scores[order]
 
 
 def with_neighbours(likeness: Scores, documents: NDArray[np.int64]) -> Scores:
-    """Return the likeness of units with that of those beside them: talk about something goes on.
+    """Add to the similarity of units a share of their neighbours', since a topic continues across units.
 
     Args:
-        likeness: of every unit to the question, in the order of the documents.
-        documents: a number for the document of each.
+        likeness: of every unit to the question, in document order.
+        documents: a number for the document of each unit.
     """
     before, after = (np.full(len(likeness), likeness.min(initial=0.0)) for _ in range(2))
     same = documents[1:] == documents[:-1]
     before[1:][same] = likeness[:-1][same]
     after[:-1][same] = likeness[1:][same]
-    spread: Scores = likeness + _NEIGHBOUR_SHARE * np.maximum(before, after)
-    return spread
+    combined_likeness: Scores = likeness + _NEIGHBOUR_SHARE * np.maximum(before, after)
+    return combined_likeness
 
 
 def rows_of(ids: Sequence[str] | pl.Series, frame: pl.DataFrame | None, key: str) -> Vectors | None:
-    """Return the vectors of ids [n, d] in their order, zeros where the frame has none.
+    """Return the vectors of ids [n, d] in order, zeros for missing ones.
 
-    Those of a frame that lie in the same order are not copied.
+    Vectors that are already in this order are not copied.
 
     Args:
-        ids: what the rows are for.
+        ids: of the rows.
         frame: columns ``key`` and ``vector``, a list or array of floats.
         key: the column with the ids.
 
     Returns:
-        the array, or None where there is no frame or it has no row for any of the ids.
+        The array; None without a frame or if it has none of the ids.
     """
     if frame is None or frame.is_empty():
         return None
@@ -201,30 +201,30 @@ def rows_of(ids: Sequence[str] | pl.Series, frame: pl.DataFrame | None, key: str
     if frame[key].equals(wanted):
         return _array(frame["vector"])
     known = frame.select(pl.col(key), source=pl.int_range(pl.len())).unique(key, keep="last")
-    places = pl.DataFrame({key: wanted, "row": pl.int_range(len(wanted), eager=True)})
-    taken = places.join(known, on=key).sort("row")
-    if taken.is_empty():
+    positions = pl.DataFrame({key: wanted, "row": pl.int_range(len(wanted), eager=True)})
+    matched = positions.join(known, on=key).sort("row")
+    if matched.is_empty():
         return None
-    found = _array(frame["vector"])
-    rows = np.zeros((len(wanted), found.shape[1]), dtype=np.float32)
-    rows[taken["row"].to_numpy()] = found[taken["source"].to_numpy()]
+    vectors = _array(frame["vector"])
+    rows = np.zeros((len(wanted), vectors.shape[1]), dtype=np.float32)
+    rows[matched["row"].to_numpy()] = vectors[matched["source"].to_numpy()]
     return rows
 
 
 def _array(column: pl.Series) -> Vectors:
     if isinstance(column.dtype, pl.List):
         column = column.list.to_array(len(column[0]))
-    found: Vectors = column.to_numpy().astype(np.float32, copy=False)
-    return found
+    vectors: Vectors = column.to_numpy().astype(np.float32, copy=False)
+    return vectors
 
 
 class RowTexts(Sequence[str]):
-    """A text for each row, of two of its columns.
+    """A text for each row, made from two of its columns.
 
     Args:
         first: one column.
-        second: the other.
-        join: puts what a row has in both together.
+        second: the other column.
+        join: combines the two cells of a row.
     """
 
     def __init__(self, first: pl.Series, second: pl.Series, join: Callable[[str, str], str]) -> None:

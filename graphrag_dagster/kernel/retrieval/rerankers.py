@@ -1,4 +1,4 @@
-"""Rerankers of the first text units found: by words, or by a cross-encoder."""
+"""Rerankers of the first text units found: lexical, or with a cross-encoder."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What text units are looked for by.
+    """The query by which text units were found.
 
     Attributes:
-        question: with those before it in the conversation, each on a line of its own, the one asked last.
-        length: how little of its document a text unit of the corpus is, 0 (all of it) to 1, on average.
-        followed: whether the units were found by following the question over the graph, rather than as it
-            was asked to find them, by words or vectors.
+        question: with earlier questions of the conversation, one per line, the current one last.
+        length: how small text units are within their documents, 0 (the whole) to 1, on average.
+        followed: whether units were found by following the question through the graph, rather than by an
+            explicitly chosen lexical or vector search.
     """
 
     question: str
@@ -50,34 +50,34 @@ class Sought:
 
 
 class Reranker(Protocol):
-    """Says how well texts fit a question; what it says depends on the question and the text alone."""
+    """Scores how well texts match a question; a score depends only on the question and the text."""
 
     @property
     def name(self) -> str:
         """Identifies everything that determines a score: kind, model and version."""
 
     def counts(self, sought: Sought) -> float:
-        """Return how much the order by the scores counts against that in which the texts were found.
+        """Return the weight of the order by scores relative to the original order.
 
-        1: as much; 0: not at all, and no scores are asked for.
+        With 0 no scores are requested.
         """
 
     def scores(self, sought: Sought, texts: Sequence[str]) -> Scores:
-        """Return one finite score per text [n], higher is better; of any scale.
+        """Return one finite score per text [n], higher is better, on any scale.
 
         Args:
-            sought: the question.
-            texts: of text units, each below the title of its document, in the order in which they were found.
+            sought: the query.
+            texts: text units, each below the title of its document, in their original order.
         """
 
 
-#: Of reciprocal rank fusion (Cormack et al. 2009, who take 60): the smaller, the more the first ones count.
+#: The constant of reciprocal rank fusion (60 in Cormack et al. 2009): smaller favours the first ranks more.
 _SMOOTHING = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A text unit that was put elsewhere; ranks count from 1."""
+    """A text unit whose rank changed; ranks count from 1."""
 
     text_unit_id: str
     before: int
@@ -86,13 +86,13 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """What a reranker did to the first text units that were found.
+    """The effect of a reranker on the first text units found.
 
     Attributes:
-        question: that they were found by.
-        reranker: its name, which tells kind, model and version.
-        units: how many it looked at.
-        moved: those that it put elsewhere, in their new order.
+        question: the query.
+        reranker: its name, with kind, model and version.
+        units: number of units it scored.
+        moved: units whose rank changed, in their new order.
     """
 
     question: str
@@ -104,101 +104,100 @@ class Reranked:
 def reordered(
     found: Sequence[str], texts: Callable[[str], str], sought: Sought, reranker: Reranker, first: int
 ) -> tuple[list[str], Reranked]:
-    """Return all text units, the first of them in a new order, and what moved.
+    """Return all text units with the first ones reranked, and what moved.
 
-    The order that they were found in and that of the reranker's scores are made one by reciprocal rank
-    fusion, in which the latter counts as much as the reranker says. Equal scores have the same rank, so that
-    a reranker that tells nothing apart moves nothing. Units beyond the first stay where they are.
+    The original order and the order by scores are combined by reciprocal rank fusion with the weight that the
+    reranker gives. Equal scores share a rank, so a reranker with constant scores moves nothing. Units beyond
+    the first keep their places.
 
     Args:
         found: ids of text units, best first.
-        texts: gives the text of a unit.
-        sought: what they were found by.
-        reranker: scores the first of them.
-        first: how many these are, at most.
+        texts: returns the text of a unit.
+        sought: the query.
+        reranker: scores the first units.
+        first: maximum number of units to score.
 
     Raises:
-        EngineError: it gave something else than one finite score for each.
+        EngineError: the reranker did not return one finite score per text.
     """
     head = list(found[:first])
-    scores = np.asarray(reranker.scores(sought, [texts(one) for one in head]), dtype=np.float64)
+    scores = np.asarray(reranker.scores(sought, [texts(unit_id) for unit_id in head]), dtype=np.float64)
     if scores.shape != (len(head),) or not np.isfinite(scores).all():
         raise EngineError(
             f"the reranker {reranker.name} gave no finite score for each of {counted(len(head), 'text unit')}"
         )
     rounded = comparable(scores)
-    better = np.searchsorted(np.sort(-rounded), -rounded, side="left")
-    fused = 1 / (_SMOOTHING + np.arange(len(head))) + reranker.counts(sought) / (_SMOOTHING + better)
+    ranks = np.searchsorted(np.sort(-rounded), -rounded, side="left")
+    fused = 1 / (_SMOOTHING + np.arange(len(head))) + reranker.counts(sought) / (_SMOOTHING + ranks)
     order = first_places(fused).tolist()
     moved = tuple(
         Moved(head[before], before + 1, after) for after, before in enumerate(order, 1) if before + 1 != after
     )
-    made = Reranked(sought.question, reranker.name, len(head), moved)
-    return [*(head[place] for place in order), *found[first:]], made
+    summary = Reranked(sought.question, reranker.name, len(head), moved)
+    return [*(head[position] for position in order), *found[first:]], summary
 
 
 _WEIGHTS = np.array([UNIT_WEIGHTS[name] for name in FEATURES])
 _LONGEST_TITLE = 200
-#: How much the order counts against that in which units of long documents were found.
+#: Weight of the order by scores for units of long documents.
 _COUNTS = 2.0
 
 
 class LexicalReranker:
-    """Scores a text by its sentences: what of the question each holds, and what stands around it.
+    """Scores a text by its sentences: what each has of the question, and its context.
 
-    The score is the logarithm of the sum of the likelihoods of its sentences. It tells where in long
-    documents an answer stands; of texts that are documents of their own, which lead from one to another, it
-    knows less than the order in which they were found, and does not count. Nor does it where units were
-    found as somebody chose, by words or by vectors.
+    The score is the logarithm of the sum of the likelihoods of its sentences. It locates answers in long
+    documents. For texts that are whole documents the original order is better, so the weight is 0 then. It is
+    also 0 if lexical or vector search was chosen explicitly.
     """
 
     name = "lexical"
 
     def counts(self, sought: Sought) -> float:
-        """How much the order by the scores counts against that in which the texts were found."""
+        """Return the weight of the order by scores relative to the original order."""
         return _COUNTS * sought.length if sought.followed and asked_words(sought.question) else 0.0
 
     def scores(self, sought: Sought, texts: Sequence[str]) -> Scores:
-        """Return one score per text; zeros for a question without words."""
-        apart = [_taken_apart(text) for text in texts]
+        """Return one score per text; zeros for a question without meaningful words."""
+        parsed = [_taken_apart(text) for text in texts]
         lines = [
-            SentenceLine(one.text, one.place, one.size, row, one.title)
-            for row, (own, _) in enumerate(apart)
-            for one in own
+            SentenceLine(line.text, line.place, line.size, row, line.title)
+            for row, (parts, _) in enumerate(parsed)
+            for line in parts
         ]
         if not lines or not asked_words(sought.question):
             return np.zeros(len(texts))
-        said_by = [turn for _, own in apart for turn in own]
-        likely = unit_features(sought.question, lines, said_by) @ _WEIGHTS
-        highest = likely.max()
+        said_by = [turn for _, parts in parsed for turn in parts]
+        logits = unit_features(sought.question, lines, said_by) @ _WEIGHTS
+        highest = logits.max()
         sums = np.zeros(len(texts))
-        np.add.at(sums, [line.row for line in lines], np.exp(likely - highest))
+        np.add.at(sums, [line.row for line in lines], np.exp(logits - highest))
         return comparable(np.log(sums) + highest)
 
 
 def unit_features(question: str, lines: Sequence[SentenceLine], said_by: Sequence[SpokenTurn]) -> Scores:
-    """Return what speaks for sentences by their words alone, a column for each of ``FEATURES``.
+    """Return the lexical features of sentences, one column for each of ``FEATURES``.
 
     Args:
-        question: which has words to look for.
-        lines: the sentences, at least one, which also are the background for what is rare.
-        said_by: who says each.
+        question: with meaningful words.
+        lines: the sentences, at least one; also the background for rarity.
+        said_by: the speaker turn of each sentence.
     """
     asked = AskedWords.of(question)
-    same, near = asked.found_in([turn.stems for turn in said_by])
+    same, pair_shares = asked.found_in([turn.stems for turn in said_by])
     weight = np.log1p(len(lines) / (1 + same.sum(axis=0)))
-    return answer_features(asked, lines, said_by, same.astype(np.float64), weight, same, near)
+    return answer_features(asked, lines, said_by, same.astype(np.float64), weight, same, pair_shares)
 
 
 @lru_cache(maxsize=2048)
 def _taken_apart(text: str) -> tuple[tuple[SentenceLine, ...], tuple[SpokenTurn, ...]]:
-    """The sentences of a text as those of row 0, and who says them; its first line may be a title."""
+    """Return the sentences of a text, as those of row 0, and their turns; the first line may be a title."""
     first = text.partition("\n")[0]
     title = first if len(first) <= _LONGEST_TITLE else ""
     spans = list(pairwise([*sentence_starts(text), len(text)]))
     lines = tuple(
-        SentenceLine(text[start:end].strip(), place, len(spans), 0, title)
-        for place, (start, end) in enumerate(spans)
+        SentenceLine(text[start:end].strip(), position, len(spans), 0, title)
+        for position, (start, end) in enumerate(spans)
     )
     return lines, tuple(turns(lines))
 
@@ -208,21 +207,21 @@ _TEXTS = ("Bread is baked at night.", "The harbour was dredged by Selma Dray.")
 
 
 def none(_session: TaskProvider) -> None:
-    """Nobody: text units stay as they are ranked."""
+    """No reranker: text units keep their order."""
 
 
 def lexical(_session: TaskProvider) -> Reranker:
-    """The words of sentences, and what stands around them."""
+    """The lexical reranker."""
     return LexicalReranker()
 
 
 def cross_encoder(session: TaskProvider) -> Reranker:
-    """A cross-encoder of sentence-transformers on this machine."""
+    """A local cross-encoder of sentence-transformers."""
     return shared_cross_encoder(session.settings.search.reranker_model or CROSS_ENCODER)
 
 
 def examined(make: Callable[[], Reranker | None]) -> list[ProbeFinding]:
-    """Return whether what reranks can be loaded and scores texts; nothing where nobody reranks."""
+    """Probe whether the reranker can be loaded and scores texts; no findings without a reranker."""
     from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
     from graphrag_dagster.kernel.models.probing.doctor import RERANKER
 
@@ -233,29 +232,29 @@ def examined(make: Callable[[], Reranker | None]) -> list[ProbeFinding]:
         reordered(_TEXTS, str, _QUESTION, reranker, len(_TEXTS))
         return [ProbeFinding(RERANKER, "works", f"{reranker.name}: a score for each text")]
     except GraphragError as error:
-        mend = "mend it, or set search.reranker to lexical or none, which need no model"
-        return [ProbeFinding(RERANKER, "fails", str(error), mend)]
+        remedy = "mend it, or set search.reranker to lexical or none, which need no model"
+        return [ProbeFinding(RERANKER, "fails", str(error), remedy)]
 
 
 _MEND = (
     "give a folder with a cross-encoder for reranking, or the name of one on the hub, which gives one number "
     "for a question and a text"
 )
-#: Most of what the model reads that a question may take.
+#: Share of the model's input that the question may take.
 _OF_THE_QUESTION = 0.5
 
 
 class CrossEncoderReranker:
-    """A cross-encoder of sentence-transformers on the CPU that gives one number for question and text.
+    """A cross-encoder of sentence-transformers on the CPU with one score per question and text.
 
-    A text that is longer than the model reads is cut into windows, of which the best counts; of a question
-    that takes more than half of that, the end is read. Each pair is a batch of its own, so that a score
-    depends on the pair alone.
+    A text longer than the model's input is split into windows, of which the best counts. Of a question longer
+    than half the input, only the end is used. Each pair is a batch of its own, so that a score depends only
+    on the pair.
 
     Args:
-        model: a folder, or the name of a model of the hub, which is fetched on first use.
-        wanted_by: the setting that needs it, as errors have it.
-        named_by: the setting that names it, as errors have it.
+        model: a folder, or the name of a model on the hub, which is downloaded on first use.
+        wanted_by: the setting that requires it, for error messages.
+        named_by: the setting that names it, for error messages.
     """
 
     def __init__(
@@ -269,42 +268,44 @@ class CrossEncoderReranker:
 
     @cached_property
     def name(self) -> str:
-        """``cross-encoder/<model>@<version>``, the version as that of a sentence-transformers embedder.
+        """``cross-encoder/<model>@<version>``, with the version as for sentence-transformers embedders.
 
         Raises:
-            EngineError: the extra is not installed, or the folder holds no model.
+            EngineError: the extra is not installed, or the folder has no model.
         """
-        place = Path(self.model)
-        called = place.name if place.is_dir() else self.model.removeprefix("cross-encoder/")
-        return f"cross-encoder/{called}@{self._local.version}"
+        path = Path(self.model)
+        model_name = path.name if path.is_dir() else self.model.removeprefix("cross-encoder/")
+        return f"cross-encoder/{model_name}@{self._local.version}"
 
     def counts(self, sought: Sought) -> float:  # noqa: ARG002 - a model counts everywhere alike.
-        """The order by the scores counts as much as that in which the texts were found."""
+        """Return 1: the order by scores has the same weight as the original order."""
         return 1.0
 
     def scores(self, sought: Sought, texts: Sequence[str]) -> Scores:
-        """Return the model's number for each text.
+        """Return the model's score for each text.
 
         Raises:
-            EngineError: the extra is not installed, or the model cannot be loaded or is for something else.
+            EngineError: the extra is not installed, or the model cannot be loaded or is of another kind.
         """
         if not texts:
             return np.zeros(0)
         longest = self._longest
         question = self._cut(sought.question, int(longest * _OF_THE_QUESTION))[-1]
         room = longest - self._tokens(question)
-        cut = [self._cut(text, room) for text in texts]
-        pairs = [(question, part) for parts in cut for part in parts]
-        given = self._encoder.predict(pairs, batch_size=1, show_progress_bar=False, convert_to_numpy=True)
-        starts = np.cumsum([0, *map(len, cut)])[:-1]
-        found = comparable(np.asarray(given).reshape(len(pairs)))
-        if not np.isfinite(found).all():
+        parts_of_texts = [self._cut(text, room) for text in texts]
+        pairs = [(question, part) for parts in parts_of_texts for part in parts]
+        predictions = self._encoder.predict(
+            pairs, batch_size=1, show_progress_bar=False, convert_to_numpy=True
+        )
+        starts = np.cumsum([0, *map(len, parts_of_texts)])[:-1]
+        part_scores = comparable(np.asarray(predictions).reshape(len(pairs)))
+        if not np.isfinite(part_scores).all():
             raise self._local.unusable("gives scores that are no numbers")
-        best: Scores = np.maximum.reduceat(found, starts)
+        best: Scores = np.maximum.reduceat(part_scores, starts)
         return best
 
     def _cut(self, text: str, room: int) -> list[str]:
-        """The windows of a text of at most so many tokens."""
+        """Split a text into windows of at most ``room`` tokens."""
         return list(windows(text, lambda part: self._tokens(part) <= room))
 
     def _tokens(self, text: str) -> int:
@@ -312,7 +313,7 @@ class CrossEncoderReranker:
 
     @property
     def _longest(self) -> int:
-        """Tokens of question and text together that the model reads."""
+        """Most tokens of question and text together."""
         tokenizer, config = self._encoder.tokenizer, self._encoder.config
         most = getattr(config, "max_position_embeddings", None) or tokenizer.model_max_length
         special = tokenizer.num_special_tokens_to_add(pair=True)
@@ -328,32 +329,36 @@ class CrossEncoderReranker:
 
 @cache
 def shared_cross_encoder(model: str) -> CrossEncoderReranker:
-    """The reranker of that model of this process: loading one takes seconds."""
+    """Return the reranker of a model, shared within the process since loading takes seconds."""
     return CrossEncoderReranker(model)
 
 
 def windows(text: str, fits: Callable[[str], bool]) -> Iterator[str]:
-    """Cut a text into windows that fit, which together are the text.
+    """Split a text into consecutive windows that fit.
 
-    What does not fit is cut at the beginning of the sentence nearest to its middle, or of the word where it
-    is one sentence, or through the word. A single character counts as fitting.
+    A text that does not fit is split at the sentence start nearest to its middle, else at the nearest word,
+    else inside a word. A single character always fits.
 
     Args:
         text: of any length.
-        fits: whether a model can read a text whole; where it can, it can read any part of that.
+        fits: whether a text fits; must hold for every part of a text that fits.
     """
     if len(text) < 2 or fits(text):
         yield text
         return
-    at = _cut(text)
-    yield from windows(text[:at], fits)
-    yield from windows(text[at:], fits)
+    middle = _cut(text)
+    yield from windows(text[:middle], fits)
+    yield from windows(text[middle:], fits)
 
 
 def _cut(text: str) -> int:
     middle = len(text) // 2
-    words = (at for at in range(1, len(text)) if text[at - 1].isspace() and not text[at].isspace())
-    for places in (sentence_starts(text), words):
-        if inside := [at for at in places if 0 < at < len(text)]:
-            return min(inside, key=lambda at: abs(at - middle))
+    words = (
+        position
+        for position in range(1, len(text))
+        if text[position - 1].isspace() and not text[position].isspace()
+    )
+    for candidates in (sentence_starts(text), words):
+        if positions := [position for position in candidates if 0 < position < len(text)]:
+            return min(positions, key=lambda position: abs(position - middle))
     return middle

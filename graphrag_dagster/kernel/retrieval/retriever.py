@@ -1,4 +1,4 @@
-"""Retrieval over one corpus: text units by a question, and units and entities through the graph."""
+"""Retrieval over one corpus: text units by similarity, text units and entities through the graph."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ QuestionVector = NDArray[np.float32] | None
 
 @dataclass(frozen=True, slots=True)
 class LocalRanking:
-    """Text units and entities in descending order, and what the question names, in its order."""
+    """Text units and entities in descending order, and the linked names of the question in order."""
 
     units: Ranking
     entities: Ranking
@@ -59,7 +59,7 @@ class LocalRanking:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The stems of a question and of its parts, and how like it each text unit is."""
+    """The stems of a question and of its clauses, and its similarity to each text unit."""
 
     stems: Sequence[str]
     parts: Sequence[Sequence[str]]
@@ -67,19 +67,19 @@ class _Asked:
 
 
 class Retriever:
-    """Answers which text units and entities of one corpus a question is about.
+    """Ranks the text units and entities of one corpus for questions.
 
-    Everything is built on the first question that needs it and kept.
+    Everything is built on first use and cached.
 
     Args:
-        text_chunks: rows of ``corpus.text_chunks``; a ``title`` beside them, of the document, is
-            searched with the unit's text, and what it names is at home in the unit.
-        entities: rows of ``graph.entities``; without any, local retrieval is the basic one.
+        text_chunks: rows of ``corpus.text_chunks``. An additional ``title`` of the document is searched with
+            the text of the unit, and counts as what the unit is about.
+        entities: rows of ``graph.entities``; without any, local retrieval equals basic retrieval.
         relationships: rows of ``graph.relationships``.
         unit_vectors: rows of ``embeddings.text_units``; units may be missing.
         entity_vectors: rows of ``embeddings.entities``; entities may be missing.
-        decomposer: takes questions apart; None: at their clauses.
-        shelf: where what is built of these tables is kept; None: nowhere.
+        decomposer: splits questions; None: into clauses.
+        shelf: stores what is derived from the tables; None: only in memory.
     """
 
     def __init__(
@@ -102,13 +102,13 @@ class Retriever:
         self._shelf = shelf
 
     def prepare(self) -> None:
-        """Make what is kept of the tables."""
+        """Build the derived files of the tables."""
         if not self._entities.is_empty() and not self._units.is_empty():
             _ = self._unit_ranker.lexical.postings, self._entity_ranker.lexical.postings, self._graph
 
     @property
     def unit_ids(self) -> tuple[str, ...]:
-        """The text units, in the order of a prior."""
+        """The text unit ids in the order of a prior."""
         return self._unit_ranker.ids
 
     def text(self, unit_id: str) -> str:
@@ -124,14 +124,14 @@ class Retriever:
         most: int | None = None,
         prior: Scores | None = None,
     ) -> Ranking:
-        """Rank the text units by their likeness to the question (basic retrieval).
+        """Rank the text units by similarity to the question (basic retrieval).
 
         Args:
             question: the question.
-            question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
-            mode: by words, by meaning, or both.
+            question_vector: its unit vector [d] by the embedder of the tables; None: lexical only.
+            mode: lexical, vector or hybrid.
             most: how many to return; None: all.
-            prior: weight of each of :attr:`unit_ids`: 0 leaves out, 1 is neutral, more favours; None: all 1.
+            prior: weight of each of :attr:`unit_ids`: 0 excludes, 1 is neutral, more favours; None: all 1.
         """
         ranker = self._unit_ranker
         return ranked(ranker.ids, ranker.scores(question, question_vector, mode), most, prior=prior)
@@ -150,30 +150,30 @@ class Retriever:
 
         Args:
             question: the question.
-            question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
-            mode: what the likeness of texts to the question rests on.
+            question_vector: its unit vector [d] by the embedder of the tables; None: lexical only.
+            mode: which similarity of texts to the question is used.
             most: how many units and how many entities to return; None: all.
-            most_entities: how many entities, if not as many.
-            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`; the hops begin at units of much
+            most_entities: how many entities, if different.
+            prior: weight of each of :attr:`unit_ids`, as for :meth:`units`; hops begin at units of high
                 weight.
         """
         if self._entities.is_empty() or self._units.is_empty():
             units_alone = self.units(question, question_vector, mode, most=most, prior=prior)
             return LocalRanking(units_alone, Ranking((), ()))
-        asked = self._asked(question, question_vector, mode)
+        prepared = self._asked(question, question_vector, mode)
         links = self._linker.link(question)
-        following = self._follow(asked, links, prior, SHIPPED)
+        following = self._follow(prepared, links, prior, SHIPPED)
         followed, _ = following.ranked(_STEPS)
-        likeness = asked.likeness.whole
+        likeness = prepared.likeness.whole
         if asks_what_was_said(question):
             likeness = with_neighbours(likeness, self._documents)
         order, scores = fused(followed, likeness, self.length, prior)
         ids = self._entity_ids
         names = self._name_scores(following, links)[: len(ids)]
-        by_text = _share(self._entity_ranker.likeness(asked.stems, question_vector, mode).whole)
-        found = map(self._unit_ranker.ids.__getitem__, order[:most].tolist())
+        by_text = _share(self._entity_ranker.likeness(prepared.stems, question_vector, mode).whole)
+        unit_ids = map(self._unit_ranker.ids.__getitem__, order[:most].tolist())
         return LocalRanking(
-            units=Ranking(tuple(found), tuple(scores[:most].tolist())),
+            units=Ranking(tuple(unit_ids), tuple(scores[:most].tolist())),
             entities=ranked(
                 ids, names + _ENTITY_TEXT * by_text, most if most_entities is None else most_entities
             ),
@@ -200,12 +200,12 @@ class Retriever:
         return ranked(ranker.ids, units, most, prior=prior)
 
     def named(self, phrase: str) -> NamedEntities:
-        """Return the entities that a phrase names, by their places in the order of the corpus."""
+        """Return the entities that a phrase names, by position in corpus order."""
         titles = self._entities["title"].to_list()
         return entities_named(phrase, self._linker, titles)
 
     def entities_at(self, places: Sequence[int]) -> list[tuple[str, str]]:
-        """Return id and title of entities by their places in the order of the corpus."""
+        """Return id and title of entities by position in corpus order."""
         return [self._entities.select("entity_id", "title").row(place) for place in places]
 
     def following(
@@ -217,53 +217,55 @@ class Retriever:
         prior: Scores | None = None,
         weights: Scores = SHIPPED,
     ) -> Following:
-        """Return the question as it begins to be followed through the units, before any is taken.
+        """Return the multi-hop search of a question before any unit is taken.
 
         Args:
             question: the question.
-            question_vector: its unit vector [d] by the embedder of the tables; None: by words only.
-            mode: what the likeness of texts to the question rests on.
-            links: the names in it, where they are known.
+            question_vector: its unit vector [d] by the embedder of the tables; None: lexical only.
+            mode: which similarity of texts to the question is used.
+            links: its linked names, if known.
             prior: weight of each of :attr:`unit_ids`, as for :meth:`units`.
-            weights: how much each thing that speaks for a unit counts.
+            weights: of the features of a unit.
         """
-        asked = self._asked(question, question_vector, mode)
-        return self._follow(asked, links or self._linker.link(question), prior, weights)
+        prepared = self._asked(question, question_vector, mode)
+        return self._follow(prepared, links or self._linker.link(question), prior, weights)
 
     def _asked(self, question: str, question_vector: QuestionVector, mode: Mode) -> _Asked:
         ranker = self._unit_ranker
         stems, *parts = ranker.lexical.stems_of([question, *self._decomposer.parts(question)])
         return _Asked(stems, parts, ranker.likeness(stems, question_vector, mode))
 
-    def _follow(self, asked: _Asked, links: EntityLinks, prior: Scores | None, weights: Scores) -> Following:
-        read = read_question(
+    def _follow(
+        self, prepared: _Asked, links: EntityLinks, prior: Scores | None, weights: Scores
+    ) -> Following:
+        parsed = read_question(
             links,
-            self._unit_ranker.lexical.terms_of(asked.stems),
-            asked.likeness,
+            self._unit_ranker.lexical.terms_of(prepared.stems),
+            prepared.likeness,
             self._graph,
             self._reaching,
-            list(map(frozenset, asked.parts)),
+            list(map(frozenset, prepared.parts)),
         )
-        return Following(read, self._passages, weights, prior)
+        return Following(parsed, self._passages, weights, prior)
 
     def _name_scores(self, following: Following, links: EntityLinks) -> Scores:
-        """How much the question is about each name: those in it, then those in the units that were taken."""
+        """Return how much the question is about each name, in the question or in the units taken."""
         graph = self._graph
         names = np.zeros(len(graph.names))
         for unit, strength in zip(following.taken, following.strengths, strict=True):
             within = np.array(list(self._passages.names(unit)), dtype=np.int64)
-            _, near, _ = graph.related.of_all(graph.subjects.of(unit))
-            boost = (1 + np.isin(within, near)) / 2
+            _, related, _ = graph.related.of_all(graph.subjects.of(unit))
+            boost = (1 + np.isin(within, related)) / 2
             np.maximum.at(names, within, _IN_A_UNIT * strength * graph.rarity[within] * boost)
         for link in links.found:
             names[link.place] = max(names[link.place], link.sure)
         return names
 
     def linked(self, question: str) -> tuple[LinkedName, ...]:
-        """Return the names in a question and what each was taken for, in the order in which they stand there.
+        """Return the linked names of a question in order.
 
         Args:
-            question: the question. Without entities or text units no name is looked for.
+            question: the question. Without entities or text units nothing is linked.
         """
         if self._entities.is_empty() or self._units.is_empty():
             return ()
@@ -271,16 +273,25 @@ class Retriever:
 
     def _told(self, links: EntityLinks) -> tuple[LinkedName, ...]:
         text = links.words.text
-        found = [
-            LinkedName(text(one.start, one.end), None, None, "not linked", 0.0, 0.0, one.reason, one.start)
-            for one in links.unlinked
+        names = [
+            LinkedName(
+                text(unlinked.start, unlinked.end),
+                None,
+                None,
+                "not linked",
+                0.0,
+                0.0,
+                unlinked.reason,
+                unlinked.start,
+            )
+            for unlinked in links.unlinked
         ]
-        told: Counter[tuple[int, int]] = Counter()
-        for link in sorted(links.found, key=lambda one: (-one.sure, -one.weight, one.place)):
-            told[link.start, link.end] += 1
-            if link.named or told[link.start, link.end] <= _MOST_TOLD:
-                found.append(self._told_of(link, text(link.start, link.end)))
-        return tuple(sorted(found, key=lambda one: one.start))
+        counts: Counter[tuple[int, int]] = Counter()
+        for link in sorted(links.found, key=lambda link: (-link.sure, -link.weight, link.place)):
+            counts[link.start, link.end] += 1
+            if link.named or counts[link.start, link.end] <= _MOST_TOLD:
+                names.append(self._told_of(link, text(link.start, link.end)))
+        return tuple(sorted(names, key=lambda name: name.start))
 
     def _told_of(self, link: EntityLink, text: str) -> LinkedName:
         ids, name = self._entity_ids, self._graph.names[link.place]
@@ -298,7 +309,7 @@ class Retriever:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {unit_id: place for place, unit_id in enumerate(self.unit_ids)}
+        return {unit_id: position for position, unit_id in enumerate(self.unit_ids)}
 
     @cached_property
     def _unit_ranker(self) -> TextRanker:
@@ -315,7 +326,7 @@ class Retriever:
 
     @cached_property
     def rarity(self) -> WordRarity:
-        """How rare words are among the text units."""
+        """Rarity of words among the text units."""
         return kept(self._shelf, "rarity", lambda: WordRarity.of_texts(self._texts), WordRarity)
 
     @cached_property
@@ -325,7 +336,7 @@ class Retriever:
 
     @cached_property
     def length(self) -> float:
-        """How little of its document a unit is, 0 (all of it) to 1, on average."""
+        """How small units are within their documents, 0 (the whole) to 1, on average."""
         return 1 - self._units["document_id"].n_unique() / max(len(self._units), 1)
 
     @cached_property
@@ -369,8 +380,8 @@ def _with_title(title: str, text: str) -> str:
 
 
 def _share(scores: Scores) -> Scores:
-    """Bring scores to [0, 1]: 1 for the best, 0 for the average and below."""
+    """Scale scores to [0, 1]: 1 for the best, 0 for the average and below."""
     above = np.clip(z_scores(scores), 0, None)
     best = float(above.max(initial=0.0))
-    found: Scores = above / best if best > 0 else above
-    return found
+    shares: Scores = above / best if best > 0 else above
+    return shares

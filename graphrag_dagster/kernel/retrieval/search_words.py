@@ -1,4 +1,4 @@
-"""Words, stems and sentences of texts, as they are searched."""
+"""Words, stems and sentences of texts for search."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-# Letters that have no decomposition into a base letter and an accent.
+# Letters that do not decompose into a base letter and an accent.
 _PLAIN = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "’": "'", "ʼ": "'"}
 )
@@ -24,7 +24,7 @@ _SENTENCE_END = re.compile(r"[.?!:]['\"”’)]*$")
 
 @dataclass(frozen=True, slots=True)
 class WordForms:
-    """The words of a text: folded, as it writes them, whether each begins a sentence, and where it stands."""
+    """The words of a text: folded, as written, whether each begins a sentence, and its span."""
 
     folded: tuple[str, ...]
     written: tuple[str, ...]
@@ -33,11 +33,11 @@ class WordForms:
     whole: str
 
     def text(self, start: int, end: int) -> str:
-        """Return words ``start`` to ``end`` as they stand in the text."""
+        """Return words ``start`` to ``end`` as written in the text."""
         return self.whole[self.spans[start][0] : self.spans[end - 1][1]]
 
     def capital(self, place: int) -> bool:
-        """Return whether a word is written like a name: with a capital or a digit at its beginning."""
+        """Return whether a word begins with a capital or a digit, like a name."""
         first = self.written[place][:1]
         return first.isupper() or first.isdigit()
 
@@ -60,28 +60,28 @@ def words(text: str) -> list[str]:
 
 
 def words_with_case(text: str) -> WordForms:
-    """Return the folded words of a text and, place by place, the words as written."""
+    """Return the folded words of a text with their original spelling and positions."""
     folded: list[str] = []
     written: list[str] = []
     spans: list[tuple[int, int]] = []
     begins: list[bool] = []
-    new = True
+    at_start = True
     for piece in re.finditer(r"\S+", text):
-        plain = [found.span() for found in _WORD.finditer(piece[0])]
-        for place, word in enumerate(words(piece[0])):
-            start, end = plain[place] if place < len(plain) else (0, len(piece[0]))
+        piece_spans = [match.span() for match in _WORD.finditer(piece[0])]
+        for position, word in enumerate(words(piece[0])):
+            start, end = piece_spans[position] if position < len(piece_spans) else (0, len(piece[0]))
             folded.append(word)
             written.append(piece[0][start:end])
             spans.append((piece.start() + start, piece.start() + end))
-            begins.append(new)
-            new = False
-        new = new or bool(_SENTENCE_END.search(piece[0]))
+            begins.append(at_start)
+            at_start = False
+        at_start = at_start or bool(_SENTENCE_END.search(piece[0]))
     return WordForms(tuple(folded), tuple(written), tuple(begins), tuple(spans), text)
 
 
-# As bm25s cuts and leaves out, which takes a tenth of a second to be imported.
+# The tokens and stop words of bm25s, whose import takes a tenth of a second.
 _TOKEN = re.compile(r"(?u)\b\w\w+\b")
-#: What Lucene leaves out.
+#: The stop words of Lucene.
 STOP_WORDS = frozenset(
     (
         *(
@@ -109,15 +109,15 @@ STOP_WORDS = frozenset(
 
 
 def stems_of(texts: Sequence[str]) -> list[list[str]]:
-    """Return the stems of the words of each text, without those that have no meaning of their own.
+    """Return the stems of the words of each text without stop words.
 
     >>> stems_of(["The red foxes?"])
     [['red', 'fox']]
     """
-    found = [[word for word in _TOKEN.findall(text.lower()) if word not in STOP_WORDS] for text in texts]
-    different = list(dict.fromkeys(word for words in found for word in words))
-    stem_of = dict(zip(different, _stemmer().stemWords(different), strict=True))
-    return [[stem_of[word] for word in words] for words in found]
+    tokens = [[word for word in _TOKEN.findall(text.lower()) if word not in STOP_WORDS] for text in texts]
+    distinct = list(dict.fromkeys(word for words in tokens for word in words))
+    stem_of = dict(zip(distinct, _stemmer().stemWords(distinct), strict=True))
+    return [[stem_of[word] for word in words] for words in tokens]
 
 
 @cache
@@ -127,7 +127,7 @@ def _stemmer() -> Any:
     return Stemmer.Stemmer("english")
 
 
-# What begins with one of few characters is found fastest.
+# A pattern that begins with one of a few characters is the fastest.
 _BETWEEN = re.compile(r"[.!?\n](?:(?<=[a-z0-9)\]\"”’][.!?])\s+|(?<=\n)\n*)")
 _WORD_OR_NUMBER = re.compile(r"\w+")
 _LONGEST_ENDING = 5
@@ -135,7 +135,7 @@ _LONGEST_ENDING = 5
 
 @dataclass(frozen=True, slots=True)
 class SentenceWords:
-    """The words of a text in lower case, ascending, each with the sentence in which it stands."""
+    """The sorted lower-case words of a text, each with the number of its sentence."""
 
     words: tuple[str, ...]
     at: tuple[int, ...]
@@ -143,12 +143,12 @@ class SentenceWords:
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Return where the sentences of a text begin, by its full stops and line breaks."""
+    """Return where the sentences of a text begin, by full stops and line breaks."""
     return [0, *(between.end() for between in _BETWEEN.finditer(text))]
 
 
 def sentences(text: str) -> list[str]:
-    """Return a text sentence by sentence, with nothing left out.
+    """Split a text into sentences without leaving anything out.
 
     >>> sentences("One of 2. Then \\nthree")
     ['One of 2. ', 'Then \\n', 'three']
@@ -159,47 +159,49 @@ def sentences(text: str) -> list[str]:
 def sentence_words(text: str) -> SentenceWords:
     """Return the words of the :func:`sentences` of a text."""
     words: list[str] = []
-    at: list[int] = []
-    whole = sentences(text)
-    for place, one in enumerate(whole):
-        found = set(_WORD_OR_NUMBER.findall(one.lower()))
-        words += map(intern, found)
-        at += [place] * len(found)
+    numbers: list[int] = []
+    all_sentences = sentences(text)
+    for number, sentence in enumerate(all_sentences):
+        distinct = set(_WORD_OR_NUMBER.findall(sentence.lower()))
+        words += map(intern, distinct)
+        numbers += [number] * len(distinct)
     order = sorted(range(len(words)), key=words.__getitem__)
-    return SentenceWords(tuple([words[i] for i in order]), tuple([at[i] for i in order]), len(whole))
+    return SentenceWords(
+        tuple([words[i] for i in order]), tuple([numbers[i] for i in order]), len(all_sentences)
+    )
 
 
 class TermFinder:
-    """Finds a question's stems in texts, by what words begin with.
+    """Finds the stems of a question in texts by the prefixes of words.
 
     Args:
         stems: the stems.
     """
 
     def __init__(self, stems: Sequence[str]) -> None:
-        # Of two stems of which one begins with the other, the longer is found first.
-        self._order = sorted(range(len(stems)), key=lambda place: (-len(stems[place]), place))
-        likely = "|".join(f"({_pattern(stems[place])})" for place in self._order)
-        self._pattern = re.compile(rf"(?:{likely})\w{{0,{_LONGEST_ENDING}}}")
+        # If one stem is a prefix of another, the longer one is matched first.
+        self._order = sorted(range(len(stems)), key=lambda position: (-len(stems[position]), position))
+        patterns = "|".join(f"({_pattern(stems[position])})" for position in self._order)
+        self._pattern = re.compile(rf"(?:{patterns})\w{{0,{_LONGEST_ENDING}}}")
         self._prefixes = tuple(dict.fromkeys(map(_prefix, stems)))
         self._stem_of: dict[str, int | None] = {}
 
     def found(self, text: SentenceWords) -> NDArray[np.bool_]:
         """Return which sentence has which stem [sentences, stems]."""
-        found = np.zeros((text.sentences, len(self._order)), dtype=np.bool_)
+        occurs = np.zeros((text.sentences, len(self._order)), dtype=np.bool_)
         words = text.words
         for prefix in self._prefixes:
-            for at in range(bisect_left(words, prefix), len(words)):
-                if not words[at].startswith(prefix):
+            for position in range(bisect_left(words, prefix), len(words)):
+                if not words[position].startswith(prefix):
                     break
-                if (stem := self._stem(words[at])) is not None:
-                    found[text.at[at], stem] = True
-        return found
+                if (stem := self._stem(words[position])) is not None:
+                    occurs[text.at[position], stem] = True
+        return occurs
 
     def _stem(self, word: str) -> int | None:
         if word not in self._stem_of:
-            found = self._pattern.fullmatch(word)
-            self._stem_of[word] = None if found is None else self._order[(found.lastindex or 1) - 1]
+            match = self._pattern.fullmatch(word)
+            self._stem_of[word] = None if match is None else self._order[(match.lastindex or 1) - 1]
         return self._stem_of[word]
 
 
@@ -209,11 +211,11 @@ def _pattern(stem: str) -> str:
 
 
 def _prefix(stem: str) -> str:
-    """What all words of a stem begin with: a stem of "happy" is "happi"."""
+    """Return the common prefix of all words of a stem; that of "happi", from "happy", is "happ"."""
     return stem[:-1] if len(stem) > 2 and stem.endswith("i") else stem
 
 
-#: Words at which a clause begins, or the other side of a choice.
+#: Words that begin a clause, or the other side of a choice.
 _BEGINS = frozenset(
     ["who", "whom", "whose", "which", "that", "what", "where", "when", "why", "how", "whether"]
 )
@@ -221,14 +223,14 @@ _JOINS = frozenset(["and", "or", "than"])
 
 
 class Decomposer(Protocol):
-    """Takes questions apart."""
+    """Splits questions into parts."""
 
     def parts(self, question: str) -> Sequence[str]:
-        """Return the parts of a question, in its words; the whole where it has none."""
+        """Return the parts of a question in its own words; the whole question if it has none."""
 
 
 class Clauses:
-    """Takes questions apart at the words that begin clauses and join them, by rule (English)."""
+    """Splits questions at the words that begin or join clauses, by rule (English)."""
 
     def parts(self, question: str) -> Sequence[str]:
         """Return the clauses of a question.
@@ -236,7 +238,11 @@ class Clauses:
         >>> Clauses().parts("Where was the man who built the Tallow born, or his wife?")
         ('was the man', 'built the Tallow born', 'his wife')
         """
-        found = words_with_case(question)
-        cuts = [at for at, word in enumerate(found.folded) if word in _BEGINS or word in _JOINS]
-        bounds = zip([-1, *cuts], [*cuts, len(found.folded)], strict=True)
-        return tuple(found.text(start + 1, end) for start, end in bounds if end > start + 1)
+        question_words = words_with_case(question)
+        cuts = [
+            position
+            for position, word in enumerate(question_words.folded)
+            if word in _BEGINS or word in _JOINS
+        ]
+        bounds = zip([-1, *cuts], [*cuts, len(question_words.folded)], strict=True)
+        return tuple(question_words.text(start + 1, end) for start, end in bounds if end > start + 1)

@@ -1,4 +1,4 @@
-"""Relevance of sentences to a question (English), by the features of an answer."""
+"""Relevance of sentences to a question (English), by features of likely answers."""
 
 import math
 import re
@@ -22,7 +22,7 @@ _ASKS = (
     "what|which|who|whom|whose|when|where|why|how|did|does|do|is|are|was|were|has|had|have|can|could"
     "|summari[sz]e|describe|list|name|explain"
 )
-#: "In the interview with Ada Rusk, what …": a kind of document, with a name or number, before what asks.
+#: "In the interview with Ada Rusk, what …": a document noun with a name or number before the question.
 _BEFORE = re.compile(
     rf"\A\s*(?i:in|at|on|during|from|according to)\b"
     rf"(?=[^?]*?\b{_KIND}\b)(?=[^?]*?(?:\d|\b{_KIND}\b[^?,]*?[A-Z]|\b[A-Z][\w-]* {_KIND}\b))[^?]*?,\s+"
@@ -41,10 +41,10 @@ _GENERAL, _THEMES, _GENRES, _SAYING = (
 
 
 def asks_for_overview(question: str) -> bool:
-    """Return whether a question looks for nothing in particular.
+    """Return whether a question asks for an overview rather than something specific.
 
-    Such are "What are the main themes?", which names nothing, and "Who are the main actors in the harbour,
-    and how are they connected?", which names one common word among several that ask for an overview.
+    Examples: "What are the main themes?" names nothing. "Who are the main actors in the harbour, and how are
+    they connected?" has one common word among several general ones.
     """
     asked = asked_words(question)
     general = [word for word in words(question) if set(stems(word)) & _GENERAL]
@@ -61,7 +61,7 @@ def asks_what_was_said(question: str) -> bool:
 
 
 def without_scope(question: str) -> str:
-    """Return a question without the words that tell in which document to look.
+    """Return a question without the words that say in which document to look.
 
     >>> without_scope("In the interview with Ada Rusk, what did she weld?")
     'what did she weld?'
@@ -73,38 +73,38 @@ def without_scope(question: str) -> str:
 
 
 def asked_words(question: str) -> list[str]:
-    """Return the words of a question that say what to look for, each once."""
-    every = set(stems(question))
-    general = _GENERAL | _GENRES if every & _THEMES else _GENERAL
+    """Return the distinct words of a question that say what to look for."""
+    question_stems = set(stems(question))
+    general = _GENERAL | _GENRES if question_stems & _THEMES else _GENERAL
     return [word for word in dict.fromkeys(words(question)) if set(stems(word)) - general]
 
 
 def names_in(question: str) -> frozenset[str]:
     """Return the stems of the words of a question that are written as names."""
-    found = (word for name in _NAME_IN_QUESTION.findall(question) for word in words(name))
-    return frozenset(stem(word) for word in found if word.isalpha())
+    name_words = (word for name in _NAME_IN_QUESTION.findall(question) for word in words(name))
+    return frozenset(stem(word) for word in name_words if word.isalpha())
 
 
-#: What :func:`answer_features` tells of each sentence.
+#: The features of :func:`answer_features`.
 FEATURES = ("around", "cover", "row", "several", "pairs", "length", "reply", "self")
 
-#: What a word counts that stands so many sentences before (after), anywhere in the row, in its title.
+#: Weight of a word that many sentences before (after), anywhere in the row, and in the title.
 _AROUND: Mapping[int, float] = {2: 0.4, 1: 0.3, -1: 0.4, -2: 0.2}
 _ROW, _TITLE = 0.3, 0.7
-#: How often a word has to stand in a row to count half of what it could.
+#: Number of occurrences in a row at which a word has half of its full weight.
 _HALF = 1.5
-#: Sentences behind a question that may answer it; words of the question as near as they stand there.
+#: Sentences after a question that may answer it, and most distance between words of a near pair.
 _REPLIES, _NEAR = 3, 3
 _SELF = frozenset({"i", "my", "me", "mine", "myself", "we", "our", "us"})
 
 
 class AskedWords:
-    """The words of a question as they are looked for in sentences.
+    """The meaningful words of a question, for finding them in sentences.
 
     Args:
-        asked: meaningful words, lower case, in the order of the question.
+        asked: meaningful words in lower case, in question order.
         names: stems of those that are names.
-        elsewhere: those of them that tell in which document to look, and not what to look for there.
+        elsewhere: words that say in which document to look, not what to look for.
     """
 
     def __init__(
@@ -113,22 +113,24 @@ class AskedWords:
         self.words = tuple(asked)
         self.name_stems = frozenset(names)
         stems = [stem(word) for word in asked]
-        self._place = {one: place for place, one in reversed(list(enumerate(stems)))}
-        self._same = [self._place[one] for one in stems]
+        self._place = {word_stem: position for position, word_stem in reversed(list(enumerate(stems)))}
+        self._same = [self._place[word_stem] for word_stem in stems]
         self.inside = np.array([word not in elsewhere for word in asked], dtype=np.float64)
-        self.names = [place for place, one in enumerate(stems) if one in names]
+        self.names = [position for position, word_stem in enumerate(stems) if word_stem in names]
         self._pairs = [
-            (one, other) for one, other in zip(self._same, self._same[1:], strict=False) if one != other
+            (first, second)
+            for first, second in zip(self._same, self._same[1:], strict=False)
+            if first != second
         ]
 
     @classmethod
     def of(cls, question: str) -> "AskedWords":
-        """Return those of a question."""
+        """Build from a question."""
         asked, inside = asked_words(question), asked_words(without_scope(question))
         return cls(asked, names_in(question), frozenset(asked) - frozenset(inside))
 
     def found_in(self, texts: Sequence[Sequence[str]]) -> tuple[NDArray[np.bool_], Scores]:
-        """Return which words stand in each text of stems, and the share of neighbours near each other.
+        """Return which words occur in each text of stems, and the share of word pairs that are near.
 
         Returns:
             [texts, words] and [texts].
@@ -136,33 +138,37 @@ class AskedWords:
         held = np.zeros((len(texts), len(self.words)), dtype=np.bool_)
         near = np.zeros(len(texts))
         for number, text in enumerate(texts):
-            if at := self._places(text):
-                held[number] = [place in at for place in self._same]
-                near[number] = self._near(at)
+            if positions := self._places(text):
+                held[number] = [word in positions for word in self._same]
+                near[number] = self._near(positions)
         return held, near
 
     def in_names(self, names: Sequence[str]) -> Scores:
-        """Return which words stand in each of some names [names, words]."""
-        different = sorted(set(names))
-        found, _ = self.found_in([list(map(stem, words(name))) for name in different])
-        held = dict(zip(different, found, strict=True))
+        """Return which words occur in each of the names [names, words]."""
+        distinct = sorted(set(names))
+        occurs, _ = self.found_in([list(map(stem, words(name))) for name in distinct])
+        held = dict(zip(distinct, occurs, strict=True))
         return np.array([held[name] for name in names], dtype=np.float64)
 
     def _places(self, text: Sequence[str]) -> Mapping[int, list[int]]:
-        """Where each word stands in a text."""
-        at: dict[int, list[int]] = {}
+        """Return the positions of each word in a text."""
+        positions: dict[int, list[int]] = {}
         if not self._place.keys().isdisjoint(text):
-            for number, one in enumerate(text):
-                if (place := self._place.get(one)) is not None:
-                    at.setdefault(place, []).append(number)
-        return at
+            for number, word_stem in enumerate(text):
+                if (word := self._place.get(word_stem)) is not None:
+                    positions.setdefault(word, []).append(number)
+        return positions
 
-    def _near(self, at: Mapping[int, list[int]]) -> float:
-        near = sum(
-            any(abs(first - second) <= _NEAR for first in at.get(one, ()) for second in at.get(other, ()))
-            for one, other in self._pairs
+    def _near(self, positions: Mapping[int, list[int]]) -> float:
+        count = sum(
+            any(
+                abs(first - second) <= _NEAR
+                for first in positions.get(word, ())
+                for second in positions.get(next_word, ())
+            )
+            for word, next_word in self._pairs
         )
-        return near / max(len(self._pairs), 1)
+        return count / max(len(self._pairs), 1)
 
 
 def answer_features(
@@ -174,22 +180,22 @@ def answer_features(
     same: NDArray[np.bool_],
     pairs: Scores,
 ) -> Scores:
-    """Return what speaks for each sentence, a column for each of ``FEATURES``.
+    """Return the features of each sentence, one column for each of ``FEATURES``.
 
-    ``around``: share of the question that the sentence holds, what stands around it counting less;
-    ``cover``: the same of the five sentences in whose midst it stands; ``row``: of its row, what is repeated
-    counting more; ``several``: logarithm of the count of words; ``pairs``: of neighbouring words of the
-    question that stand near each other; ``length``: logarithm of the sentence's words; ``reply``: how well
-    another speaker's question right before is that of the question; ``self``: somebody whom the question
-    names speaks of themselves.
+    ``around``: share of the question in the sentence and, with lower weight, its context. ``cover``: share in
+    the five sentences centred on it. ``row``: share in its row, with repetition counting more. ``several``:
+    logarithm of the number of words found. ``pairs``: share of neighbouring words of the question that are
+    near each other. ``length``: logarithm of the sentence's length in words. ``reply``: how well another
+    speaker's question right before matches. ``self``: whether a speaker whom the question names speaks of
+    themselves.
 
     Args:
         asked: the question's words.
         lines: the sentences, at least one.
-        turns: who says each.
-        held: how well each sentence holds each word, 0–1 [n, w].
-        weight: how rare each word is [w].
-        same: where the word itself is there [n, w].
+        turns: the speaker turn of each sentence.
+        held: how well each sentence matches each word, 0–1 [n, w].
+        weight: rarity of each word [w].
+        same: whether the word itself occurs [n, w].
         pairs: of each sentence [n].
     """
     share = weight / max(math.fsum(weight), 1e-9)
@@ -220,38 +226,38 @@ def answer_features(
 
 
 def _replies(own: Scores, lines: Sequence[SentenceLine], turns: Sequence[SpokenTurn]) -> Scores:
-    """How much another speaker's question right before each sentence holds, less the farther it is."""
-    added = np.zeros(len(lines))
-    for place, turn in enumerate(turns):
-        for distance in range(1, min(_REPLIES, place) + 1):
-            before = place - distance
+    """Return how well another speaker's question before each sentence matches, less with distance."""
+    scores = np.zeros(len(lines))
+    for position, turn in enumerate(turns):
+        for distance in range(1, min(_REPLIES, position) + 1):
+            before = position - distance
             asked = turns[before].asks and turns[before].speaker != turn.speaker
-            if asked and lines[before].row == lines[place].row:
-                added[place] += own[before] / distance
-    return added
+            if asked and lines[before].row == lines[position].row:
+                scores[position] += own[before] / distance
+    return scores
 
 
-#: What speaks for a sentence; the cosines are those of the sentence and of its row.
+#: The features of a sentence; the cosines are those of the sentence and of its row.
 ANSWER_FEATURES = (*FEATURES, "cosine", "row_cosine")
 _WEIGHTS = np.array([ANSWER_WEIGHTS[name] for name in ANSWER_FEATURES])
-#: The larger, the more the value of a likelier sentence is above that of others, and the fewer are quoted.
+#: Exponent of the value: the higher, the more likely sentences stand out and the fewer are quoted.
 SHARPNESS = 0.15
-#: Which sentences stand beside one, by how many places before (after) it.
+#: Offsets of the neighbouring sentences.
 _NEIGHBOURS = (-2, -1, 1, 2)
-#: Least share of the question's words around a sentence from which the question is in scope, by how many of
-#: them stand in it or beside it, less a share of its cosine. See ``benchmarks/refusals.py``.
+#: Minimum share of the question's words around a sentence for the question to be in scope, by the number of
+#: words in the sentence or its neighbours, minus a share of its cosine. See ``benchmarks/refusals.py``.
 _ONE_WORD, _ONE, _TWO, _MORE, _BY_COSINE = 0.99, 0.9, 0.55, 0.35, 0.4
-#: Words from which a question may name something that the documents do not.
+#: Number of words from which a question may name something that is not in the documents.
 _LONG = 6
-#: Words of names in or beside one sentence that are enough by themselves.
+#: Number of name words in or next to a sentence that suffice by themselves.
 _FULL_NAME = 2
-#: What a sentence must have of the best one's value to be related to a question that is in scope.
+#: Minimum share of the best value for a sentence to be related to a question in scope.
 _OF_BEST = 0.35
 
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """Of each sentence: its value, of any scale, and whether it has anything to do with the question."""
+    """The value of each sentence, on any scale, whether it is related to the question, and its vector."""
 
     value: Scores
     related: NDArray[np.bool_]
@@ -259,7 +265,7 @@ class Relevance:
 
     @property
     def percentile(self) -> Scores:
-        """The share, 0…1, of the related sentences whose value is not larger; 0 for the others."""
+        """The share, 0…1, of the related sentences with at most the same value; 0 for unrelated ones."""
         ordered = np.sort(self.value[self.related])
         share = np.searchsorted(ordered, self.value, side="right") / max(len(ordered), 1)
         return np.where(self.related, share, 0.0)
@@ -268,18 +274,18 @@ class Relevance:
 def relevance(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -> Relevance:
     """Compare a question with the sentences that could answer it.
 
-    The meaningful words of the question, rarer ones counting more, are looked for in the sentence, in those
-    beside it, in its row, its speaker and its title, by stem and else by the nearest meaning of a word
-    (:mod:`graphrag_dagster.kernel.questions.citations`). What of that speaks for a sentence
-    (:mod:`graphrag_dagster.kernel.retrieval.sentence_relevance`), and the cosines of the sentence and
-    of its row, are weighed by ``ANSWER_WEIGHTS``; the value grows with it exponentially.
+    The meaningful words of the question, weighted by rarity, are looked up in the sentence, its neighbours,
+    its row, its speaker and its title, by stem or else by the most similar word
+    (:mod:`graphrag_dagster.kernel.questions.citations`). The resulting features
+    (:mod:`graphrag_dagster.kernel.retrieval.sentence_relevance`) and the cosines of the sentence and its row
+    are weighted by ``ANSWER_WEIGHTS``; the value is exponential in the result.
 
-    A question that asks for an overview has no such words: there the value is the cosine to the mean of all
-    sentences, larger for sentences that begin their row and for larger rows, and every sentence is related.
+    For an overview question, which has no such words, the value is the cosine to the mean of all sentences,
+    higher for sentences that begin a row and for large rows, and every sentence is related.
 
     Args:
         question: as asked.
-        lines: all that may be quoted; they are the background for what is rare.
+        lines: all sentences that may be quoted; also the background for rarity.
         embedder: makes the vectors.
     """
     if not lines:
@@ -307,7 +313,7 @@ def _overview(lines: Sequence[SentenceLine], embedder: Embedder) -> Relevance:
 
 @dataclass(frozen=True, slots=True)
 class _QuestionFeatures:
-    """A question beside the sentences: features [n, ANSWER_FEATURES], what holds which word, vectors."""
+    """A question compared with sentences: features [n, ANSWER_FEATURES], word alignment and vectors."""
 
     asked: AskedWords
     said_by: Sequence[SpokenTurn]
@@ -321,10 +327,10 @@ class _QuestionFeatures:
 
 
 def sentence_features(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -> Scores:
-    """Return what speaks for each sentence, a column for each of ``ANSWER_FEATURES``.
+    """Return the features of each sentence, one column for each of ``ANSWER_FEATURES``.
 
     Args:
-        question: which has words to look for.
+        question: with meaningful words.
         lines: the sentences, at least one.
         embedder: makes the vectors.
     """
@@ -334,49 +340,53 @@ def sentence_features(question: str, lines: Sequence[SentenceLine], embedder: Em
 def _read(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -> _QuestionFeatures:
     asked = AskedWords.of(question)
     said_by = turns(lines)
-    said = [turn.said for turn in said_by]
-    found = aligned(asked.words, said, embedder, asked.name_stems)
-    _, near = asked.found_in([turn.stems for turn in said_by])
-    features = answer_features(asked, lines, said_by, found.held, found.weight, found.same, near)
-    vectors = embedder.embed([" ".join(asked.words), *said])
-    of_rows = unit_rows(ContextLines(lines).sums(vectors[1:].astype(np.float64)))
-    near_ones = [cosines(own, vectors[0]).clip(0) for own in (vectors[1:], of_rows)]
-    return _QuestionFeatures(asked, said_by, found, np.column_stack([features, *near_ones]), vectors[1:])
+    spoken_texts = [turn.said for turn in said_by]
+    alignment = aligned(asked.words, spoken_texts, embedder, asked.name_stems)
+    _, pair_shares = asked.found_in([turn.stems for turn in said_by])
+    features = answer_features(
+        asked, lines, said_by, alignment.held, alignment.weight, alignment.same, pair_shares
+    )
+    vectors = embedder.embed([" ".join(asked.words), *spoken_texts])
+    row_vectors = unit_rows(ContextLines(lines).sums(vectors[1:].astype(np.float64)))
+    similarities = [cosines(unit_vectors, vectors[0]).clip(0) for unit_vectors in (vectors[1:], row_vectors)]
+    return _QuestionFeatures(
+        asked, said_by, alignment, np.column_stack([features, *similarities]), vectors[1:]
+    )
 
 
 def _focused(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -> Relevance:
-    read = _read(question, lines, embedder)
-    spoken = comparable(read.features @ _WEIGHTS)
-    value = comparable(np.exp(SHARPNESS * (spoken - spoken.max())))
+    parsed = _read(question, lines, embedder)
+    logits = comparable(parsed.features @ _WEIGHTS)
+    value = comparable(np.exp(SHARPNESS * (logits - logits.max())))
     related = np.zeros(len(lines), dtype=np.bool_)
-    if _concerns(read, lines):
+    if _concerns(parsed, lines):
         related = value >= comparable(_OF_BEST * value.max())
-    return Relevance(value, related, read.vectors)
+    return Relevance(value, related, parsed.vectors)
 
 
-def _concerns(read: _QuestionFeatures, lines: Sequence[SentenceLine]) -> bool:
-    """Whether a question is in the scope of the sentences."""
-    asked, found = read.asked, read.found
-    there = np.maximum.reduce(
+def _concerns(parsed: _QuestionFeatures, lines: Sequence[SentenceLine]) -> bool:
+    """Return whether a question is in the scope of the sentences."""
+    asked, alignment = parsed.asked, parsed.found
+    occurs = np.maximum.reduce(
         [
-            found.same,
-            asked.in_names([turn.speaker for turn in read.said_by]),
+            alignment.same,
+            asked.in_names([turn.speaker for turn in parsed.said_by]),
             asked.in_names([line.title for line in lines]),
         ]
     )
-    same, rows = found.same.astype(np.float64), ContextLines(lines)
-    neighbours = np.maximum.reduce([there, *(rows.shifted(same, distance) for distance in _NEIGHBOURS)])
+    same, rows = alignment.same.astype(np.float64), ContextLines(lines)
+    neighbours = np.maximum.reduce([occurs, *(rows.shifted(same, distance) for distance in _NEIGHBOURS)])
     if (neighbours[:, asked.names].sum(axis=1) >= _FULL_NAME).any():
         return True
-    all_known = len(asked.words) >= _LONG or bool(there[:, asked.names].any(axis=0).all())
+    all_known = len(asked.words) >= _LONG or bool(occurs[:, asked.names].any(axis=0).all())
     return all_known and _in_scope(
-        neighbours.sum(axis=1), read.feature("around"), read.feature("cosine"), len(asked.words)
+        neighbours.sum(axis=1), parsed.feature("around"), parsed.feature("cosine"), len(asked.words)
     )
 
 
 def _in_scope(held: Scores, around: Scores, cosine: Scores, asked: int) -> bool:
-    """Whether any sentence holds enough of the question's words."""
-    least = np.select([held < 1, held < 2, held < 3], [np.inf, _ONE, _TWO], _MORE) - _BY_COSINE * cosine
+    """Return whether any sentence has enough of the question's words."""
+    required = np.select([held < 1, held < 2, held < 3], [np.inf, _ONE, _TWO], _MORE) - _BY_COSINE * cosine
     if asked == 1:
-        least = np.where(held < 1, np.inf, _ONE_WORD)
-    return bool((comparable(around) >= comparable(least)).any())
+        required = np.where(held < 1, np.inf, _ONE_WORD)
+    return bool((comparable(around) >= comparable(required)).any())

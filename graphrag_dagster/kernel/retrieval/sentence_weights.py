@@ -1,9 +1,9 @@
-"""Weights of the features of an answer, by ``benchmarks/fit_sentences.py``."""
+"""Weights of answer features, fitted by ``benchmarks/fit_sentences.py``."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-#: Of a sentence of a context, words by stem or meaning.
+#: For a sentence of a context, with words matched by stem or meaning.
 ANSWER_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
         "around": 7.183,
@@ -20,7 +20,7 @@ ANSWER_WEIGHTS: Mapping[str, float] = MappingProxyType(
         "reads": 0.212,
     }
 )
-#: Of a sentence of a text unit that is ranked, words by stem.
+#: For a sentence of a ranked text unit, with words matched by stem.
 UNIT_WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
         "around": 5.744,

@@ -1,1 +1,1 @@
-"""Texts: tokens, sentences, names, citations, and what words have in common."""
+"""Text processing: tokens, sentences, evidence, periods and similarity."""

@@ -1,4 +1,4 @@
-"""Lists of English words by which sentences and questions are read."""
+"""Lists of English words for parsing sentences and questions."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,7 +12,7 @@ def _pairs(text: str) -> Mapping[str, str]:
     return MappingProxyType(dict(pair.split(":") for pair in text.split()))
 
 
-#: Carry no meaning of their own.
+#: Words without meaning by themselves.
 STOP_WORDS = _words(
     """
     a about above after again against all also am among an and any are as at be because been before
@@ -27,7 +27,7 @@ STOP_WORDS = _words(
     yourselves
     """
 )
-#: Forms that no stemmer brings together with their verb.
+#: Irregular forms that a stemmer does not map to their verb.
 BASE_FORMS = _pairs(
     """
     awoke:awake broke:break broken:break brought:bring built:build bought:buy caught:catch
@@ -44,7 +44,7 @@ BASE_FORMS = _pairs(
     wore:wear worn:wear wrote:write written:write died:die death:die dead:die
     """
 )
-#: Forms of verbs that do not end in -ed: a sentence has one, a list of names has none.
+#: Verb forms that do not end in -ed; a sentence has a verb, a list of names does not.
 VERBS = _words(
     """
     is are was were be been has have had do does did will would can could may might must shall
@@ -58,7 +58,7 @@ VERBS = _words(
     wore wrote wound
     """
 )
-#: At the beginning of a sentence they only join, or point at what was said before it, or at who says it.
+#: At the beginning of a sentence, words that only connect or refer to context or speaker.
 DANGLING = _words(
     """
     he she it they him them his her its their this that these those there here such both another
@@ -67,14 +67,14 @@ DANGLING = _words(
     your yeah yes well okay ok oh um uh right anyway so like because now
     """
 )
-#: Those among them that stand for somebody or something that was named before.
+#: Those among them that refer to somebody or something named before.
 POINTING = _words(
     """
     he she it they him them his her its their this that these those both another it's he's she's
     they're that's it’s he’s she’s they’re that’s
     """
 )
-#: Words by which a question asks for an overview, or for an answer, without saying of what.
+#: Words of a question that ask for an overview or an answer without saying of what.
 GENERAL = _words(
     """
     main major key important significant central big biggest theme themes topic topics subject
@@ -89,9 +89,9 @@ GENERAL = _words(
     takeaway takeaways insight insights
     """
 )
-#: Those among them that ask what a whole is about.
+#: Those among them that ask for the themes of the whole.
 THEMES = _words("theme themes topic topics subject subjects summary summarise summarize overview gist")
-#: What a corpus may be called where its themes are asked for.
+#: Names for a corpus in questions about its themes.
 GENRES = _words(
     """
     book books novel novels paper papers letter letters interview interviews transcript transcripts
@@ -100,7 +100,7 @@ GENRES = _words(
     inquiry here
     """
 )
-#: Common words that are no theme of their own.
+#: Common words that are not themes.
 COMMON = _words(
     """
     able actual again ago amazing anybody anyone anything area areas around aspect away awesome back bad
@@ -124,7 +124,7 @@ COMMON = _words(
     four five six seven eight nine ten twelve hello welcome conversation
     """
 )
-#: By which a question asks for the whole of many texts: what it is about, what recurs, what comes of it.
+#: Words that ask for an overview of many texts: their themes, patterns and conclusions.
 OVERVIEW = _words(
     """
     theme topic overview overall overarching general generally gist main major key important significant
@@ -133,7 +133,7 @@ OVERVIEW = _words(
     various different kind type sort role lesson message insight takeaway mood stand differ develop change
     """
 )
-#: Of many at once.
+#: Words for many authors, speakers or texts at once.
 MANY = _words(
     """
     people guest speaker participant expert leader author document text source report article letter episode
@@ -141,7 +141,7 @@ MANY = _words(
     each group stakeholder actor community organisation organization institution company
     """
 )
-#: Words of every day that people and places are also called.
+#: Ordinary words that are also names of people and places.
 PLAIN_OR_NAME = _words(
     """
     amber angel april art august autumn baker banks bell best bill bishop black bliss bloom bob brook
@@ -157,13 +157,13 @@ PLAIN_OR_NAME = _words(
     warren waters weaver west white will wise wolf wood woods young
     """
 )
-#: Before a name they are no part of it.
+#: Words before a name that are not part of it.
 FORMS_OF_ADDRESS = _words(
     "the mr mrs ms miss dr prof professor sir dame lord lady st saint president captain"
 )
-#: After the name of a firm or person they are no part of it.
+#: Words after the name of a company or person that are not part of it.
 LEGAL_FORMS = _words("inc ltd limited llc plc corp corporation co company gmbh ag sa jr sr")
-#: A sentence that begins with one of these does not say first what it is about.
+#: First words of sentences that do not begin with their subject.
 SUBJECT_ELSEWHERE = _words(
     """
     after although as at because before but by during for from he her his however i if in it its many
@@ -171,7 +171,7 @@ SUBJECT_ELSEWHERE = _words(
     while with
     """
 )
-#: Of saying and thinking: what answers a question with one of them is a stretch of talk.
+#: Words of saying and thinking; the answer to a question with one of them is a stretch of talk.
 SAYING = _words(
     """
     address advice advise agree answer argue argument ask attitude belief believe claim comment concern

@@ -1,6 +1,6 @@
-"""Evidence of an answer or a row: words of a document, a triple, a table's row, or a model's own text.
+"""Evidence of an answer or a row: words of a document, a triple, a table row, or a model's own text.
 
-A further kind is a class here with its own ``kind`` and ``told``, and a member of :data:`Evidence`.
+Another kind needs a class with its own ``kind`` and ``told``, and a member in :data:`Evidence`.
 """
 
 from abc import ABC, abstractmethod
@@ -20,10 +20,10 @@ Scalar = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Evidence as people read it, on one line; each medium escapes the parts and sets them off in its way.
+    """Evidence for display on one line; each medium escapes and formats the parts in its own way.
 
-    ``place`` says where in the file, empty where nothing is known of that; ``before`` and ``after`` are what
-    stands around ``said``; ``verbatim`` text is given in quotation marks; ``remark`` is never left out.
+    ``place`` is the location in the file, blank if unknown; ``before`` and ``after`` surround ``said``;
+    ``verbatim`` text is put in quotation marks; ``remark`` is never omitted.
     """
 
     title: str
@@ -37,45 +37,45 @@ class Told:
 
     @property
     def where(self) -> str:
-        """The file, and the place in it."""
+        """The file and the location in it."""
         return f"{self.path}, {self.place}" if self.place else self.path
 
     @property
     def alone(self) -> str:
-        """What is said, without what stands around it."""
+        """The text without its surroundings."""
         remark = f" ({self.remark})" if self.remark else ""
         return self.marked(self.said.strip()) + remark
 
     def marked(self, text: str) -> str:
-        """Return what was made of ``said``, in quotation marks where it is verbatim."""
+        """Return a text made from ``said``, in quotation marks if it is verbatim."""
         return f"“{text}”" if self.verbatim else text
 
 
 @dataclass(frozen=True, slots=True)
 class _Evidence(ABC):
-    """What can be done with evidence of any kind."""
+    """Base class of all kinds of evidence."""
 
-    # A reader of the schema can rely on ``kind``.
+    # Clients can rely on ``kind`` being present.
     __pydantic_config__: ClassVar = ConfigDict(json_schema_serialization_defaults_required=True)
 
     @property
     @abstractmethod
     def told(self) -> Told:
-        """The parts of the line that people read."""
+        """The parts of the line for display."""
 
     @property
     def line(self) -> str:
-        """Where it stands and what it says, on one line."""
+        """Location and text on one line."""
         return f"{self.told.where}: {self.told.alone}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the evidence as values that JSON can hold."""
+        """Return the evidence as JSON-compatible values."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Words(_Evidence):
-    """Characters ``start_char`` to ``end_char`` of a document's text: the words there are ``quotation``.
+    """Characters ``start_char`` to ``end_char`` of a document's text, with their text as ``quotation``.
 
     ``before`` and ``after`` are the rest of the sentences that the words touch. ``exact``: the words
     themselves are known; otherwise they are the whole text unit that a row came from, or those of its
@@ -96,7 +96,7 @@ class Words(_Evidence):
 
     @property
     def sentence(self) -> str:
-        """The words inside the sentences that they touch."""
+        """The sentences that the words touch."""
         return self.before + self.quotation + self.after
 
     @property
@@ -115,11 +115,11 @@ class Words(_Evidence):
 
 @dataclass(frozen=True, slots=True)
 class Triple(_Evidence):
-    """A relationship of the graph, and the text unit that it was first read from.
+    """A relationship of the graph, and the text unit that it was first extracted from.
 
-    ``predicate`` is the relationship's description. A relationship that was extracted from text has no
-    direction: which of its ends is the subject means nothing. ``row`` counts from 0 where the document is a
-    row of a table-like file.
+    ``predicate`` is the relationship's description. A relationship extracted from text has no direction, so
+    its subject and object are interchangeable. ``row`` counts from 0 if the document is a row of a table-like
+    file.
     """
 
     kind: Literal["triple"] = field(default="triple", kw_only=True)
@@ -137,7 +137,7 @@ class Triple(_Evidence):
 
     @property
     def told(self) -> Told:
-        """The ends and what is said of them, which are no words of the document."""
+        """The ends and the description, which are not words of the document."""
         return Told(
             self.document_title,
             self.path,
@@ -150,10 +150,10 @@ class Triple(_Evidence):
 
 @dataclass(frozen=True, slots=True)
 class Row(_Evidence):
-    """A row of a table of the index, or of what a query over them gave.
+    """A row of a table of the index, or of a query result.
 
-    ``table`` is ``schema.table`` and ``key`` the row's key there; for a row of a query's result ``table`` is
-    ``query`` and ``key`` the row's place, 1…, or ``total``. ``values`` are its columns that are shown.
+    ``table`` is ``schema.table`` and ``key`` the row's key there. For a row of a query result ``table`` is
+    ``query`` and ``key`` the row's position, 1…, or ``total``. ``values`` are the columns to display.
     """
 
     kind: Literal["row"] = field(default="row", kw_only=True)
@@ -169,16 +169,16 @@ class Row(_Evidence):
         return Told(self.title, self.table, f"row {self.key}", _folded(said), verbatim=False)
 
 
-#: What is shown of a row of a graph that came from elsewhere.
+#: Columns to display of a row of an imported graph.
 _OF_IMPORTED = ("head", "label", "tail", "title", "type", "subject", "object", "status", "description")
 
 
 def imported_row(table: str, row: Mapping[str, Any]) -> Row:
-    """Return a row of a graph that came from elsewhere as evidence.
+    """Return a row of an imported graph as evidence.
 
     Args:
         table: as ``schema.table``.
-        row: its columns, ``path`` and ``row`` among them.
+        row: its columns, including ``path`` and ``row``.
     """
     values = {name: row[name] for name in _OF_IMPORTED if row.get(name)}
     return Row(table, f"{row['path']}:{row['row']}", row["path"], values)
@@ -186,14 +186,14 @@ def imported_row(table: str, row: Mapping[str, Any]) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Written(_Evidence):
-    """What a model wrote from its own knowledge, which no document says."""
+    """Text that a model wrote from its own knowledge, without a document."""
 
     kind: Literal["written"] = field(default="written", kw_only=True)
     text: str
 
     @property
     def told(self) -> Told:
-        """What was written, and that it is no document's."""
+        """The text, marked as not from a document."""
         return Told(
             "written by the model",
             "written by the model",
@@ -204,19 +204,19 @@ class Written(_Evidence):
         )
 
 
-#: Told apart by ``kind``, also in JSON.
+#: Discriminated by ``kind``, also in JSON.
 Evidence = Annotated[Words | Triple | Row | Written, Discriminator("kind")]
 
 
 def scalar_told(value: Scalar) -> str:
-    """Return a value of a row as people read it, on one line."""
+    """Return a value of a row for display on one line."""
     if value is None:
         return "–"
     return f"{value:,.15g}" if isinstance(value, float) else _folded(str(value))
 
 
 def _folded(text: str) -> str:
-    """White space folded, but not lost at the ends, where a text goes on."""
+    """Collapse white space, keeping a blank at ends where the text continues."""
     inner = " ".join(text.split())
     return (" " if text[:1].isspace() else "") + inner + (" " if inner and text[-1:].isspace() else "")
 
@@ -225,7 +225,7 @@ def _folded(text: str) -> str:
 class Passage:
     """A text unit: characters ``start_char`` to ``end_char`` of its document's text.
 
-    ``human_readable_id`` gives the order of the corpus; ``row`` is that of a document in a table-like file.
+    ``human_readable_id`` gives the corpus order; ``row`` is the row of a document in a table-like file.
     """
 
     text_unit_id: str
@@ -244,7 +244,7 @@ class Passage:
 
     @cached_property
     def sentences(self) -> Sequence[Span]:
-        """The sentences of the text, by rule."""
+        """The sentences of the text, split by rules."""
         return sentence_spans(self.text)
 
     def words(self, start: int, end: int, *, exact: bool = True) -> Words:
@@ -260,7 +260,7 @@ class Passage:
         )
 
     def whole(self) -> Words:
-        """Return the whole passage, for a row whose words are not known."""
+        """Return the whole passage, for a row whose exact words are unknown."""
         return self.words(0, len(self.text), exact=False)
 
 
@@ -269,27 +269,27 @@ def passages_of(chunks: pl.DataFrame, documents: pl.DataFrame) -> dict[str, Pass
 
     Args:
         chunks: rows of ``corpus.text_chunks``.
-        documents: rows of ``corpus.documents``, those of the text units among them.
+        documents: rows of ``corpus.documents``, including those of the text units.
     """
-    placed = chunks.join(documents.select("document_id", "title", "path", "row"), on="document_id")
+    joined = chunks.join(documents.select("document_id", "title", "path", "row"), on="document_id")
     columns = ("text_unit_id", "human_readable_id", "document_id", "title", "path", "row", "start_char")
-    return {row[0]: Passage(*row) for row in placed.select(*columns, "text").iter_rows()}
+    return {row[0]: Passage(*row) for row in joined.select(*columns, "text").iter_rows()}
 
 
 def triple_of(
     relationship: Mapping[str, Any], titles: Mapping[str, str], passages: Mapping[str, Passage]
 ) -> Triple | None:
-    """Return a relationship as a triple, with the first of its passages in the order of the corpus.
+    """Return a relationship as a triple with its first passage in corpus order.
 
     Args:
         relationship: a row of ``graph.relationships``.
-        titles: of its ends, by id; an end without one is called by its name.
-        passages: by id; without any of the relationship's there is no triple.
+        titles: of its ends by id; an end without a title keeps its name.
+        passages: by id; without any of the relationship's the result is None.
     """
-    read_in = [passages[unit] for unit in relationship["text_unit_ids"] if unit in passages]
-    if not read_in:
+    own_passages = [passages[unit] for unit in relationship["text_unit_ids"] if unit in passages]
+    if not own_passages:
         return None
-    first = min(read_in, key=lambda passage: passage.human_readable_id)
+    first = min(own_passages, key=lambda passage: passage.human_readable_id)
     return Triple(
         relationship_id=relationship["relationship_id"],
         subject_id=relationship["source_id"],

@@ -1,4 +1,4 @@
-"""Spans of a text, and the marks of Markdown, reStructuredText, HTML and templates in it."""
+"""Spans of a text, and the markup of Markdown, reStructuredText, HTML and templates in it."""
 
 import html
 import re
@@ -9,51 +9,51 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """Half-open range of characters inside a text unit: ``text[start:end]``."""
+    """Half-open range of characters in a text unit: ``text[start:end]``."""
 
     start: int
     end: int
 
 
 _KINDS = ("'’‘`´", '"“”„«»', "-‐‑‒–—")
-#: Turkish spells two letters with and without a dot; names are written in capitals that have neither.
+#: Turkish has dotted and dotless variants of a letter; capitalised names often have neither.
 _ONE_LETTER = {"İ": "i", "ı": "i"}
 _BLANKS = re.compile(" {2,}")
 
 
 class AlikeText:
-    """A text in which characters that are written alike are the same.
+    """A text in which similar characters are normalised.
 
-    Each character stands for itself, so that a place here is one in the text but for white space, of which a
-    run is one blank.
+    Each character maps to one character, so that positions are preserved, except that runs of white space
+    become one blank.
     """
 
     def __init__(self, text: str) -> None:
         folded = text.translate(_ALIKE)
-        pieces, kept = [], 0
+        pieces, end = [], 0
         self._from, self._dropped = [0], [0]
         for blanks in _BLANKS.finditer(folded):
-            pieces.append(folded[kept : blanks.start() + 1])
+            pieces.append(folded[end : blanks.start() + 1])
             self._from.append(blanks.start() + 1 - self._dropped[-1])
             self._dropped.append(self._dropped[-1] + len(blanks[0]) - 1)
-            kept = blanks.end()
-        self._text = "".join([*pieces, folded[kept:]])
+            end = blanks.end()
+        self._text = "".join([*pieces, folded[end:]])
 
     def places(self, words: str, *, whole: bool) -> Iterator[Span]:
-        """Yield the places of words in order, none of which overlaps another.
+        """Yield the spans of words in order, without overlaps.
 
         Args:
-            words: to find; without any there is no place.
-            whole: only where no letter, digit or underscore stands right before or behind them.
+            words: to find; a blank text yields nothing.
+            whole: only match at word boundaries, with the underscore as a word character.
         """
         wanted = " ".join(words.split()).translate(_ALIKE)
-        at = self._text.find(wanted) if wanted else -1
-        while at >= 0:
-            end = at + len(wanted)
-            found = not (whole and (self._in_word(at - 1) or self._in_word(end)))
-            if found:
-                yield Span(self._original(at), self._original(end - 1) + 1)
-            at = self._text.find(wanted, end if found else at + 1)
+        start = self._text.find(wanted) if wanted else -1
+        while start >= 0:
+            end = start + len(wanted)
+            matches = not (whole and (self._in_word(start - 1) or self._in_word(end)))
+            if matches:
+                yield Span(self._original(start), self._original(end - 1) + 1)
+            start = self._text.find(wanted, end if matches else start + 1)
 
     def _in_word(self, place: int) -> bool:
         char = self._text[place : place + 1] if place >= 0 else ""
@@ -64,11 +64,11 @@ class AlikeText:
 
 
 class _Alike(dict[int, str]):
-    """What each character is taken for, told when it is first met."""
+    """Normalised form of each character, computed on first use."""
 
     def __missing__(self, code: int) -> str:
-        made = self[code] = _taken_for(chr(code))
-        return made
+        normalised = self[code] = _taken_for(chr(code))
+        return normalised
 
 
 def _taken_for(char: str) -> str:
@@ -77,7 +77,7 @@ def _taken_for(char: str) -> str:
     for kind in _KINDS:
         if char in kind:
             return kind[0]
-    # One character for one: some are folded into two.
+    # Only single characters, since some fold into two.
     forms = (_ONE_LETTER.get(char, char.casefold()), char.lower(), char)
     return next(form for form in forms if len(form) == 1)
 
@@ -89,27 +89,27 @@ def _listed(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Stand before a name: the sentence goes on.
+#: Come before a name: the sentence continues.
 TITLES = _listed(
     """
     mr mrs ms mx dr prof rev fr sr st ste hon gen col maj capt lt sgt cpl cmdr cdr adm gov sen rep pres
     supt insp det messrs mme mlle m mgr msgr amb atty asst assoc dept mt ft
     """
 )
-#: Stand before a number: the sentence goes on only if one follows.
+#: Come before a number: the sentence continues only if one follows.
 BEFORE_NUMBERS = _listed(
     """
     no nos nr vol vols fig figs sec secs ch chap art arts p pp para paras eq eqs ref refs tab app ed eds
     pt pts col cols lot ll jan feb mar apr jun jul aug sep sept oct nov dec cl reg regs sch ver
     """
 )
-#: Stand before more of the same sentence.
+#: Come before more of the same sentence.
 INSIDE = _listed(
     """
     e.g eg i.e ie viz cf vs v ca c approx incl excl esp resp namely a.k.a aka al
     """
 )
-#: May stand at the end as well as inside: a sentence ends if a word that begins sentences follows.
+#: May end a sentence: it ends if a word that begins sentences follows.
 EITHER = _listed(
     """
     inc ltd co corp bros plc llc jr sr esq etc st ave rd blvd dept univ est ext tel govt intl natl assn
@@ -133,7 +133,7 @@ STARTERS = _listed(
 )
 
 
-#: Tags of Hugo, Jinja, Liquid and Handlebars, which are no words of a text.
+#: Tags of Hugo, Jinja, Liquid and Handlebars.
 TEMPLATE_TAG = (
     r"\{\{[<%-]?[^{}\n]{0,400}\}\}|\{%(?:[^%\n]|%(?!\})){0,400}+%\}|\{\#(?:[^#\n]|\#(?!\})){0,400}+\#\}"
 )
@@ -162,7 +162,7 @@ _BEHIND = re.compile(
 )
 _BEHIND_REACH, _BEHIND_LAST = 500, frozenset("|#>} \n\t")
 _FENCE = re.compile(r"^[ \t]*(?P<mark>```+|~~~+)(?P<told>[^\n`]*)$", re.MULTILINE)
-#: The line that a block of code of reStructuredText follows, and the code: all that is indented further.
+#: The line that introduces a code block of reStructuredText, and the block: everything indented further.
 _LITERAL = re.compile(
     r"^(?P<indent>[ \t]*+)(?:\.\.[ \t]+"
     r"(?:code(?:-block)?|sourcecode|literalinclude|raw|parsed-literal|prompt)::[^\n]*"
@@ -180,55 +180,55 @@ _TIME = re.compile(
 
 
 def mark_before(text: str) -> int:
-    """Return how many characters of marks stand before the words of a sentence.
+    """Return the length of the markup before the words of a sentence.
 
-    These are bullets, numbers of any level, boxes of tasks, ``>``, ``#``, ``|``, the colon of a definition,
-    marks of footnotes and directives, tags of HTML and of templates. A text of marks alone is all marks.
+    Markup includes bullets, numbers of any level, task boxes, ``>``, ``#``, ``|``, the colon of a definition,
+    footnote marks, directives, and tags of HTML and templates. If there are no words, everything is markup.
 
     >>> mark_before("3. The board met."), mark_before("- [x] **Done** today.")
     (3, 6)
     """
     if text[:1].isupper():
         return 0
-    found = _BEFORE.match(text)
-    return found.end() if found else 0
+    match = _BEFORE.match(text)
+    return match.end() if match else 0
 
 
 def mark_behind(text: str) -> int:
-    """Return how many characters of marks stand behind the words: ``|``, ``#``, closing and template tags."""
+    """Return the length of the markup after the words: ``|``, ``#``, closing and template tags."""
     if text[-1:] not in _BEHIND_LAST:
         return 0
-    found = _BEHIND.search(text, max(0, len(text) - _BEHIND_REACH))
-    return len(text) - found.start() if found else 0
+    match = _BEHIND.search(text, max(0, len(text) - _BEHIND_REACH))
+    return len(text) - match.start() if match else 0
 
 
 def time_before(text: str) -> int:
-    """Return how many characters of a time stamp stand before what was said then.
+    """Return the length of a time stamp before an utterance.
 
     >>> time_before("[00:12] the roof leaks")
     8
     """
-    found = _TIME.match(text) if text[:1] in _TIME_FIRST else None
-    return found.end() if found else 0
+    match = _TIME.match(text) if text[:1] in _TIME_FIRST else None
+    return match.end() if match else 0
 
 
 def undivided(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the parts of a text in which no sentence ends: links, code, addresses and tags, in order."""
+    """Yield the spans that contain no sentence boundary, in order: links, code, URLs and tags."""
     if _MAY_HOLD.search(text, start, end):
-        for found in _INSIDE.finditer(text, start, end):
-            yield Span(*found.span())
+        for match in _INSIDE.finditer(text, start, end):
+            yield Span(*match.span())
 
 
 def code_blocks(text: str) -> list[Span]:
-    """Return where blocks of code stand: fenced ones, and those that ``::`` or a directive begins."""
-    found = list(_fenced(text)) if "```" in text or "~~~" in text else []
+    """Return the spans of code blocks: fenced ones, and those after ``::`` or a directive."""
+    blocks = list(_fenced(text)) if "```" in text or "~~~" in text else []
     if "::" in text:
-        found += [Span(*one.span("code")) for one in _LITERAL.finditer(text)]
-    return found
+        blocks += [Span(*match.span("code")) for match in _LITERAL.finditer(text)]
+    return blocks
 
 
 def _fenced(text: str) -> Iterator[Span]:
-    """Yield blocks between fences; one of tildes begins a paragraph, since else it underlines a heading."""
+    """Yield fenced blocks; a fence of tildes must begin a paragraph, else it underlines a heading."""
     start, mark = 0, ""
     for fence in _FENCE.finditer(text):
         if mark:
@@ -242,7 +242,7 @@ def _fenced(text: str) -> Iterator[Span]:
 
 
 def as_read(text: str) -> str:
-    """Return the words of a sentence without its inner marks, with single blanks; code is one name.
+    """Return a sentence without inner markup and with single blanks; inline code becomes ``Code``.
 
     >>> as_read("**Note:** use `pip -U`, see [the docs](https://a.example/b).")
     'Note: use Code, see the docs.'
@@ -258,19 +258,19 @@ def as_read(text: str) -> str:
     return " ".join(text.split())
 
 
-def _words(found: re.Match[str]) -> str:
-    said = found["role"] or found["rst"] or found["link"]
-    if said:
-        # Pictures in links, and code in either.
-        return as_read(said) if said != found[0] else said
-    if found["fence"]:
+def _words(match: re.Match[str]) -> str:
+    content = match["role"] or match["rst"] or match["link"]
+    if content:
+        # The content may be an image or code in turn.
+        return as_read(content) if content != match[0] else content
+    if match["fence"]:
         return "Code"
-    return found[0] if "://" in found[0][:8] else ""
+    return match[0] if "://" in match[0][:8] else ""
 
 
-#: Words of a sentence from which it is looked at, and to each of its marks from which it has too few.
+#: Most words of a sentence that is never cut, and fewest words per mark for a sentence to be cut.
 _LONG, _TO_A_MARK = 45, 40
-#: Words of a piece from which it may end at a line end or a pause, before a joining word, and in any case.
+#: Fewest words of a piece before a cut at a line end or pause, and at a joining word; and its most words.
 _AT_PAUSE, _AT_JOIN, _MOST = 10, 14, 30
 _LONG_CHARACTERS = 2 * _LONG
 _MARKS = re.compile(r"[^\W\d_] ?[,;:.!?…،؛。]+(?=\s|\Z)|\s[-–—]+\s|\|")
@@ -285,38 +285,38 @@ _JOINING = frozenset(
 
 
 def pieces(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield a sentence as it is, or cut where it has so many words and so few marks that it is none.
+    """Yield a sentence unchanged, or split it if it has too many words for its punctuation.
 
-    A piece ends at a line end or a pause once it has 10 words, and has 30 words at most. Where there are no
-    lines it also ends before a joining word, once it has 14 words. Text between the pieces is white space.
+    A piece ends at a line end or pause once it has 10 words, and has at most 30 words. If there are no lines,
+    it also ends before a joining word once it has 14 words. Only white space is between pieces.
 
     Args:
-        text: of which the sentence is a part.
+        text: that contains the sentence.
         start: of the sentence.
         end: one past its last character.
     """
     if end - start < _LONG_CHARACTERS:
         yield Span(start, end)
         return
-    found = list(_WORD.finditer(text, start, end))
+    words = list(_WORD.finditer(text, start, end))
     marks = sum(1 for _ in _MARKS.finditer(text, start, end - 1))
-    if len(found) <= _LONG or len(found) < _TO_A_MARK * (marks + 1) or not _is_speech(text, start, end):
+    if len(words) <= _LONG or len(words) < _TO_A_MARK * (marks + 1) or not _is_speech(text, start, end):
         yield Span(start, end)
         return
-    lines = len(found) <= _MOST * text.count("\n", start, end)
-    begin, count, before = start, 0, start
-    for word in found:
+    has_lines = len(words) <= _MOST * text.count("\n", start, end)
+    piece_start, count, before = start, 0, start
+    for word in words:
         pause = count >= _AT_PAUSE and _PAUSE.search(text, before, word.start()) is not None
-        joins = not lines and count >= _AT_JOIN and word[0].lower() in _JOINING
+        joins = not has_lines and count >= _AT_JOIN and word[0].lower() in _JOINING
         if count and (pause or joins or count == _MOST):
-            yield Span(begin, word.start())
-            begin, count = word.start(), 0
+            yield Span(piece_start, word.start())
+            piece_start, count = word.start(), 0
         count += 1
         before = word.end() - 1
-    yield Span(begin, end)
+    yield Span(piece_start, end)
 
 
 def _is_speech(text: str, start: int, end: int) -> bool:
-    """Whether nearly all of it is letters: no table, no code."""
+    """Whether nearly all characters are letters, unlike in a table or code."""
     part = text[start : min(end, start + 2_000)]
-    return sum(map(str.isalpha, part)) > 0.9 * sum(not one.isspace() for one in part)
+    return sum(map(str.isalpha, part)) > 0.9 * sum(not character.isspace() for character in part)

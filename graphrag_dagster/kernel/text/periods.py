@@ -1,4 +1,4 @@
-"""Periods of the calendar, and the days and periods that a text names."""
+"""Calendar periods, and the days and periods named in a text."""
 
 import calendar
 import datetime
@@ -7,44 +7,44 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-#: Two figures of a year from this on are of the last century.
+#: Two-digit years from here on belong to the last century.
 _LAST_CENTURY = 70
-#: Years from a first to a last that are taken for a period.
+#: Most years in a range that counts as a period.
 _LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Period:
-    """Days from ``start`` to ``end``, both of them in it."""
+    """Days from ``start`` to ``end``, both inclusive."""
 
     start: datetime.date
     end: datetime.date
 
     @property
     def years(self) -> int:
-        """From the year of the first day to that of the last."""
+        """Difference between the years of the last and the first day."""
         return self.end.year - self.start.year
 
     def overlaps(self, other: "Period") -> bool:
-        """Whether a day is in both."""
+        """Whether the periods share a day."""
         return self.start <= other.end and other.start <= self.end
 
     def within(self, other: "Period") -> bool:
-        """Whether all days are in the other one."""
+        """Whether all days are in the other period."""
         return other.start <= self.start and self.end <= other.end
 
 
 def day(year: int, month: int, day_of_month: int) -> Period | None:
-    """Return a day."""
+    """Return a day as a period; None if the date does not exist."""
     try:
-        found = datetime.date(year, month, day_of_month)
+        date = datetime.date(year, month, day_of_month)
     except ValueError:
         return None
-    return Period(found, found)
+    return Period(date, date)
 
 
 def months(year: int, first: int, last: int) -> Period | None:
-    """Return the months ``first`` to ``last`` of a year; months beyond 12 are of the year after."""
+    """Return the months ``first`` to ``last`` of a year; months beyond 12 are in the next year."""
     if not (1 <= first <= 12 and first <= last <= 24 and 1 <= year < datetime.MAXYEAR):
         return None
     end_year, end_month = year + (last - 1) // 12, (last - 1) % 12 + 1
@@ -70,7 +70,7 @@ def years(first: int, last: int) -> Period | None:
 
 
 def week(year: int, number: int, weekday: int | None = None) -> Period | None:
-    """Return a week of ISO 8601, or a day of it, 1 for Monday."""
+    """Return an ISO 8601 week, or a day of it, 1 for Monday."""
     try:
         start = datetime.date.fromisocalendar(year, number, weekday or 1)
         return Period(start, start + datetime.timedelta(days=0 if weekday else 6))
@@ -79,13 +79,13 @@ def week(year: int, number: int, weekday: int | None = None) -> Period | None:
 
 
 def season(name: str, year: int) -> Period | None:
-    """Return three whole months; winter begins in December of the year."""
+    """Return the three months of a season; winter begins in December of the year."""
     first = _SEASONS[name]
     return months(year, first, first + 2)
 
 
 def whole_year(figures: str) -> int:
-    """Return the year of four figures, or of two: 70 to 99 are of the last century.
+    """Return the year of two or four digits; 70 to 99 belong to the last century.
 
     >>> whole_year("24"), whole_year("99"), whole_year("1911")
     (2024, 1999, 1911)
@@ -97,15 +97,15 @@ def whole_year(figures: str) -> int:
 
 
 def last_year(first: int, figures: str) -> int:
-    """Return the last year of ``2016-17`` or ``1998-2001``, the first year given.
+    """Return the last year of a range such as ``2016-17`` or ``1998-2001``.
 
     >>> last_year(2016, "17"), last_year(1999, "00"), last_year(1998, "2001")
     (2017, 2000, 2001)
     """
     if len(figures) > 2:
         return int(figures)
-    found = first - first % 100 + int(figures)
-    return found if found >= first else found + 100
+    year = first - first % 100 + int(figures)
+    return year if year >= first else year + 100
 
 
 Parts = Mapping[str, str]
@@ -137,9 +137,9 @@ _TO_MONTH = _MONTH.replace("month", "last_month")
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>[12]\d{3})"
 _GAP, _NO_GAP = r"[\s_,-]{1,3}", r"[\s_,-]{0,3}"
-#: Figures after a letter and a hyphen are those of a code, such as INC-2017-04.
+#: Digits after a letter and a hyphen belong to a code, such as INC-2017-04.
 _NO_CODE = r"(?<![^\W\d_]-)"
-#: Years to a last one of two figures: 2021-13 is neither a month nor nearly a century.
+#: Most years in a range with a two-digit last year: 2021-13 is neither a month nor a range.
 _LONGEST_SHORT = 50
 _DASH = r"\s?[-–—/]\s?"
 _FISCAL_YEAR = r"(?:FY|fiscal(?:\s+year)?|financial\s+year)[\s_-]?'?(?P<year>\d{4}|\d{2})"
@@ -147,7 +147,7 @@ _FISCAL_YEAR = r"(?:FY|fiscal(?:\s+year)?|financial\s+year)[\s_-]?'?(?P<year>\d{
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A way of writing: its form, one of those of the tables, what it looks like, what its parts make."""
+    """A notation of periods: its form, its regular expression, and how to parse a match."""
 
     form: str
     looks: re.Pattern[str]
@@ -159,7 +159,7 @@ def _pattern(form: str, looks: str, made: Callable[[Parts], Period | None]) -> P
 
 
 def month_number(parts: Parts, name: str = "month") -> int:
-    """Return the number of a month that is written as a word."""
+    """Return the number of a month written as a word."""
     return _MONTHS[parts[name].casefold()]
 
 
@@ -202,7 +202,7 @@ def _week(parts: Parts) -> Period | None:
 
 def _season(parts: Parts) -> Period | None:
     first = int(parts["year"])
-    if (written := parts.get("last")) and last_year(first, written) != first + 1:
+    if (last := parts.get("last")) and last_year(first, last) != first + 1:
         return None
     return season(parts["season"].casefold(), first)
 
@@ -225,12 +225,12 @@ def _year(parts: Parts) -> Period | None:
 
 _NUMBER_WORDS = rf"(?P<number>{'|'.join(_ORDINALS)})"
 
-#: What can be made of figures whose order is not said.
+#: Numeric dates whose order of day and month is not known.
 EITHER_ORDER = _pattern(
     "day", rf"(?P<first>\d{{1,2}})(?P<mark>[-/])(?P<second>\d{{1,2}})(?P=mark){_YEAR}", lambda _: None
 )
 
-#: Of patterns that begin at the same place the longest holds, of equally long ones the first.
+#: Among matches at the same position the longest wins, among equally long ones the first pattern.
 PATTERNS: tuple[Pattern, ...] = (
     _pattern("day", rf"{_YEAR}(?P<mark>[-_./])(?P<month>\d{{1,2}})(?P=mark)(?P<day>\d{{1,2}})", _day),
     _pattern("day", rf"{_YEAR}-(?P<month>\d\d)-(?P<day>\d\d)T[\d:.+Z-]+", _day),
@@ -272,21 +272,21 @@ PATTERNS: tuple[Pattern, ...] = (
 )
 
 
-#: Without any of these a text names no period.
+#: A text without any of these names no period.
 _SIGNS = re.compile(r"\d{4}|Q\d|\dQ|FY|fiscal|financial", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class NamedPeriod:
-    """A period that a text names.
+    """A period named in a text.
 
     Attributes:
         period: its days.
-        form: how it is written.
+        form: its notation.
         start: first character in the text.
-        end: one past the last.
-        words: the text between the two.
-        ambiguous: the figures make a day in either order, as in 03/04/2019.
+        end: one past the last character.
+        words: the text in between.
+        ambiguous: whether the digits give a day in either order, as in 03/04/2019.
     """
 
     period: Period
@@ -298,22 +298,22 @@ class NamedPeriod:
 
     @property
     def either(self) -> str:
-        """The two days that ambiguous figures may be."""
-        found = self.period.start
-        return f"{found.isoformat()} or {found.replace(month=found.day, day=found.month).isoformat()}"
+        """The two possible days of an ambiguous date."""
+        start = self.period.start
+        return f"{start.isoformat()} or {start.replace(month=start.day, day=start.month).isoformat()}"
 
 
 def periods_in(text: str, *, month_first: bool = False) -> list[NamedPeriod]:
-    """Return the periods that a text names, in its order.
+    """Return the periods that a text names, in order.
 
-    What cannot be, such as 2019-02-30, names nothing, nor do its parts. Fiscal years count as the calendar
-    years of the same number. ``2011-12`` is a month, as ISO 8601 has it; ``2016-17``, ``2011–12`` and
-    ``2011/12`` are years. Winter begins in December of the year that it names.
+    Invalid dates such as 2019-02-30 name nothing, nor do their parts. Fiscal years count as the calendar
+    years of the same number. ``2011-12`` is a month, as in ISO 8601; ``2016-17``, ``2011–12`` and ``2011/12``
+    are years. Winter begins in December of its year.
 
     Args:
         text: any text.
-        month_first: 03/04/2019 is a day of March; otherwise of April. Where only one of the two orders makes
-            a day, that one holds.
+        month_first: whether 03/04/2019 is in March instead of April. If only one order gives a valid day,
+            that one is used.
 
     >>> [(found.words, found.form) for found in periods_in("Minutes of 12 Mar 2014, for FY24 Q2")]
     [('12 Mar 2014', 'day'), ('FY24 Q2', 'fiscal')]
@@ -322,48 +322,50 @@ def periods_in(text: str, *, month_first: bool = False) -> list[NamedPeriod]:
 
 
 def impossible_in(text: str) -> list[tuple[int, int]]:
-    """Return the spans of what is written like a day or period and is none, such as 2019-02-30."""
+    """Return the spans of invalid days and periods, such as 2019-02-30."""
     return [(start, end) for start, end, named in _written_in(text, False) if not named]
 
 
 def _written_in(text: str, month_first: bool) -> list[tuple[int, int, NamedPeriod | None]]:
-    """The spans of what is written like a day or period, without overlap, and which it is."""
+    """Return the spans that look like a day or period, without overlaps, and the periods they name."""
     if not _SIGNS.search(text):
         return []
-    found: list[tuple[int, int, NamedPeriod | None]] = []
+    matches: list[tuple[int, int, NamedPeriod | None]] = []
     for pattern in PATTERNS:
         for match in pattern.looks.finditer(text):
             period = pattern.made({key: part for key, part in match.groupdict().items() if part})
             named = (
                 NamedPeriod(period, pattern.form, match.start(), match.end(), match[0]) if period else None
             )
-            found.append((match.start(), match.end(), named))
+            matches.append((match.start(), match.end(), named))
     for match in EITHER_ORDER.looks.finditer(text):
         first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
-        both = [day(year, second, first), day(year, first, second)]
-        known = [one for one in (both[::-1] if month_first else both) if one]
-        unsure = len(set(known)) > 1
-        named = NamedPeriod(known[0], "day", match.start(), match.end(), match[0], unsure) if known else None
-        found.append((match.start(), match.end(), named))
-    kept: list[tuple[int, int, NamedPeriod | None]] = []
+        candidates = [day(year, second, first), day(year, first, second)]
+        valid = [candidate for candidate in (candidates[::-1] if month_first else candidates) if candidate]
+        ambiguous = len(set(valid)) > 1
+        named = (
+            NamedPeriod(valid[0], "day", match.start(), match.end(), match[0], ambiguous) if valid else None
+        )
+        matches.append((match.start(), match.end(), named))
+    chosen: list[tuple[int, int, NamedPeriod | None]] = []
     free_from = 0
-    # The sort is stable: of what is equally long the first pattern holds.
-    for start, end, named in sorted(found, key=lambda one: (one[0], -one[1])):
+    # The sort is stable: among equally long matches the first pattern wins.
+    for start, end, named in sorted(matches, key=lambda candidate: (candidate[0], -candidate[1])):
         if start >= free_from:
             free_from = end
-            kept.append((start, end, named))
-    return kept
+            chosen.append((start, end, named))
+    return chosen
 
 
 def only_period(text: str, *, month_first: bool = False) -> NamedPeriod | None:
-    """Return the period that a text is nothing else than; None where it is something else."""
-    bare = text.strip()
-    found = periods_in(bare, month_first=month_first)
-    return found[0] if len(found) == 1 and found[0].words == bare else None
+    """Return the period that makes up the whole text; None if there is any other text."""
+    stripped = text.strip()
+    periods = periods_in(stripped, month_first=month_first)
+    return periods[0] if len(periods) == 1 and periods[0].words == stripped else None
 
 
 def month_first_in(texts: Iterable[str]) -> bool:
-    """Whether days are written with the month first: some can only be read so, and none only otherwise."""
+    """Return whether days are written month first: some dates require it, and none rules it out."""
     evidence = {
         first > second
         for text in texts

@@ -1,4 +1,4 @@
-"""Sentences as they stand in a context, and whether they can be quoted on their own (English)."""
+"""Sentences in their context, and whether they can be quoted on their own (English)."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.text.text_similarity import stem, words
 
 _NAME = r"(?:[A-Z][\w.'’-]*|\([^()]{1,40}\)|\[[^\[\]]{1,40}\]|of|de|van|von)"
 _SPEAKER_LABEL = re.compile(rf"(?P<speaker>[A-Z][\w.'’-]*(?: {_NAME}){{0,6}}): +(?=\S)")
-#: Labels of chats: <anna>, anna:, @anna:, Анна:, and any name before a time, as in "~ anna (19:05):"
+#: Speaker labels of chats: <anna>, anna:, @anna:, Анна:, and any name before a time: "~ anna (19:05):"
 _CHAT = re.compile(
     r"(?:<@?(?P<framed>[\w.' -]{1,40})>:?|@?(?P<plain>[^\W\d_A-Z][\w.'’-]{1,30}):"
     r"|(?P<timed>\S[^\n:()]{0,80}) \(\d\d:\d\d\):) +(?=\S)"
@@ -30,24 +30,24 @@ _NO_SPEAKER = re.compile(
 
 
 def speaker_before(sentence: str) -> tuple[str, int]:
-    """Return the speaker whom a label before a sentence names, blank without one, and where it is said.
+    """Return the speaker named by a label before a sentence, blank without one, and where the words begin.
 
-    A time stamp may stand before the label; names in small letters are labels where they are one word.
+    A time stamp may precede the label; lower-case names count if they are a single word.
 
     >>> speaker_before("ANNA RUIZ (VOICEOVER): The quay was built in 1908.")
     ('ANNA RUIZ', 23)
     """
     start = time_before(sentence)
-    found = _SPEAKER_LABEL.match(sentence, start)
-    if found:
-        speaker = _REMARK.sub("", found["speaker"]).strip()
-        return ("", found.end()) if _NO_SPEAKER.match(speaker) else (speaker, found.end())
+    label = _SPEAKER_LABEL.match(sentence, start)
+    if label:
+        speaker = _REMARK.sub("", label["speaker"]).strip()
+        return ("", label.end()) if _NO_SPEAKER.match(speaker) else (speaker, label.end())
     chat = _CHAT.match(sentence, start)
     if not chat:
         return "", 0
     speaker = chat["framed"] or chat["plain"] or chat["timed"]
-    known = chat["plain"] is not None and (speaker.lower() in STOP_WORDS or _NO_SPEAKER.match(speaker))
-    return ("", 0) if known else (speaker, chat.end())
+    is_word = chat["plain"] is not None and (speaker.lower() in STOP_WORDS or _NO_SPEAKER.match(speaker))
+    return ("", 0) if is_word else (speaker, chat.end())
 
 
 def asks(sentence: str) -> bool:
@@ -57,9 +57,9 @@ def asks(sentence: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SentenceLine:
-    """A sentence as it stands: its place in its row 0…, the row's sentences, number and title.
+    """A sentence in its context: its position in its row 0…, the size, number and title of the row.
 
-    Lines of one row follow each other.
+    Lines of one row are consecutive.
     """
 
     text: str
@@ -71,7 +71,7 @@ class SentenceLine:
 
 @dataclass(frozen=True, slots=True)
 class SpokenTurn:
-    """Who says a line, blank where nobody is named, and what; the stems of all its words; whether it asks."""
+    """The speaker of a line, blank if unknown, its words, their stems, and whether it is a question."""
 
     speaker: str
     said: str
@@ -80,20 +80,20 @@ class SpokenTurn:
 
 
 def turns(lines: Sequence[SentenceLine]) -> list[SpokenTurn]:
-    """Return who says each line, as the last label in its row says."""
-    found: list[SpokenTurn] = []
+    """Return the turn of each line, with the speaker of the last label in its row."""
+    spoken_turns: list[SpokenTurn] = []
     speaker, row = "", None
     for line in lines:
-        named, start = speaker_before(line.text)
+        label, start = speaker_before(line.text)
         if start or line.row != row:
-            speaker, row = named, line.row
+            speaker, row = label, line.row
         said = line.text[start:]
-        found.append(SpokenTurn(speaker, said, tuple(map(stem, words(said))), asks(said)))
-    return found
+        spoken_turns.append(SpokenTurn(speaker, said, tuple(map(stem, words(said))), asks(said)))
+    return spoken_turns
 
 
 class ContextLines:
-    """The rows that lines stand in.
+    """The rows that lines belong to.
 
     Args:
         lines: at least one.
@@ -105,20 +105,20 @@ class ContextLines:
         self._sizes = np.diff(np.append(self._starts, len(lines)))
 
     def shifted(self, held: Scores, distance: int) -> Scores:
-        """Return what the line so many places before (after, if negative) in the same row has, else 0."""
-        found = np.zeros_like(held)
+        """Return the values of the line ``distance`` before (after, if negative) in the same row, else 0."""
+        neighbours = np.zeros_like(held)
         ahead = slice(abs(distance), len(held))
         behind = slice(0, max(len(held) - abs(distance), 0))
-        own, other = (ahead, behind) if distance > 0 else (behind, ahead)
-        found[own] = held[other] * (self._rows[own] == self._rows[other])[:, None]
-        return found
+        target, source = (ahead, behind) if distance > 0 else (behind, ahead)
+        neighbours[target] = held[source] * (self._rows[target] == self._rows[source])[:, None]
+        return neighbours
 
     def best(self, held: Scores) -> Scores:
-        """Return for each line the most that any line of its row has."""
+        """Return for each line the maximum over the lines of its row."""
         return self._of_all(np.maximum.reduceat(held, self._starts, axis=0))
 
     def sums(self, held: Scores) -> Scores:
-        """Return for each line what the lines of its row have together."""
+        """Return for each line the sum over the lines of its row."""
         return self._of_all(np.add.reduceat(held, self._starts, axis=0))
 
     def _of_all(self, by_row: Scores) -> Scores:
@@ -130,7 +130,7 @@ _END = re.compile(r"[.!?…؟۔।॥።。！？｡][\"'”’»)\]」』）】
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]」』）*_]*$")
 _LABEL = re.compile(r"(?P<name>[^\W_][\w.'’()/&-]{0,30}(?: [\w.'’()/&-]{1,30}){0,4}):\s+(?=\S)")
 _HASHES = re.compile(r"\s*#{1,6}\s")
-#: What stands for something without being words: rules, fences, directives, anchors, prompts, imports.
+#: Lines that are not prose: rules, fences, directives, anchors, prompts, imports.
 _NO_WORDS = re.compile(
     r"```|~~~|::|\.\. |>>>|\$ |\.\.\. |[\[:#]|\(:|-- \w|@\w+\b(?!:)|async def "
     r"|(?:import|export|from|def|class|return|async|const|let|var) [\w{*][^.!?]*$"
@@ -140,14 +140,14 @@ _WORD = re.compile(r"[^\W_]")
 _SYMBOL = re.compile(r"[{}\[\]<>=_\\|$#@^~;/]")
 _CASED = re.compile(r"[A-Za-zß-öø-ÿÀ-ÖØ-Þα-ωа-яА-Я]")
 _EAST_ASIAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
-#: A name that is written with a small letter: iPhone, x-api-key, httpx.Client.
+#: A name with a lower-case first letter: iPhone, x-api-key, httpx.Client.
 _SMALL_NAME = re.compile(r"[a-z][\w.-]*[A-Z0-9_./-]\w")
 _OPENING = "\"'“‘«([*_"
 _FIRST_PERSON = re.compile(r"\b(?:I|me|my|we|us|our|myself|ourselves)\b")
 _SPEECH = re.compile(r"[“\"‘'].*[”\"’']", re.DOTALL)
 _LINK = re.compile(r"https?://|www\.|\S@\S+\.\w|\w\.(?:txt|md|pdf|html?|docx|csv|json)\b")
 _SPEAKER = re.compile(r"\b[A-Z][A-Z.'’-]+(?: [A-Z][A-Z.'’-]+){0,3}:\s+")
-#: What is said to begin, to end and to lead a conversation, and tells nothing.
+#: Courtesies and phrases that open, close and lead a conversation.
 _COURTESY = re.compile(
     r"\b(?:welcome (?:to|back)|thank(?:s| you)\b|good (?:morning|afternoon|evening)"
     r"|(?:i['’]m|i am) your (?:co-?)?host|next time on|coming up|stay tuned|tune in|after the break"
@@ -161,36 +161,36 @@ _FILLER = re.compile(
     r"\b(?:you know|i mean|sort of|kind of)\b|, like,|-- |— ?(?:and|I|you|like)\b", re.IGNORECASE
 )
 _SHORT, _LONG = 8, 45
-#: What counts a sentence with a small letter, an item or entry without a closing mark, one that leads up to
-#: what follows, capitals alone, and a line that is neither item nor entry.
+#: Factors: lower-case first letter, item or entry without closing mark, sentence that introduces what
+#: follows, all capitals, and a line that is neither item nor entry.
 _SMALL, _ITEM, _LEADING, _CAPITALS, _LINE = 0.7, 0.6, 0.5, 0.3, 0.3
 _NO_VERB = 0.3
-#: What a line ends with that goes on.
+#: Endings of a line that continues.
 _CUT = (",", ";", "-", "(", "[", "{", "/", "&")
 _GOES_ON = re.compile(
     r"(?:\b(?:a|an|the|of|and|or|but|to|with|by|from|as|that|which|who)|[–—])\Z", re.IGNORECASE
 )
 _FEWEST, _FEWEST_OF_ITEM, _FEWEST_OF_ENTRY, _FEWEST_WITH_VERB = 4, 3, 2, 2
-#: Share of characters that are symbols from which something is code.
+#: Share of symbols among the characters from which a text counts as code.
 _CODE, _CODE_ENDED = 0.08, 0.2
-#: Characters of a script without blanks that are a word.
+#: Characters per word in a script without blanks.
 _TO_A_WORD = 2
 
 
 def tidy(text: str) -> str:
-    """Return a text with single blanks for all white space."""
+    """Return a text with all white space collapsed to single blanks."""
     return " ".join(text.split())
 
 
 @lru_cache(maxsize=50_000)
 def readability(sentence: str) -> float:
-    """Return from 0 (marks, code, a scrap) to 1 (a whole sentence that names its subject).
+    """Return the readability from 0 (markup, code, a fragment) to 1 (a sentence that names its subject).
 
-    Marks of Markdown, reStructuredText, HTML and templates are taken off first. Items of lists, entries such
-    as ``Treasurer: Jane Doe``, rows of tables and lines without a closing mark are worth less than sentences.
+    Markup of Markdown, reStructuredText, HTML and templates is removed first. List items, entries such as
+    ``Treasurer: Jane Doe``, table rows and lines without a closing mark score lower than sentences.
 
     Args:
-        sentence: with tidy white space.
+        sentence: with collapsed white space.
     """
     mark = mark_before(sentence)
     text = as_read(sentence[mark : len(sentence) - mark_behind(sentence)])
@@ -200,18 +200,26 @@ def readability(sentence: str) -> float:
         return 0.0
     tokens = text.split()
     label = _LABEL.match(text)
-    said = text[max(speaker_before(text)[1], label.end() if label else 0) :]
-    count, foreign = sum(1 for one in tokens if _WORD.search(one)), False
+    words_said = text[max(speaker_before(text)[1], label.end() if label else 0) :]
+    count, foreign = sum(1 for token in tokens if _WORD.search(token)), False
     if not text.isascii():
         count += len(_EAST_ASIAN.findall(text)) // _TO_A_WORD
         foreign = 2 * len(_CASED.findall(text)) < sum(map(str.isalpha, text))
-    sound = 1.0 if foreign else _sound(tokens)
-    form = _form(sentence[:mark], text, said, ended=ended, entry=label is not None, count=count, sound=sound)
-    return form and form * sound * _standing(text, said.lstrip(_OPENING)) * _length(count)
+    verb_factor = 1.0 if foreign else _sound(tokens)
+    form = _form(
+        sentence[:mark],
+        text,
+        words_said,
+        ended=ended,
+        entry=label is not None,
+        count=count,
+        sound=verb_factor,
+    )
+    return form and form * verb_factor * _standing(text, words_said.lstrip(_OPENING)) * _length(count)
 
 
 def _form(mark: str, text: str, said: str, *, ended: bool, entry: bool, count: int, sound: float) -> float:
-    """How much of a sentence it is by its marks and letters."""
+    """Return the factor of a sentence by its markup and letters."""
     letters = sum(map(str.isalpha, said))
     if 3 * letters < len("".join(said.split())) or not letters:
         return 0.0
@@ -219,10 +227,10 @@ def _form(mark: str, text: str, said: str, *, ended: bool, entry: bool, count: i
     fewest = _FEWEST_OF_ENTRY if entry else _FEWEST_OF_ITEM if item else _FEWEST
     if count < (_FEWEST_WITH_VERB if ended and sound == 1 else fewest):
         return 0.0
-    shouts = 2 * sum(map(str.isupper, said)) > letters
+    is_capitals = 2 * sum(map(str.isupper, said)) > letters
     if ended:
-        return _CAPITALS if shouts else 1.0 if item or begins(text) else _SMALL
-    if shouts and not item and not entry:
+        return _CAPITALS if is_capitals else 1.0 if item or begins(text) else _SMALL
+    if is_capitals and not item and not entry:
         return 0.0
     if text.endswith(":"):
         return _LEADING if count > _FEWEST else 0.0
@@ -234,13 +242,13 @@ def _form(mark: str, text: str, said: str, *, ended: bool, entry: bool, count: i
 
 
 def begins(text: str) -> bool:
-    """Return whether a sentence, without its marks, begins as sentences do: with no mere small letter."""
-    bare = text[speaker_before(text)[1] :].lstrip(_OPENING + "¿¡«‹")
-    return not bare[:1].islower() or _SMALL_NAME.match(bare) is not None
+    """Return whether a sentence without markup begins like one: not with an ordinary lower-case word."""
+    stripped = text[speaker_before(text)[1] :].lstrip(_OPENING + "¿¡«‹")
+    return not stripped[:1].islower() or _SMALL_NAME.match(stripped) is not None
 
 
 def is_whole(sentence: str) -> bool:
-    """Return whether a sentence shows by its first letter and its last mark that none of it is cut off."""
+    """Return whether the first letter and the closing mark show that a sentence is complete."""
     text = as_read(sentence[mark_before(sentence) :])
     return begins(text) and _END.search(text) is not None
 
@@ -251,16 +259,16 @@ def _is_code(text: str, *, ended: bool) -> bool:
 
 
 def dangles(said: str) -> bool:
-    """Return whether a sentence, without its speaker's label, points at what was said before it."""
+    """Return whether a sentence, without its speaker label, refers to what was said before it."""
     first = (said.lstrip(_OPENING).split() or [""])[0].strip(",.;:!?—–-").lower()
     return first in POINTING
 
 
 def label_before(text: str) -> int:
-    """Return how many characters of a speaker's label stand before a sentence that needs none.
+    """Return the length of a speaker label that a sentence does not need.
 
-    One that speaks of "I" or "we" does: without it nobody knows who that is. So does an entry such as
-    ``Treasurer: Jane Doe``, which is no sentence without it.
+    It is needed if the sentence says "I" or "we", since nobody else would know who that is, and in entries
+    such as ``Treasurer: Jane Doe``, which are no sentences without it.
     """
     start = speaker_before(text)[1]
     needed = not _END.search(text) or _FIRST_PERSON.search(_SPEECH.sub("", text[start:]))
@@ -268,15 +276,15 @@ def label_before(text: str) -> int:
 
 
 def _sound(tokens: list[str]) -> float:
-    """A sentence needs a verb; lists of names have none."""
-    small = [token.strip(_OPENING + ".,;:!?”’)]").replace("’", "'") for token in tokens]
-    if any(word in VERBS or (word.endswith("ed") and word.islower()) for word in small):
+    """Return the verb score: a sentence needs a verb, and lists of names have none."""
+    stripped = [token.strip(_OPENING + ".,;:!?”’)]").replace("’", "'") for token in tokens]
+    if any(word in VERBS or (word.endswith("ed") and word.islower()) for word in stripped):
         return 1.0
-    return 0.7 if any(word.endswith("s") and word.islower() for word in small[1:]) else _NO_VERB
+    return 0.7 if any(word.endswith("s") and word.islower() for word in stripped[1:]) else _NO_VERB
 
 
 def _standing(sentence: str, bare: str) -> float:
-    """What is said must be clear without the sentences around it."""
+    """Return how well a sentence is understood without its context."""
     score = 1.0
     first = (bare.split() or [""])[0].strip(",.;:!?—–-").lower().replace("’", "'").split("'")[0]
     if first in DANGLING:

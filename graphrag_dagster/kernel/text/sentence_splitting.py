@@ -1,4 +1,4 @@
-"""Sentences of a text, by rules."""
+"""Rule-based sentence splitting."""
 
 import re
 from bisect import bisect_right
@@ -19,15 +19,15 @@ from graphrag_dagster.kernel.text.markup_spans import (
 
 _CLOSERS = "\"'”’»›)\\]}*_`"
 _OPENERS = "\"'“‘«‹([{*_¿¡—–-"
-#: What code, a link or an emphasised word begins with; characters of a line from which it may be wrapped.
+#: First characters of code, a link or emphasis; and characters of a line from which it may be wrapped.
 _MARKED, _WRAPPED = frozenset("`[:*_<("), 40
 _ENDING = frozenset(".!?…:;。！？؟।")
 _EAST_ASIAN = "。！？｡"
 _QUOTED = ('"', "'", "”", "’", "»", "›")
-#: Characters of a word before a stop from which it is no abbreviation, where nothing is written large.
+#: Length of a word before a stop from which it is no abbreviation, in text without capitals.
 _SHORT = 3
 _STOPS = ".!?…؟۔।॥։።"
-# Possessive, and not inside a run of stops, so that time stays linear whatever the text.
+# Possessive, and not inside a run of stops, which keeps the time linear for any text.
 _STOP = re.compile(
     rf"(?<![{_EAST_ASIAN}])[{_EAST_ASIAN}]++[」』）】》〉”’\"']*+"
     rf"|(?<![{_STOPS}])[{_STOPS}]++[{_CLOSERS}]*+(?:(?<=\])\([^()\s]{{1,1000}}\)[{_CLOSERS}]*+)?"
@@ -38,7 +38,7 @@ _NEXT = re.compile(
     rf"\s*(?:<[^<>]{{1,80}}>\s*|{TEMPLATE_TAG})*[{re.escape(_OPENERS)}]*\s?"
     r"(?:(?P<code>`|:[\w:-]{1,40}:`)|&\#?\w{1,8};|(?P<word>[^\W_]+(?:['’][^\W_]+)?))?"
 )
-#: Where paragraphs end; a tag of HTML that ends one belongs to it.
+#: Ends of paragraphs; a closing HTML tag belongs to the paragraph.
 _GAP = re.compile(
     r"\n[ \t\f\v]*(?:\n[ \t\f\v]*)+|\f"
     r"|(?P<tag><br\s?/?>|</(?:p|li|tr|td|th|h[1-6]|div|dt|dd|summary|blockquote|option|button)>)",
@@ -56,17 +56,17 @@ _STRUCTURE = re.compile(
     r"|[\[(]?\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?[\])]?(?:\s|$)"
 )
 _LABEL = re.compile(r"[^\W\d_a-z][\w.'’ -]{0,40}:(?:\s|\Z)")
-#: A directive whose words begin behind it, and may be wrapped.
+#: A directive whose text begins on the same line and may be wrapped.
 _ADMONITION = re.compile(
     r"\.\.\s(?:note|warning|tip|hint|important|caution|danger|attention|error|seealso|deprecated|version\w+)::\s+\S"
 )
-#: A line of a chat, a transcript or a form, whatever the case of the name.
+#: A line of a chat, transcript or form, with any case of the name.
 _SAID = re.compile(
     r"(?:[\[(]?\d{1,2}:\d{2}[^\s\])]{0,12}[\])]?\s*[-–—]?\s*)?"
     r"(?:<@?[\w.' -]{1,40}>|@?[^\W\d_][\w.'’-]{0,30}(?:\s[\w.'’-]{1,20}){0,2}(?:\s\([^()]{1,40}\))?:)"
     r"(?:\s|\Z)"
 )
-#: A word in small letters before a stop, which no abbreviation is.
+#: A lower-case word before a stop, which cannot be an abbreviation.
 _WHOLE_WORD = re.compile(r"[a-zß-öø-ÿ]{4,}\Z|[`)\]]\Z")
 _FIRST_LETTER = re.compile(r"[^\W\d_]")
 _LOWER_BEGINS = re.compile(r"[.!?]\s+[a-zß-öø-ÿ]")
@@ -80,44 +80,44 @@ _CONTINUES = re.compile(
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """Return the sentences of a text in order, without the white space around them.
+    """Return the sentences of a text in order, without surrounding white space.
 
-    Every character that is not white space lies in exactly one span. Blank lines, headings, list items and
-    table rows are boundaries, and so is a line end before a label such as ``Chair:`` or after which the next
-    word would have had room; other line ends are not. Abbreviations, initials and decimals are not
-    boundaries, nor is anything inside a link, code, an address or a tag. A stop before a small letter is one
-    where the text is written without capitals, or behind a whole word. East Asian stops always are. Long runs
-    of words without any mark are cut at line ends, pauses or joining words.
+    Every character that is not white space is in exactly one span. Boundaries are blank lines, headings, list
+    items and table rows, and a line end before a label such as ``Chair:`` or if the next word would have fit
+    on the line. Other line ends, abbreviations, initials and decimals are not boundaries, nor is anything
+    inside a link, code, a URL or a tag. A stop before a lower-case letter is one in text without capitals, or
+    after a whole word. East Asian stops always are. Long runs of words without punctuation are cut at line
+    ends, pauses or joining words.
     """
     spans: list[Span] = []
     for start, end in _blocks(text):
-        place = start
+        position = start
         whole = list(undivided(text, start, end))
-        begins = [span.start for span in whole]
-        lower = None
+        span_starts = [span.start for span in whole]
+        no_capitals = None
         for stop in _STOP.finditer(text, start, end):
             if stop.end() >= end:
                 break
-            if _inside(stop.start(), stop.end(), whole, begins):
+            if _inside(stop.start(), stop.end(), whole, span_starts):
                 continue
-            if lower is None:
-                lower = _without_capitals(text, start, end)
-            if _ends_sentence(text, place, stop, end, lower=lower):
-                spans += pieces(text, place, stop.end())
-                place = stop.end()
-        spans += pieces(text, place, end)
+            if no_capitals is None:
+                no_capitals = _without_capitals(text, start, end)
+            if _ends_sentence(text, position, stop, end, lower=no_capitals):
+                spans += pieces(text, position, stop.end())
+                position = stop.end()
+        spans += pieces(text, position, end)
     stripped = (_stripped(text, span.start, span.end) for span in spans)
     return [span for span in stripped if span.start < span.end]
 
 
-def _inside(start: int, end: int, whole: Sequence[Span], begins: Sequence[int]) -> bool:
-    place = bisect_right(begins, start) - 1
-    # A stop that belongs to what it ends, such as a tag, is none inside of it.
-    return place >= 0 and end < whole[place].end and start > whole[place].start
+def _inside(start: int, end: int, spans: Sequence[Span], starts: Sequence[int]) -> bool:
+    index = bisect_right(starts, start) - 1
+    # A stop that belongs to the span it ends, such as a tag, is not inside of it.
+    return index >= 0 and end < spans[index].end and start > spans[index].start
 
 
 def _without_capitals(text: str, start: int, end: int) -> bool:
-    """Whether sentences begin with small letters here."""
+    """Return whether sentences begin with lower-case letters here."""
     first = _FIRST_LETTER.search(text, start, end)
     if first is None or not first[0].islower():
         return False
@@ -132,7 +132,7 @@ def _stripped(text: str, start: int, end: int) -> Span:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Ranges within which line ends may be mere line wrapping."""
+    """Yield ranges within which line ends may be mere wrapping."""
     start = 0
     for gap in _GAP.finditer(text):
         yield from _lines_of_block(text, start, gap.end() if gap["tag"] else gap.start())
@@ -142,17 +142,21 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 def _lines_of_block(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     breaks = [match.start() for match in _NEW_LINE.finditer(text, start, end)]
-    lines = list(zip([start, *(place + 1 for place in breaks)], [*breaks, end], strict=True))
+    lines = list(zip([start, *(position + 1 for position in breaks)], [*breaks, end], strict=True))
     width = max(last - first for first, last in lines)
-    begin = start
-    said = len(lines) > 1 and _is_dialogue(text, lines)
+    block_start = start
+    is_dialogue = len(lines) > 1 and _is_dialogue(text, lines)
     for line, following in pairwise(lines):
-        # A first line may stand out to the right; any other is indented further for what it belongs to.
-        out = line[0] > start and _indent(text, line) > _indent(text, following)
-        if out or (said and _said_at(text, following)) or _breaks(text, line, following, width):
-            yield begin, line[1]
-            begin = following[0]
-    yield begin, end
+        # The first line may be indented as the start of a paragraph; any other indentation is structure.
+        is_outdented = line[0] > start and _indent(text, line) > _indent(text, following)
+        if (
+            is_outdented
+            or (is_dialogue and _said_at(text, following))
+            or _breaks(text, line, following, width)
+        ):
+            yield block_start, line[1]
+            block_start = following[0]
+    yield block_start, end
 
 
 def _indent(text: str, line: tuple[int, int]) -> int:
@@ -161,7 +165,7 @@ def _indent(text: str, line: tuple[int, int]) -> int:
 
 
 def _is_dialogue(text: str, lines: Sequence[tuple[int, int]]) -> bool:
-    """Whether half of the lines, and two at least, begin with who says them."""
+    """Return whether at least half of the lines, and at least two, begin with a speaker."""
     count = sum(_said_at(text, line) for line in lines)
     return count > 1 and 2 * count >= len(lines)
 
@@ -171,13 +175,13 @@ def _said_at(text: str, line: tuple[int, int]) -> bool:
 
 
 def _breaks(text: str, line: tuple[int, int], following: tuple[int, int], width: int) -> bool:
-    """Whether the line end between two lines was meant."""
+    """Return whether the line end between two lines is intended."""
     above = text[line[0] : line[1]].strip()
     below = text[following[0] : min(following[1], following[0] + 120)].strip()
     if not above or not below:
         return True
     if above[0] == below[0] == ">" and not above.startswith(">>>"):
-        # A quotation that is wrapped.
+        # A wrapped quotation.
         above, below = above.lstrip("> "), below.lstrip("> ")
         if not above or not below:
             return True
@@ -188,7 +192,7 @@ def _breaks(text: str, line: tuple[int, int], following: tuple[int, int], width:
     if _goes_on(above, below):
         return False
     if _indent(text, following) > _indent(text, line) + 1 and above[-1] not in _ENDING:
-        # A term and what it means.
+        # A term and its definition.
         return False
     if _LABEL.match(below):
         return True
@@ -200,7 +204,7 @@ def _breaks(text: str, line: tuple[int, int], following: tuple[int, int], width:
 
 
 def _goes_on(above: str, below: str) -> bool:
-    """Whether a line goes on in the next by their words alone."""
+    """Return whether a line continues in the next, judging by their words alone."""
     if below[0].islower() or _CONTINUES.search(above):
         return True
     return below[0] in _MARKED and len(above) >= _WRAPPED and above[-1].islower()
@@ -211,30 +215,34 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int, *, lowe
     if marks[0] in _EAST_ASIAN:
         return True
     following = _NEXT.match(text, stop.end(), min(end, stop.end() + 120))
-    code = following is not None and following["code"] is not None
+    is_code = following is not None and following["code"] is not None
     word = (following["word"] if following else None) or ""
-    dot = marks[0] == "." and not marks.startswith("..")
+    is_full_stop = marks[0] == "." and not marks.startswith("..")
     before = _WORD_BEFORE.search(text, max(begin, stop.start() - 40), stop.start())
-    bare = before[0].lstrip(_OPENERS) if before else ""
+    last_word = before[0].lstrip(_OPENERS) if before else ""
     if word and word[0].islower():
         if not lower:
-            return dot and not marks.endswith(_QUOTED) and _is_whole_word(bare)
-        if not dot:
+            return is_full_stop and not marks.endswith(_QUOTED) and _is_whole_word(last_word)
+        if not is_full_stop:
             return not marks.startswith("..") and not marks.endswith(_QUOTED)
-        word = word if word in STARTERS or len(bare.strip(_OPENERS + ")]")) < _SHORT else word.capitalize()
-    if not dot:
+        word = (
+            word if word in STARTERS or len(last_word.strip(_OPENERS + ")]")) < _SHORT else word.capitalize()
+        )
+    if not is_full_stop:
         return True
-    if _ITEM_NUMBER.match(bare) and not text[begin : min(stop.start() - len(bare), begin + 9)].strip(
-        _OPENERS + " \t\n"
-    ):
+    if _ITEM_NUMBER.match(last_word) and not text[
+        begin : min(stop.start() - len(last_word), begin + 9)
+    ].strip(_OPENERS + " \t\n"):
         return False
-    # A closing quotation mark or bracket after the stop leaves no doubt, save after initials.
+    # A closing quotation mark or bracket after the stop decides, except after initials.
     closed = len(marks) > 1 and not marks.endswith(("*", ">", "`"))
-    return _stop_after(bare, word, closed, last=not word and not code and _nothing_after(text, stop, end))
+    return _stop_after(
+        last_word, word, closed, last=not word and not is_code and _nothing_after(text, stop, end)
+    )
 
 
 def _nothing_after(text: str, stop: re.Match[str], end: int) -> bool:
-    """Whether no letter or digit follows on the same line, or near it."""
+    """Return whether no letter or digit follows nearby."""
     return not any(map(str.isalnum, text[stop.end() : min(end, stop.end() + 120)]))
 
 
@@ -246,7 +254,7 @@ def _is_whole_word(bare: str) -> bool:
 
 
 def _stop_after(bare: str, following: str, closed: bool, *, last: bool) -> bool:
-    """Whether a full stop after ``bare`` ends a sentence when the word ``following`` comes next.
+    """Return whether a full stop after ``bare`` ends a sentence if the word ``following`` comes next.
 
     ``last``: nothing comes next.
     """

@@ -1,4 +1,4 @@
-"""Word overlap of sentences, and a choice among them without repetition."""
+"""Word overlap of sentences, and selection without repetition."""
 
 import html
 import re
@@ -18,48 +18,48 @@ _SPACES = str.maketrans("\t\n\r", "   ")
 
 
 def clean(text: str) -> str:
-    """Unescape HTML, drop control characters and surrounding quotes, fold white space (spec_graphrag §3)."""
-    shown = html.unescape(text)
-    if not shown.isprintable():
-        shown = "".join(filter(str.isprintable, shown.translate(_SPACES)))
-    return _bare(shown)
+    """Unescape HTML, drop control characters and outer quotes, collapse white space (spec_graphrag §3)."""
+    printable = html.unescape(text)
+    if not printable.isprintable():
+        printable = "".join(filter(str.isprintable, printable.translate(_SPACES)))
+    return _bare(printable)
 
 
 def _bare(text: str) -> str:
     return " ".join(text.split()).strip(_QUOTES).strip()
 
 
-# Each name is asked for several times, where it is read and where its relationships are.
+# Each name is normalised several times, for itself and for its relationships.
 @lru_cache(maxsize=32_768)
 def normalise(name: str) -> str:
-    """Return the name under which instances are merged: cleaned, NFKC, upper case.
+    """Return the name by which instances are merged: cleaned, NFKC, upper case.
 
     >>> normalise('  "Harbour&amp;Sons Ltd" ')
     'HARBOUR&SONS LTD'
     """
-    # Some characters become blanks and others: a normalised name stays what it is.
+    # NFKC turns some characters into blanks and others; stripping again makes this idempotent.
     return _bare(unicodedata.normalize("NFKC", clean(name))).upper()
 
 
-#: ROUGE-L F1 from which two sentences say the same (spec_graphrag §12).
+#: ROUGE-L F1 from which two sentences count as the same (spec_graphrag §12).
 NEARLY_THE_SAME = 0.7
 
 _WORD = re.compile(r"[^\W_]+")
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return the runs of letters and digits, lower case."""
+    """Return the runs of letters and digits in lower case."""
     return tuple(_WORD.findall(text.lower()))
 
 
 def stems(text: str) -> list[str]:
-    """Return the stems of the words that carry meaning, in their order."""
+    """Return the stems of the meaningful words in order."""
     return [stem(word) for word in words(text) if word not in STOP_WORDS and len(word) > 1]
 
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """Return the stem of an English word in lower case, irregular verbs by their base form."""
+    """Return the stem of a lower-case English word; irregular verbs are reduced to their base form."""
     return str(_stemmer().stemWord(BASE_FORMS.get(word, word)))
 
 
@@ -71,7 +71,7 @@ def _stemmer() -> Any:
 
 
 def rouge_l(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return the F1 of the longest common subsequence of two word lists; 0 where either is empty.
+    """Return the F1 of the longest common subsequence of two word lists; 0 if either is empty.
 
     >>> rouge_l(("a", "b", "c", "d"), ("a", "b", "x", "d"))
     0.75
@@ -84,7 +84,7 @@ def rouge_l(one: Sequence[str], other: Sequence[str]) -> float:
 
 
 def repeats(candidate: Sequence[str], kept: Iterable[Sequence[str]]) -> bool:
-    """Return whether the words of a sentence are nearly those of one that is kept."""
+    """Return whether the words of a sentence nearly repeat those of a kept one."""
     return any(
         # The shorter of the two bounds the common subsequence.
         2 * min(len(candidate), len(other)) >= NEARLY_THE_SAME * (len(candidate) + len(other))
@@ -100,25 +100,25 @@ def diverse(
     balance: float,
     allowed: Callable[[int, Sequence[int]], bool],
 ) -> list[int]:
-    """Return the places of up to ``most`` items by maximal marginal relevance, in the order chosen.
+    """Return the positions of up to ``most`` items by maximal marginal relevance, in the order chosen.
 
-    Each step takes the item with the largest ``balance · relevance − (1 − balance) · likeness``, likeness
-    being the largest cosine to one already chosen; a tie goes to the first.
+    Each step takes the item with the largest ``balance · relevance − (1 − balance) · likeness``, where
+    likeness is the largest cosine to a chosen item; ties go to the first.
 
     Args:
         relevance: of each item.
         vectors: [items, dimension], unit rows.
-        most: how many to choose.
+        most: maximum number of items.
         balance: 1 for relevance alone, 0 for diversity alone.
-        allowed: whether an item may be added to the places chosen so far; one refused is out for good.
+        allowed: whether an item may be added to those chosen so far; a refused one is not tried again.
     """
     likeness = np.zeros(len(relevance))
-    open_ = np.ones(len(relevance), dtype=bool)
+    available = np.ones(len(relevance), dtype=bool)
     chosen: list[int] = []
-    while len(chosen) < most and open_.any():
+    while len(chosen) < most and available.any():
         value = comparable(balance * relevance - (1 - balance) * likeness)
-        best = int(np.where(open_, value, -np.inf).argmax())
-        open_[best] = False
+        best = int(np.where(available, value, -np.inf).argmax())
+        available[best] = False
         if allowed(best, chosen):
             chosen.append(best)
             likeness = np.maximum(likeness, cosines(vectors, vectors[best]))

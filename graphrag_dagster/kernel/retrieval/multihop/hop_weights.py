@@ -1,4 +1,4 @@
-"""Weights of the features of a next hop, by ``benchmarks/fit_retrieval.py``."""
+"""Weights of the features of the next hop, fitted by ``benchmarks/fit_retrieval.py``."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

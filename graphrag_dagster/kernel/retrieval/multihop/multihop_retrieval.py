@@ -1,4 +1,4 @@
-"""Follows a question from text unit to text unit: each is chosen by what is still unanswered."""
+"""Multi-hop retrieval: selects text units one after another by what is still unanswered."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -28,18 +28,18 @@ from graphrag_dagster.kernel.retrieval.search_words import (
 )
 
 _TINY = 1e-9
-# Units; the words of one are 1 to 10 kB.
+# Number of units; the words of one take 1 to 10 kB.
 _KEPT = 5_000
 
 
 class Passages:
-    """Reads units when a question comes to them, and keeps what it read of those it came to last.
+    """Parses text units on demand and caches the results of the most recent ones.
 
     Args:
-        texts: the units' texts.
+        texts: of the units.
         graph: names and units.
-        linker: finds the graph's names in texts; what it finds in a unit adds to the unit's entities.
-        reaching: where names lead.
+        linker: finds names in texts, in addition to the entities extracted from a unit.
+        reaching: which units a name leads to.
         vectors: of the units [n, d], or None.
     """
 
@@ -64,14 +64,14 @@ class Passages:
         return finder.found(self._words(unit))
 
     def names(self, unit: int) -> dict[int, tuple[int, ...]]:
-        """Return the names that stand in a unit, each with the sentences in which it was found."""
+        """Return the names in a unit, each with the sentences in which it was found."""
         return self._names(unit)
 
     def alike(self, units: Sequence[int], others: Sequence[int]) -> NDArray[np.float64]:
-        """Return the cosine of each of some units to the nearest of others; 0 without vectors or others."""
+        """Return the cosine of each unit to the nearest of others; 0 without vectors or others."""
         if self._vectors is None or not others:
             return np.zeros(len(units))
-        # As products of pairs, a cosine is the same bits whatever else is compared.
+        # Pairwise products give the same bits whatever else is compared.
         cosines = np.einsum("ud,od->uo", self._vectors[list(units)], self._vectors[list(others)])
         nearest: NDArray[np.float64] = comparable(cosines.max(axis=1))
         return nearest
@@ -79,44 +79,46 @@ class Passages:
     def ways(
         self, question: ParsedQuestion, unit: int, stems: NDArray[np.float64]
     ) -> tuple[Places, NDArray[np.float64]] | None:
-        """Return the units that the names in a unit lead to, and what speaks for each way [ways, PATH].
+        """Return the units that the names in a unit lead to, with path features [paths, PATH].
 
         Args:
             question: the question.
             unit: the unit.
-            stems: which of its sentences has which stem [sentences, stems].
+            stems: which sentence has which stem [sentences, stems].
         """
         shares = (stems @ question.counts).tolist()
-        near = self._near(question, unit)
+        related_names = self._near(question, unit)
         size = len(self._texts)
-        units, home, stands, told = [], [], [], []
-        for name, its_sentences in self.names(unit).items():
+        units, home, contains, name_features = [], [], [], []
+        for name, sentence_positions in self.names(unit).items():
             if name in question.given:
                 continue
             reach = self._reaching.of(name)
             units.append(reach.units)
             home.append(reach.home)
-            stands.append(reach.stands)
-            context = max((shares[at] for at in its_sentences), default=0.0)
+            contains.append(reach.stands)
+            context = max((shares[position] for position in sentence_positions), default=0.0)
             rare = log((size + 1) / (reach.spread + 1)) / log(size + 1)
-            told.append((len(reach.units), rare, reach.spread, context, float(name in near)))
+            name_features.append(
+                (len(reach.units), rare, reach.spread, context, float(name in related_names))
+            )
         if not units:
             return None
-        counts = np.array([one[0] for one in told], dtype=np.int64)
-        by_unit = np.repeat(np.array(told)[:, 1:], counts, axis=0)
+        counts = np.array([features[0] for features in name_features], dtype=np.int64)
+        by_path = np.repeat(np.array(name_features)[:, 1:], counts, axis=0)
         reached = np.concatenate(units)
         others = reached != unit
-        kept = reached[others]
-        rest, rest_words = self._rest(question, unit, kept)
-        about, stands_there = np.concatenate(home)[others], np.concatenate(stands)[others]
-        rare, spread, context, related = by_unit[others].T
+        targets = reached[others]
+        rest, rest_words = self._rest(question, unit, targets)
+        about, contains_name = np.concatenate(home)[others], np.concatenate(contains)[others]
+        rare, spread, context, related = by_path[others].T
         fewer = spread**-0.5
         columns = {
             "rare": rare,
             "few": fewer**2,
             "fewer": fewer,
             "about": about,
-            "stands": stands_there,
+            "stands": contains_name,
             "context": context,
             "related": related,
             "rest": rest,
@@ -127,41 +129,41 @@ class Passages:
             "about_rest": about * rest,
             "about_rest_words": about * rest_words,
             "rare_about": rare * about,
-            "rare_stands": rare * stands_there,
+            "rare_stands": rare * contains_name,
             "rare_rest_words": rare * rest_words,
-            "source": np.ones(len(kept)),
+            "source": np.ones(len(targets)),
         }
-        return kept, np.column_stack([columns[name] for name in PATH])
+        return targets, np.column_stack([columns[name] for name in PATH])
 
     def _rest(self, question: ParsedQuestion, unit: int, reached: Places) -> tuple[NDArray[np.float64], ...]:
-        """How much of what a unit does not have of the question each reached unit has."""
+        """Return what reached units have of the question that a unit lacks: share of stems, BM25 share."""
         missing = ~question.present[:, unit]
         by_words = question.terms.sums(missing)
         best = max(float(by_words.max(initial=0.0)), _TINY)
         return (question.counts * missing) @ question.present[:, reached], by_words[reached] / best
 
     def _near(self, question: ParsedQuestion, unit: int) -> set[int]:
-        """Names that have a relationship with what the question names, or with what the unit is about."""
-        # Of NumPy's set functions each imports its masked arrays, at 30 ms.
+        """Return the names related to a name in the question or to a subject of the unit."""
+        # NumPy's set functions import its masked arrays, which takes 30 ms.
         anchors = np.array(sorted({*self._graph.subjects.of(unit).tolist(), *question.given}), dtype=np.int64)
-        _, near, _ = self._graph.related.of_all(anchors)
-        return set(near.tolist())
+        _, related_names, _ = self._graph.related.of_all(anchors)
+        return set(related_names.tolist())
 
     def _read_words(self, unit: int) -> SentenceWords:
         return sentence_words(self._texts[unit])
 
     def _read_names(self, unit: int) -> dict[int, tuple[int, ...]]:
-        found: dict[int, list[int]] = {name: [] for name in self._graph.within.of(unit).tolist()}
-        for at, sentence in enumerate(sentences(self._texts[unit])):
+        sentences_of: dict[int, list[int]] = {name: [] for name in self._graph.within.of(unit).tolist()}
+        for number, sentence in enumerate(sentences(self._texts[unit])):
             for mention in self._linker.mentions(words(sentence)):
-                for place in mention.places:
-                    found.setdefault(place, []).append(at)
-        return {name: tuple(at) for name, at in sorted(found.items())}
+                for name in mention.places:
+                    sentences_of.setdefault(name, []).append(number)
+        return {name: tuple(numbers) for name, numbers in sorted(sentences_of.items())}
 
 
 Features = NDArray[np.float64]
 
-#: How much each of ``DIRECT`` and ``PATH`` counts.
+#: Weights of the features ``DIRECT`` and ``PATH``.
 SHIPPED: Scores = np.array(
     [*(DIRECT_WEIGHTS[name] for name in DIRECT), *(PATH_WEIGHTS[name] for name in PATH)]
 )
@@ -170,25 +172,25 @@ _POOL, _GROWTH = 60, 25
 _AT_HOME, _SURELY_AT_HOME = 0.4, 0.6
 _SOFTENED = 0.35
 _BELOW = 1e-3
-# From this share of its words on a clause counts as answered.
+# Share of its words from which a clause counts as answered.
 _CLAUSE_FOUND = 0.7
-#: What a tenfold or other weight of a unit adds to what speaks for it, times the logarithm of the weight.
+#: Score that is added to a unit, times the logarithm of its weight.
 _FAVOURED = 2.0
 
 
 class Following:
-    """One question being followed.
+    """Follows one question through the text units.
 
-    A question of several hops names one thing and asks about another that is only named where the first is
-    described. The pool begins with the units that are like the question or about what it names. The unit that
-    most speaks for is taken; its words and names count as found, and the names that stand in it lead to
-    further units. So it goes on, unit after unit.
+    A multi-hop question names one thing and asks about another that is only named where the first is
+    described. The pool begins with the units that resemble the question or are about its names. The unit with
+    the highest score is taken. Its words and names then count as found, and the names in it lead to further
+    units, from which the next one is taken.
 
     Args:
-        question: what there is to go by.
+        question: the parsed question.
         passages: the units.
-        weights: how much each of ``DIRECT`` and ``PATH`` counts.
-        prior: weight of each unit: 0 leaves it out, 1 is neutral, more favours it; None: all 1.
+        weights: of the features ``DIRECT`` and ``PATH``.
+        prior: weight of each unit: 0 excludes it, 1 is neutral, more favours it; None: all 1.
     """
 
     def __init__(
@@ -222,40 +224,42 @@ class Following:
         )
 
     def ranked(self, steps: int) -> tuple[Places, Scores]:
-        """Take so many units, and return all in order: those taken, those that were reached, the others.
+        """Take up to ``steps`` units, and rank all: taken units, then reached units, then the others.
 
         Args:
-            steps: most units to take; fewer are where nothing else speaks for any.
+            steps: most units to take.
         """
         while len(self.taken) < min(steps, len(self.pool)):
             self.take()
         scores = self.scores()
-        still = first_places(scores)[: len(self.pool) - len(self.taken)]
-        near = np.array([*self.taken, *(self.pool[place] for place in still.tolist())], dtype=np.int64)
-        left = self._prior > 0
-        left[near] = False
-        others = np.flatnonzero(left)
-        order = np.concatenate((near, others[first_places(self._standing[others])]))
-        falling = np.concatenate((self._scores_when_taken, scores[still]))
-        # A unit may score more than the one that led to it.
-        falling = np.minimum.accumulate(falling)
-        lowest = falling[-1] if len(falling) else 1.0
-        below = lowest - 1 + _BELOW * self._standing[order[len(near) :]]
-        return order, np.concatenate((falling, below))
+        remaining = first_places(scores)[: len(self.pool) - len(self.taken)]
+        reached = np.array(
+            [*self.taken, *(self.pool[position] for position in remaining.tolist())], dtype=np.int64
+        )
+        is_other = self._prior > 0
+        is_other[reached] = False
+        others = np.flatnonzero(is_other)
+        order = np.concatenate((reached, others[first_places(self._standing[others])]))
+        descending = np.concatenate((self._scores_when_taken, scores[remaining]))
+        # A unit may score higher than the one that led to it.
+        descending = np.minimum.accumulate(descending)
+        lowest = descending[-1] if len(descending) else 1.0
+        lower_scores = lowest - 1 + _BELOW * self._standing[order[len(reached) :]]
+        return order, np.concatenate((descending, lower_scores))
 
     def features(self) -> Features:
-        """Return what speaks for each unit of the pool as the next one [pool, DIRECT + PATH]."""
+        """Return the features of each unit of the pool as the next hop [pool, DIRECT + PATH]."""
         q, pool = self._q, np.array(self.pool, dtype=np.int64)
         later = float(bool(self.taken))
         words, meaning, home = q.words[pool], q.meaning[pool], self._home[pool]
         new_home, new_mention, best_home = np.zeros(len(pool)), np.zeros(len(pool)), np.zeros(len(pool))
-        for place, named in enumerate(q.named):
-            if not self._mentioned[place]:
+        for position, named in enumerate(q.named):
+            if not self._mentioned[position]:
                 np.maximum(new_mention, named.mention[pool], out=new_mention)
-            if not self._homed[place]:
-                own = named.home[pool]
-                np.maximum(new_home, own, out=new_home)
-                standing = np.where(own > 0, 2 * own + self.base[pool], 0.0)
+            if not self._homed[position]:
+                home_of_name = named.home[pool]
+                np.maximum(new_home, home_of_name, out=new_home)
+                standing = np.where(home_of_name > 0, 2 * home_of_name + self.base[pool], 0.0)
                 best_home[(standing > 0) & (standing >= standing.max(initial=0.0))] = 1.0
         present = q.present[:, pool]
         sentence, new_sentence = self._best_sentences(q.counts), self._best_sentences(q.counts * ~self._found)
@@ -282,88 +286,90 @@ class Following:
         return np.column_stack([*(columns[name] for name in DIRECT), self._best_paths(pool)])
 
     def _best_sentences(self, counts: Scores) -> Scores:
-        """The largest share of the question that a sentence of each unit of the pool has."""
+        """Return the largest share of the question in a sentence of each unit of the pool."""
         if not self.pool:
             return np.zeros(0)
         best: Scores = np.maximum.reduceat(self._sentences @ counts, self._begins)
         return best
 
     def _best_clause(self, present: NDArray[np.bool_]) -> Scores:
-        """The largest share that each unit has of a clause of the question that is still open."""
+        """Return the largest share of an open clause of the question in each unit."""
         counts = self._q.clauses * self._q.counts
-        whole = counts.sum(axis=1)
-        still = (whole > 0) & (counts @ self._found < _CLAUSE_FOUND * whole)
-        shares = (counts[still] @ present) / whole[still, None]
-        best: Scores = (shares * np.minimum(1.0, 2 * whole[still, None])).max(axis=0, initial=0.0)
+        totals = counts.sum(axis=1)
+        is_open = (totals > 0) & (counts @ self._found < _CLAUSE_FOUND * totals)
+        shares = (counts[is_open] @ present) / totals[is_open, None]
+        best: Scores = (shares * np.minimum(1.0, 2 * totals[is_open, None])).max(axis=0, initial=0.0)
         return best
 
     def open(self) -> NDArray[np.bool_]:
-        """Return which units of the pool are not yet taken."""
-        still = np.ones(len(self.pool), dtype=np.bool_)
-        still[[self._place[unit] for unit in self.taken]] = False
-        return still
+        """Return which units of the pool are not taken yet."""
+        is_open = np.ones(len(self.pool), dtype=np.bool_)
+        is_open[[self._place[unit] for unit in self.taken]] = False
+        return is_open
 
     def scores(self) -> Scores:
-        """Return how much speaks for each unit of the pool; nothing, -inf, for those that are taken."""
-        spoken = self.features() @ self._weights + self._favour[self.pool]
-        return np.where(self.open(), comparable(spoken), -np.inf)
+        """Return the score of each unit of the pool; -inf for those taken."""
+        raw = self.features() @ self._weights + self._favour[self.pool]
+        return np.where(self.open(), comparable(raw), -np.inf)
 
     def take(self) -> None:
-        """Take the unit that most speaks for, and go where its names lead."""
+        """Take the unit with the highest score and follow its names."""
         scores = self.scores()
-        # A unit that is favoured is taken sooner, but leads no further.
-        plain = scores - self._favour[self.pool]
+        # A favoured unit is taken sooner but does not lead further.
+        unfavoured = scores - self._favour[self.pool]
         if not self.taken:
-            self._at_first = dict(zip(self.pool, plain.tolist(), strict=True))
+            self._at_first = dict(zip(self.pool, unfavoured.tolist(), strict=True))
         best = int(scores.argmax())
         q, unit = self._q, self.pool[best]
-        # What speaks for a second unit of a name that is already found is less than it was.
-        score = max(float(plain[best]), self._at_first.get(unit, -np.inf))
+        # The score of a second unit for an already found name has dropped since the start.
+        score = max(float(unfavoured[best]), self._at_first.get(unit, -np.inf))
         self._scores_when_taken.append(float(scores[best]))
         strength = exp(_SOFTENED * min(0.0, score - max(self._at_first.values())))
         self.taken.append(unit)
         self.strengths.append(strength)
         self._found |= q.present[:, unit]
-        for at, named in enumerate(q.named):
-            self._homed[at] = self._homed[at] or bool(named.home[unit] >= _AT_HOME)
-            self._mentioned[at] = self._mentioned[at] or bool(named.mention[unit] > 0)
+        for position, named in enumerate(q.named):
+            self._homed[position] = self._homed[position] or bool(named.home[unit] >= _AT_HOME)
+            self._mentioned[position] = self._mentioned[position] or bool(named.mention[unit] > 0)
         self._alike = self._nearer(self._alike, self.pool, [unit])
         self._lead_on(unit, strength)
 
     def _nearer(self, known: Scores, units: list[int], others: list[int]) -> Scores:
-        """The cosine of units to the nearest of those that were taken, with that to others."""
+        """Return the cosine of units to the nearest taken unit, updated with others."""
         if not (self._q.by_meaning and others):
             return known
-        found = self._passages.alike(units, others)
-        return found if len(self.taken) == len(others) else np.maximum(known, found)
+        cosines = self._passages.alike(units, others)
+        return cosines if len(self.taken) == len(others) else np.maximum(known, cosines)
 
     def _admit(self, units: list[int]) -> None:
-        new = [unit for unit in units if unit not in self._place]
-        if not new:
+        admitted = [unit for unit in units if unit not in self._place]
+        if not admitted:
             return
-        self._place |= {unit: place for place, unit in enumerate(new, start=len(self.pool))}
-        self.pool += new
-        found = [self._passages.sentences(self._q.finder, unit) for unit in new]
-        sizes = [len(self._sentences), *map(len, found)]
+        self._place |= {unit: position for position, unit in enumerate(admitted, start=len(self.pool))}
+        self.pool += admitted
+        stems_by_sentence = [self._passages.sentences(self._q.finder, unit) for unit in admitted]
+        sizes = [len(self._sentences), *map(len, stems_by_sentence)]
         self._begins += np.cumsum(sizes[:-1]).tolist()
-        self._sentences = np.concatenate((self._sentences, *found))
-        self._alike = np.concatenate((self._alike, self._nearer(np.zeros(len(new)), new, self.taken)))
+        self._sentences = np.concatenate((self._sentences, *stems_by_sentence))
+        self._alike = np.concatenate(
+            (self._alike, self._nearer(np.zeros(len(admitted)), admitted, self.taken))
+        )
 
     def _sentences_of(self, unit: int) -> Features:
-        place = self._place[unit]
-        return self._sentences[slice(*[*self._begins, len(self._sentences)][place : place + 2])]
+        position = self._place[unit]
+        return self._sentences[slice(*[*self._begins, len(self._sentences)][position : position + 2])]
 
     def _lead_on(self, unit: int, strength: float) -> None:
-        ways = self._passages.ways(self._q, unit, self._sentences_of(unit))
-        if ways is None:
+        paths = self._passages.ways(self._q, unit, self._sentences_of(unit))
+        if paths is None:
             return
-        units, columns = ways
-        likely = columns @ self._path_weights
+        units, columns = paths
+        path_scores = columns @ self._path_weights
         best = np.full(len(self.base), -np.inf)
-        np.maximum.at(best, units, likely)
+        np.maximum.at(best, units, path_scores)
         reached = np.flatnonzero((best > -np.inf) & (self._prior > 0))
-        likely_next = best[reached] + self._favour[reached] + self.base[reached]
-        order = np.lexsort((reached, -comparable(likely_next)))
+        scores = best[reached] + self._favour[reached] + self.base[reached]
+        order = np.lexsort((reached, -comparable(scores)))
         self._admit(reached[order[:_GROWTH]].tolist())
         self._paths = _best_of_each(
             np.concatenate((self._paths[0], units)),
@@ -372,18 +378,18 @@ class Following:
         )
 
     def _best_paths(self, pool: Places) -> Features:
-        found = np.zeros((len(pool), len(PATH)))
+        features = np.zeros((len(pool), len(PATH)))
         units, columns = self._paths
-        places = [self._place.get(unit, -1) for unit in units.tolist()]
-        inside = [at for at, place in enumerate(places) if place >= 0]
-        found[[places[at] for at in inside]] = columns[inside]
-        return found
+        positions = [self._place.get(unit, -1) for unit in units.tolist()]
+        rows = [row for row, position in enumerate(positions) if position >= 0]
+        features[[positions[row] for row in rows]] = columns[rows]
+        return features
 
 
 def _best_of_each(units: Places, columns: Features, weights: Features) -> tuple[Places, Features]:
-    """The way to each unit that most speaks for it, if it does at all; of equal ones the last."""
-    worth = comparable(columns @ weights)
-    order = np.lexsort((worth, units))
+    """Return the path with the highest positive score to each unit; the last of ties."""
+    scores = comparable(columns @ weights)
+    order = np.lexsort((scores, units))
     last = order[np.append(units[order][1:] != units[order][:-1], True)] if len(order) else order
-    last = last[worth[last] > 0]
+    last = last[scores[last] > 0]
     return units[last], columns[last]

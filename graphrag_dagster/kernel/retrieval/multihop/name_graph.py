@@ -1,8 +1,8 @@
-"""The graph of names and text units that a question is followed through, and PageRank over it.
+"""The graph of names and text units through which questions are followed, and PageRank over it.
 
-Names lead to the units in which they stand or that are about them, to names that they have a relationship
-with, and units lead to their names. It begins at the names of a question and, with less weight, at the units
-that are like it, and so reaches units that share no word with it (after HippoRAG, Gutiérrez et al. 2024).
+Names lead to the units that mention them or are about them, and to related names; units lead to their names.
+The walk begins at the names of a question and, with less weight, at similar units, so that it reaches units
+without a word in common with the question (after HippoRAG, Gutiérrez et al. 2024).
 """
 
 import re
@@ -31,7 +31,7 @@ _READ = 200
 _MOST_WORDS = 10
 _MOST_OF_LAST = 100
 _OTHERWISE, _LEAST_SHORT = 0.8, 3
-# What ends the subject of a sentence that says what something is; the full stop of an initial does not.
+# Ends the subject of a defining sentence; the full stop of an initial does not.
 _END = re.compile(
     r"\b(?:is|was|are|were|refers|also known|also called|or|commonly|formerly|officially|born|has|have|had"
     r"|consists?|became|served|stars|starring)\b|[(\[,;:–—\n]|(?<=[a-z0-9)])\.(?:\s|$)"
@@ -44,7 +44,7 @@ _CALLED = re.compile(
 
 
 def leads(text: str) -> tuple[str, ...]:
-    """Return what the first sentence of a text is about, and what it says that is also called; maybe nothing.
+    """Return the subject of a text's first sentence and its other names there; empty if there is none.
 
     >>> leads('The "Blue Harbour" is a film.')
     ('Blue Harbour',)
@@ -53,28 +53,30 @@ def leads(text: str) -> tuple[str, ...]:
     >>> leads("In the morning it was cold.")
     ()
     """
-    begin = text[:_READ].lstrip()
-    end = _END.search(begin)
+    beginning = text[:_READ].lstrip()
+    end = _END.search(beginning)
     if end is None or end[0].startswith("."):
         return ()
-    subject = _ARTICLE.sub("", begin[: end.start()].strip(_QUOTES)).strip(_QUOTES)
-    written = subject.split()
-    if not written or len(written) > _MOST_WORDS or written[0].lower() in SUBJECT_ELSEWHERE:
+    subject = _ARTICLE.sub("", beginning[: end.start()].strip(_QUOTES)).strip(_QUOTES)
+    subject_words = subject.split()
+    if not subject_words or len(subject_words) > _MOST_WORDS or subject_words[0].lower() in SUBJECT_ELSEWHERE:
         return ()
-    capitals = sum(word[0].isupper() or not word[0].isalpha() for word in written)
-    if not (written[0][0].isupper() or written[0][0].isdigit()) or 3 * capitals < len(written):
+    capitals = sum(word[0].isupper() or not word[0].isalpha() for word in subject_words)
+    if not (subject_words[0][0].isupper() or subject_words[0][0].isdigit()) or 3 * capitals < len(
+        subject_words
+    ):
         return ()
-    called = (found[1].strip(". ") for found in _CALLED.finditer(begin))
+    called = (match[1].strip(". ") for match in _CALLED.finditer(beginning))
     return tuple(dict.fromkeys((subject, *(name for name in called if name))))
 
 
 @dataclass(frozen=True, eq=False)
 class LeadIndex:
-    """Finds the texts that are about a name although they spell it with more words.
+    """Finds the texts about a name although they spell it with more words.
 
     Attributes:
-        of_texts: what each text is about: the words of a lead with blanks between, a line each.
-        with_word: the texts of whose leads one has a word.
+        of_texts: the subjects of each text, one per line, as words joined by blanks.
+        with_word: the texts that have a word in one of their subjects.
     """
 
     of_texts: Texts
@@ -82,32 +84,35 @@ class LeadIndex:
 
     @classmethod
     def of(cls, of_texts: Sequence[Sequence[str]]) -> "LeadIndex":
-        """Return what finds texts.
+        """Build from subjects.
 
         Args:
-            of_texts: what each text is about.
+            of_texts: the subjects of each text.
         """
-        told = [[found for lead in one if (found := words(lead))] for one in of_texts]
+        subjects = [
+            [lead_words for lead in leads_of_text if (lead_words := words(lead))]
+            for leads_of_text in of_texts
+        ]
         with_word: dict[str, list[int]] = defaultdict(list)
-        for place, split in enumerate(told):
-            for word in dict.fromkeys(word for lead in split for word in lead):
-                with_word[word].append(place)
-        lines = Texts.of("\n".join(map(" ".join, split)) for split in told)
+        for position, lead_lists in enumerate(subjects):
+            for word in dict.fromkeys(word for lead in lead_lists for word in lead):
+                with_word[word].append(position)
+        lines = Texts.of("\n".join(map(" ".join, lead_lists)) for lead_lists in subjects)
         return cls(lines, NumbersByWord.of(with_word))
 
     def about(self, name: Sequence[str]) -> dict[int, float]:
-        """Return the texts whose lead has the words of a name, and how much of it they are, 0–1.
+        """Return the texts with a subject that has the words of a name, and the share of the subject, 0–1.
 
-        Words may stand between; a longer form of a first name, and another order, count less.
+        Other words may be in between. A longer form of a first name or another order counts less.
         """
         spelled = [word for word in name if len(word) > 1] or list(name)
-        found: dict[int, float] = {}
-        for place in self._likely(spelled):
-            told = (line.split(" ") for line in self.of_texts[place].split("\n"))
-            best = max(_covered(spelled, lead) * min(1.0, len(name) / len(lead)) for lead in told)
+        shares: dict[int, float] = {}
+        for position in self._likely(spelled):
+            subjects = (line.split(" ") for line in self.of_texts[position].split("\n"))
+            best = max(_covered(spelled, lead) * min(1.0, len(name) / len(lead)) for lead in subjects)
             if best:
-                found[place] = best
-        return found
+                shares[position] = best
+        return shares
 
     def _likely(self, spelled: Sequence[str]) -> list[int]:
         if not spelled:
@@ -129,24 +134,26 @@ def _covered(name: Sequence[str], lead: Sequence[str]) -> float:
 
 
 def _stands_for(lead: Sequence[str], word: str) -> bool:
-    return any(one == word or (len(word) >= _LEAST_SHORT and one.startswith(word)) for one in lead)
+    return any(
+        lead_word == word or (len(word) >= _LEAST_SHORT and lead_word.startswith(word)) for lead_word in lead
+    )
 
 
 _LED = 0.8
-#: A name that more entities have means none of them before the others.
+#: A spelling shared by more entities is not used for any of them.
 _FEW = 4
 
 
 @dataclass(frozen=True, slots=True)
 class NameGraph:
-    """Names and text units by place.
+    """Names and text units by position.
 
-    ``index`` holds the entities' titles, then what documents and text units are about that no entity is
-    called; the frequency of each is the number of units in which it was found. ``home`` leads from a name to
-    the units that are about it, ``mentions`` to those in which it was found. ``within`` leads from a unit to
-    the entities found in it, ``subjects`` to the names at home there, ``related`` from an entity to those it
-    has a relationship with. ``rarity`` in [0, 1] is low for names in many units or of common words. ``leads``
-    finds the units that are about a name which they spell with more words.
+    ``index`` has the titles of the entities, then subjects of documents and text units that are no entity;
+    the frequency of a name is the number of units that mention it. ``home`` leads from a name to the units
+    about it, ``mentions`` to those that mention it. ``within`` leads from a unit to its entities,
+    ``subjects`` to the names it is about, ``related`` from an entity to its neighbours. ``rarity`` in [0, 1]
+    is low for names in many units or made of common words. ``leads`` finds the units about a name that spell
+    it with more words.
     """
 
     index: NameIndex
@@ -170,19 +177,19 @@ def name_graph(
     """Build the graph of a corpus.
 
     Args:
-        units: rows of ``corpus.text_chunks`` in their order, with the ``title`` of the document of each,
-            blank for none.
-        entities: rows of ``graph.entities`` in their order.
+        units: rows of ``corpus.text_chunks`` in order, with the ``title`` of each document, which may be
+            blank.
+        entities: rows of ``graph.entities`` in order.
         relationships: rows of ``graph.relationships``.
-        rarity: how rare words are among the units.
+        rarity: rarity of words among the units.
 
     Returns:
-        names by the place of the entity, units by the place of the row. A name is at home in a unit whose
-        document's title it is, or whose text begins with it as its subject; in each of n units of a document
-        1/n as much, since a long document speaks of more than its title says.
+        The graph, with names by position of the entity and units by position of the row. A unit is about the
+        title of its document and the subject its text begins with. The strength is divided by the number of
+        units of the document, since a long document covers more than its title.
     """
     titles, texts = units["title"].to_list(), units["text"].to_list()
-    found, where = _mentions(entities, units["text_unit_id"])
+    mentioned, mentioning_units = _mentions(entities, units["text_unit_id"])
     naming = _Naming(entities["title"].to_list(), entities["names"].to_list())
     about = list(map(_about, texts, titles))
     shares = units.select(1 / pl.len().over("document_id")).to_series()
@@ -191,13 +198,17 @@ def name_graph(
         for lead in about[unit]:
             naming.add(lead, unit, _LED * share)
     home, names = naming.home(), naming.names
-    frequency = np.maximum(np.bincount(found, minlength=len(names)), 1)
+    frequency = np.maximum(np.bincount(mentioned, minlength=len(names)), 1)
     return NameGraph(
         index=NameIndex.of(names, frequency, naming.others),
         rarity=_rarity(names, frequency, len(texts), rarity),
         home=home,
-        mentions=WeightedLists.of_pairs(len(names), found, where, np.ones(len(where))),
-        within=WeightedLists.of_pairs(len(texts), where, found, np.ones(len(where))),
+        mentions=WeightedLists.of_pairs(
+            len(names), mentioned, mentioning_units, np.ones(len(mentioning_units))
+        ),
+        within=WeightedLists.of_pairs(
+            len(texts), mentioning_units, mentioned, np.ones(len(mentioning_units))
+        ),
         subjects=WeightedLists.of_pairs(len(texts), home.values, home.owners, home.weights),
         related=_related(relationships, entities["entity_id"], len(names)),
         leads=LeadIndex.of(about),
@@ -205,31 +216,33 @@ def name_graph(
 
 
 def _about(text: str, title: str) -> tuple[str, ...]:
-    """What a text begins to speak of, below its title where it has that too."""
+    """Return the subjects that a text begins with, with and without its title."""
     body = text.removeprefix(title).lstrip() if title else text
     return leads(text) if body == text else tuple(dict.fromkeys((*leads(text), *leads(body))))
 
 
 class _Naming:
-    """Names by their words, and where they are at home; a spelling that is new is a new name."""
+    """Names by their words, and the units about them; a new spelling becomes a new name."""
 
     def __init__(self, names: list[str], spellings: Sequence[Sequence[str]]) -> None:
         self.names = names
-        self._by_words = {tuple(words(name)): place for place, name in reversed(list(enumerate(names)))}
+        self._by_words = {tuple(words(name)): position for position, name in reversed(list(enumerate(names)))}
         self.others = self._few_called(spellings)
-        self._by_words |= {spelled: places[0] for spelled, places in self.others.items() if len(places) == 1}
+        self._by_words |= {
+            spelled: positions[0] for spelled, positions in self.others.items() if len(positions) == 1
+        }
         self._owners: list[int] = []
         self._homes: list[int] = []
         self._strengths: list[float] = []
 
     def _few_called(self, spellings: Sequence[Sequence[str]]) -> dict[tuple[str, ...], list[int]]:
-        """Return spellings that are no title, and of few entities, with the places of these."""
-        called: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        for place, spelled in enumerate(spellings):
-            for key in dict.fromkeys(tuple(words(one)) for one in spelled):
+        """Return spellings that are no title and belong to few entities, with their positions."""
+        positions_of: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for position, spelled in enumerate(spellings):
+            for key in dict.fromkeys(tuple(words(spelling)) for spelling in spelled):
                 if key and key not in self._by_words:
-                    called[key].append(place)
-        return {key: places for key, places in called.items() if len(places) <= _FEW}
+                    positions_of[key].append(position)
+        return {key: positions for key, positions in positions_of.items() if len(positions) <= _FEW}
 
     def add(self, name: str, unit: int, strength: float) -> None:
         key = tuple(words(name))
@@ -252,8 +265,8 @@ def _ints(values: Sequence[int]) -> Places:
 
 
 def _mentions(entities: pl.DataFrame, unit_ids: pl.Series) -> tuple[Places, Places]:
-    found = entities.select(unit="text_unit_ids").with_row_index("entity").explode("unit").unique()
-    pairs = found.join(_places(unit_ids, "unit"), on="unit").sort("entity", "place")
+    mentions = entities.select(unit="text_unit_ids").with_row_index("entity").explode("unit").unique()
+    pairs = mentions.join(_places(unit_ids, "unit"), on="unit").sort("entity", "place")
     return _column(pairs, "entity"), _column(pairs, "place")
 
 
@@ -275,10 +288,13 @@ def _related(relationships: pl.DataFrame, entity_ids: pl.Series, count: int) -> 
     pairs = relationships.select("source_id", "target_id", "weight")
     for end in ("source", "target"):
         pairs = pairs.join(_places(entity_ids, f"{end}_id"), on=f"{end}_id").rename({"place": end})
-    one, other = _column(pairs, "source"), _column(pairs, "target")
+    first, second = _column(pairs, "source"), _column(pairs, "target")
     weights = pairs["weight"].cast(pl.Float64).to_numpy()
     return WeightedLists.of_pairs(
-        count, np.concatenate((one, other)), np.concatenate((other, one)), np.concatenate((weights, weights))
+        count,
+        np.concatenate((first, second)),
+        np.concatenate((second, first)),
+        np.concatenate((weights, weights)),
     )
 
 
@@ -287,14 +303,14 @@ _TOLERANCE, _MOST_STEPS = 1e-8, 200
 
 @dataclass(frozen=True, slots=True)
 class Spreading:
-    """How a question spreads.
+    """Parameters of the walk.
 
     Attributes:
-        damping: probability of going on, rather than back to where it began.
-        units: share of the beginning that is at units like the question; the rest is at its names.
-        home: weight of the way between a name and a unit about it; that to a unit where it stands is 1.
-        related: weight of the way between two names with a relationship.
-        sharpness: power of a unit's likeness before the first, by which the like ones stand out.
+        damping: probability of continuing instead of restarting.
+        units: share of the restart at units similar to the question; the rest is at its names.
+        home: weight of the edge between a name and a unit about it; a mention has weight 1.
+        related: weight of the edge between two related names.
+        sharpness: exponent of a unit's similarity, which emphasises the most similar ones.
     """
 
     damping: float = 0.8
@@ -305,11 +321,11 @@ class Spreading:
 
 
 class PassageRank:
-    """Ranks units and names by where a walk from a question's names and likest units is found.
+    """Ranks units and names by a random walk with restart from a question's names and similar units.
 
     Args:
         graph: names and units.
-        spreading: how a question spreads; default: as it was tuned.
+        spreading: parameters of the walk; default: the tuned ones.
     """
 
     def __init__(self, graph: NameGraph, spreading: Spreading | None = None) -> None:
@@ -320,24 +336,24 @@ class PassageRank:
         self._stuck = np.asarray(self._steps.sum(axis=0)).ravel() == 0
 
     def scores(self, names: Scores, likeness: Scores) -> tuple[Scores, Scores]:
-        """Return the probability of every unit and of every name.
+        """Return the probability of every unit and every name.
 
         Args:
-            names: weight of each name as a beginning; all zero where the question names nothing.
-            likeness: of each unit to the question; what is not above the average begins nothing.
+            names: restart weight of each name; all zero if the question names nothing.
+            likeness: of each unit to the question; only values above the average count.
         """
         reset = self._restart(names, likeness)
         if not reset.any():
             return np.zeros(len(likeness)), np.zeros(self._names)
-        damping, found = self._spreading.damping, reset
+        damping, probability = self._spreading.damping, reset
         for _ in range(_MOST_STEPS):
-            lost = float(found[self._stuck].sum())
-            after = (1 - damping) * reset + damping * (self._steps @ found + lost * reset)
-            change = float(np.abs(after - found).sum())
-            found = after
+            stuck_mass = float(probability[self._stuck].sum())
+            after = (1 - damping) * reset + damping * (self._steps @ probability + stuck_mass * reset)
+            change = float(np.abs(after - probability).sum())
+            probability = after
             if change <= _TOLERANCE:
                 break
-        return found[self._names :], found[: self._names]
+        return probability[self._names :], probability[: self._names]
 
     def _restart(self, names: Scores, likeness: Scores) -> Scores:
         above = np.clip(likeness - likeness.mean(), 0, None) if len(likeness) else likeness
@@ -353,25 +369,25 @@ class PassageRank:
 
 
 def _transposed_steps(graph: NameGraph, spreading: Spreading) -> "csr_array":
-    """The probability of each step, by where it leads."""
+    """Return the transition matrix, transposed."""
     from scipy.sparse import coo_array
 
     names = len(graph.names)
     size = names + len(graph.within.starts) - 1
     home, mentions, related = graph.home, graph.mentions, graph.related
-    begins = np.concatenate([home.owners, mentions.owners])
-    ends = np.concatenate([home.values, mentions.values]) + names
+    tails = np.concatenate([home.owners, mentions.owners])
+    heads = np.concatenate([home.values, mentions.values]) + names
     weights = np.concatenate([home.weights * spreading.home, mentions.weights])
-    ways = coo_array(
+    edges = coo_array(
         (
             np.concatenate([weights, weights, np.full(len(related.values), spreading.related)]),
             (
-                np.concatenate([begins, ends, related.owners]),
-                np.concatenate([ends, begins, related.values]),
+                np.concatenate([tails, heads, related.owners]),
+                np.concatenate([heads, tails, related.values]),
             ),
         ),
         shape=(size, size),
     ).tocsr()
-    whole = np.asarray(ways.sum(axis=1)).ravel()
-    ways.data /= np.repeat(whole, np.diff(ways.indptr))
-    return ways.T.tocsr()
+    totals = np.asarray(edges.sum(axis=1)).ravel()
+    edges.data /= np.repeat(totals, np.diff(edges.indptr))
+    return edges.T.tocsr()

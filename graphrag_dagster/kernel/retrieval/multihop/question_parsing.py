@@ -1,4 +1,4 @@
-"""What a question says: its names, its clauses, and the features of a text unit as the next hop."""
+"""Parses questions for multi-hop retrieval: names, clauses, and features of the next hop."""
 
 import re
 from collections.abc import Sequence, Set
@@ -18,13 +18,13 @@ from graphrag_dagster.kernel.retrieval.ranking import Likeness, z_scores
 from graphrag_dagster.kernel.retrieval.search_words import TermFinder, WordForms, words
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS
 
-#: What speaks for a unit by itself, and beside those that were taken before it.
+#: Features of a unit by itself and relative to the units taken before it.
 DIRECT = (
     "words", "meaning", "home", "mention", "part", "sentence", "new_home", "new_mention", "new_words",
     "other_words", "sure_home", "later_words", "later_meaning", "later_home", "alike", "best_home",
     "new_sentence", "clause",
 )  # fmt: skip
-#: What speaks for a unit by the best way to it from a unit that was taken: through a name that stands there.
+#: Features of the best path to a unit from a taken unit, through a name in that unit.
 PATH = (
     "rare", "few", "fewer", "about", "stands", "context", "related", "rest", "rest_words", "fewer_about",
     "fewer_context", "about_context", "about_rest", "about_rest_words", "rare_about", "rare_stands",
@@ -38,16 +38,16 @@ _LED, _ONE_WORD, _SUBJECT = 0.8, 0.5, 0.3
 _MOST_UNITS = 40
 _BEFORE_SUBJECT = re.compile(r"(?:^|[.!?][\"”’)]?\s+|\n)[\"“‘']?(?:The |An? )?$")
 _BEFORE = 8
-# Subjects of units, at about 1 kB each.
+# Number of cached reaches, at about 1 kB each.
 _SUBJECTS_KEPT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The ``units`` a name leads to, how much each is about it (``home``, 0–1), and whether it stands there.
+    """The ``units`` a name leads to, how much each is about it (``home``, 0–1), and whether it mentions it.
 
-    ``spread`` is the number of units in which it stands or that are about it, at least 1: of a frequent name
-    not all of them are among the units.
+    ``spread`` is the number of units that mention it or are about it, at least 1; ``units`` has only some of
+    them for a frequent name.
     """
 
     units: Places
@@ -57,11 +57,11 @@ class Reach:
 
 
 class NameReach:
-    """Says where names lead, and keeps it of as many as were asked for last.
+    """Finds the units that names lead to, with a cache of the most recent ones.
 
     Args:
         graph: the names.
-        texts: the units' texts.
+        texts: of the units.
     """
 
     def __init__(self, graph: NameGraph, texts: Sequence[str] | pl.Series) -> None:
@@ -70,51 +70,51 @@ class NameReach:
         self._known = lru_cache(_SUBJECTS_KEPT)(self._reach)
 
     def of(self, name: int) -> Reach:
-        """Return where a name leads; to at most 40 units that are about it, and 40 in which it stands."""
+        """Return the reach of a name: up to 40 units about it and 40 that mention it."""
         return self._known(name)
 
     def homes(self, name: int) -> dict[int, float]:
-        """Return all units that are about a name, and how much."""
+        """Return all units about a name, and how much each is."""
         graph = self._graph
-        found = dict(zip(graph.home.of(name).tolist(), graph.home.weights_of(name).tolist(), strict=True))
+        strengths = dict(zip(graph.home.of(name).tolist(), graph.home.weights_of(name).tolist(), strict=True))
         for unit, strength in self.about(words(graph.names[name])).items():
-            found[unit] = max(found.get(unit, 0.0), strength)
-        return found
+            strengths[unit] = max(strengths.get(unit, 0.0), strength)
+        return strengths
 
     def about(self, spelled: Sequence[str]) -> dict[int, float]:
-        """Return the units that begin with some words as their subject, and how much they are about it."""
-        whole = _LED if len(spelled) > 1 else _LED * _ONE_WORD
-        return {unit: whole * share**0.5 for unit, share in self._graph.leads.about(spelled).items()}
+        """Return the units that begin with the given words as subject, and how much each is about it."""
+        full_strength = _LED if len(spelled) > 1 else _LED * _ONE_WORD
+        return {unit: full_strength * share**0.5 for unit, share in self._graph.leads.about(spelled).items()}
 
     def _reach(self, name: int) -> Reach:
-        homes, stands = self.homes(name), self._graph.mentions.of(name)
-        spread = max(len(stands), len(homes), 1)
-        if len(stands) > _MOST_UNITS:
-            stands = stands[:0]
-        for unit in stands.tolist():
+        homes, mentions = self.homes(name), self._graph.mentions.of(name)
+        spread = max(len(mentions), len(homes), 1)
+        if len(mentions) > _MOST_UNITS:
+            mentions = mentions[:0]
+        for unit in mentions.tolist():
             if homes.get(unit, 0.0) < _SUBJECT and self._is_subject(name, unit):
                 homes[unit] = _SUBJECT
         best = sorted(homes, key=lambda unit: (-homes[unit], unit))[:_MOST_UNITS]
-        there = set(stands.tolist())
-        units = sorted(there.union(best))
+        mentioning = set(mentions.tolist())
+        units = sorted(mentioning.union(best))
         home = np.array([homes.get(unit, 0.0) for unit in units])
-        is_there = np.array([unit in there for unit in units], dtype=np.float64)
-        return Reach(np.array(units, dtype=np.int64), home, is_there, spread)
+        is_mentioned = np.array([unit in mentioning for unit in units], dtype=np.float64)
+        return Reach(np.array(units, dtype=np.int64), home, is_mentioned, spread)
 
     def _is_subject(self, name: int, unit: int) -> bool:
         text, spelled = self._texts[unit], self._graph.names[name]
-        at = text.find(spelled)
-        while at >= 0:
-            if _BEFORE_SUBJECT.search(text[max(0, at - _BEFORE) : at]):
+        position = text.find(spelled)
+        while position >= 0:
+            if _BEFORE_SUBJECT.search(text[max(0, position - _BEFORE) : position]):
                 return True
-            at = text.find(spelled, at + 1)
+            position = text.find(spelled, position + 1)
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class NamedReach:
-    """Something a question names, perhaps one of several of that name: how much each unit is about it
-    (``home``), and how surely it stands there (``mention``), 0–1; ``weight`` is how far retrieval goes by it.
+    """A name in a question, or several of the same words: how much each unit is about it (``home``), the
+    confidence that the unit mentions it (``mention``), both 0–1, and the ``weight`` of the name.
     """
 
     home: Scores
@@ -124,21 +124,21 @@ class NamedReach:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """What a question gives to go by.
+    """A parsed question.
 
     Attributes:
-        words: likeness of each unit by words, 1 for the best.
-        meaning: the same by vectors, 0 for the average and below.
+        words: lexical similarity of each unit, 1 for the best.
+        meaning: cosine similarity of each unit, 0 for the average and below.
         terms: the stems of the question.
-        present: which unit has which stem [stems, units].
-        counts: how much each stem counts.
-        other: the same without those of the names.
+        present: which stem occurs in which unit [stems, units].
+        counts: weight of each stem.
+        other: weight of each stem that is not part of a name.
         finder: finds the stems in texts.
-        named: what the question names.
+        named: the names in the question.
         partly: how much each unit is about what the question may name.
-        given: places of the names that the question names.
-        by_meaning: units are compared by vectors.
-        clauses: which of the stems each part of the question has [parts, stems].
+        given: positions of the names in the question.
+        by_meaning: whether units are compared by vectors.
+        clauses: which stems each clause of the question has [clauses, stems].
     """
 
     words: Scores
@@ -156,17 +156,17 @@ class ParsedQuestion:
 
     @property
     def home(self) -> Scores:
-        """How much each unit is about anything that the question names."""
-        return best_of([one.home for one in self.named], len(self.words))
+        """How much each unit is about any name of the question."""
+        return best_of([name.home for name in self.named], len(self.words))
 
     @property
     def mention(self) -> Scores:
-        """The share of what the question names that stands in each unit."""
-        whole = sum(one.weight for one in self.named) or 1.0
-        found = np.zeros(len(self.words))
-        for one in self.named:
-            found += one.mention * (one.weight / whole)
-        return found
+        """The share of the question's names that each unit mentions."""
+        total = sum(name.weight for name in self.named) or 1.0
+        share = np.zeros(len(self.words))
+        for name in self.named:
+            share += name.mention * (name.weight / total)
+        return share
 
 
 def read_question(
@@ -177,22 +177,22 @@ def read_question(
     reaching: NameReach,
     parts: Sequence[Set[str]],
 ) -> ParsedQuestion:
-    """Read a question.
+    """Parse a question.
 
     Args:
-        links: the names in it.
-        terms: its words.
+        links: its linked names.
+        terms: its stems.
         likeness: of each unit to it.
         graph: the names and units.
-        reaching: where names lead.
-        parts: stems of what the question may be taken apart into.
+        reaching: which units a name leads to.
+        parts: the stems of its clauses.
     """
     size, meaning = terms.size, likeness.meaning
     counts = terms.weights
     named = [link for link in links.found if link.named]
-    own = {word for link in named for word in links.words.folded[link.start : link.end]}
-    asked = np.array(
-        [not any(word.startswith(stem[:-1]) for word in own) for stem in terms.stems], dtype=bool
+    name_words = {word for link in named for word in links.words.folded[link.start : link.end]}
+    is_other = np.array(
+        [not any(word.startswith(stem[:-1]) for word in name_words) for stem in terms.stems], dtype=bool
     )
     partly = np.zeros(size)
     for link in links.found:
@@ -205,7 +205,7 @@ def read_question(
         terms=terms,
         present=terms.present(),
         counts=counts / max(float(counts.sum()), _TINY),
-        other=counts * asked / max(float((counts * asked).sum()), _TINY),
+        other=counts * is_other / max(float((counts * is_other).sum()), _TINY),
         finder=TermFinder(terms.stems),
         named=(*_named(named, graph, reaching, size), *_runs(links, reaching, size)),
         partly=partly,
@@ -218,19 +218,19 @@ def read_question(
 
 
 def best_of(scores: Sequence[Scores], size: int) -> Scores:
-    """Return the highest of several scores of each unit; zeros where there are none."""
-    found = np.zeros(size)
-    for one in scores:
-        np.maximum(found, one, out=found)
-    return found
+    """Return the highest score of each unit; zeros without scores."""
+    highest = np.zeros(size)
+    for values in scores:
+        np.maximum(highest, values, out=highest)
+    return highest
 
 
 def _named(links: Sequence[EntityLink], graph: NameGraph, reaching: NameReach, size: int) -> list[NamedReach]:
-    of_span: dict[tuple[int, int], list[EntityLink]] = {}
-    for link in sorted(links, key=lambda one: (one.start, one.place)):
-        of_span.setdefault((link.start, link.end), []).append(link)
-    found = []
-    for span in of_span.values():
+    by_span: dict[tuple[int, int], list[EntityLink]] = {}
+    for link in sorted(links, key=lambda link: (link.start, link.place)):
+        by_span.setdefault((link.start, link.end), []).append(link)
+    named = []
+    for span in by_span.values():
         home, mention = np.zeros(size), np.zeros(size)
         for link in span:
             for unit, strength in reaching.homes(link.place).items():
@@ -238,13 +238,13 @@ def _named(links: Sequence[EntityLink], graph: NameGraph, reaching: NameReach, s
             units = graph.mentions.of(link.place)
             mention[units] = np.maximum(mention[units], link.sure)
         mention = np.maximum(mention, (home > 0).astype(np.float64))
-        found.append(NamedReach(home, mention, max(link.weight for link in span)))
-    return found
+        named.append(NamedReach(home, mention, max(link.weight for link in span)))
+    return named
 
 
 def _runs(links: EntityLinks, reaching: NameReach, size: int) -> list[NamedReach]:
-    """What units are about that the question writes as one name, though no name is spelled so."""
-    found = []
+    """Return reaches of capitalised runs that no name is spelled like but units are about."""
+    named = []
     for start, end in _capital_runs(links.words):
         if any(link.start <= start and end <= link.end and link.how == "exact" for link in links.found):
             continue
@@ -253,16 +253,16 @@ def _runs(links: EntityLinks, reaching: NameReach, size: int) -> list[NamedReach
             home = np.zeros(size)
             for unit, strength in about.items():
                 home[unit] = _RUN * strength
-            found.append(NamedReach(home, (home > 0).astype(np.float64), 1.0))
-    return found
+            named.append(NamedReach(home, (home > 0).astype(np.float64), 1.0))
+    return named
 
 
-def _capital_runs(found: WordForms) -> list[tuple[int, int]]:
-    """Rows of at least two words with capitals; words without meaning of their own may stand between."""
+def _capital_runs(question: WordForms) -> list[tuple[int, int]]:
+    """Return runs of at least two capitalised words; stop words may be in between."""
     runs, start, last = [], None, 0
-    for at, word in enumerate(found.folded):
-        if found.capital(at) and not (found.begins[at] and word in STOP_WORDS):
-            start, last = (at if start is None else start), at
+    for position, word in enumerate(question.folded):
+        if question.capital(position) and not (question.begins[position] and word in STOP_WORDS):
+            start, last = (position if start is None else start), position
         elif start is not None and word not in STOP_WORDS:
             runs.append((start, last + 1))
             start = None

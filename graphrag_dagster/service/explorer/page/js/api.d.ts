@@ -853,10 +853,10 @@ export interface Rest {
 }
 
 /**
- * A row of a table of the index, or of what a query over them gave.
+ * A row of a table of the index, or of a query result.
  *
- * ``table`` is ``schema.table`` and ``key`` the row's key there; for a row of a query's result ``table`` is
- * ``query`` and ``key`` the row's place, 1…, or ``total``. ``values`` are its columns that are shown.
+ * ``table`` is ``schema.table`` and ``key`` the row's key there. For a row of a query result ``table`` is
+ * ``query`` and ``key`` the row's position, 1…, or ``total``. ``values`` are the columns to display.
  */
 export interface Row {
   table: string;
@@ -1057,11 +1057,11 @@ export interface TraceSection {
 }
 
 /**
- * A relationship of the graph, and the text unit that it was first read from.
+ * A relationship of the graph, and the text unit that it was first extracted from.
  *
- * ``predicate`` is the relationship's description. A relationship that was extracted from text has no
- * direction: which of its ends is the subject means nothing. ``row`` counts from 0 where the document is a
- * row of a table-like file.
+ * ``predicate`` is the relationship's description. A relationship extracted from text has no direction, so
+ * its subject and object are interchangeable. ``row`` counts from 0 if the document is a row of a table-like
+ * file.
  */
 export interface Triple {
   relationship_id: string;
@@ -1101,7 +1101,7 @@ export interface Usage {
 }
 
 /**
- * Characters ``start_char`` to ``end_char`` of a document's text: the words there are ``quotation``.
+ * Characters ``start_char`` to ``end_char`` of a document's text, with their text as ``quotation``.
  *
  * ``before`` and ``after`` are the rest of the sentences that the words touch. ``exact``: the words
  * themselves are known; otherwise they are the whole text unit that a row came from, or those of its
@@ -1121,7 +1121,7 @@ export interface Words {
   kind: "words";
 }
 
-/** What a model wrote from its own knowledge, which no document says. */
+/** Text that a model wrote from its own knowledge, without a document. */
 export interface Written {
   text: string;
   kind: "written";
