@@ -7,7 +7,7 @@ __all__ = ["Filters", "GraphRagComponent", "Index", "__version__", "export", "wr
 
 
 def __getattr__(name: str) -> Any:
-    # Importing the package stays light: the core must not pull in what opening an index needs.
+    # Imported lazily, to keep the import of the package light.
     if name == "Index":
         from graphrag_dagster.index import Index
 
@@ -32,5 +32,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    # Dagster looks here for components, and loads whatever it finds.
+    # Dagster looks here for components, and loads everything it finds.
     return sorted({*globals(), "GraphRagComponent"})

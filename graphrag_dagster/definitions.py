@@ -1,4 +1,4 @@
-"""The code location: the pipeline alone, in the places and with the executor that the environment says."""
+"""The Dagster code location: the pipeline with the file locations and executor of the environment."""
 
 from dagster import Definitions
 

@@ -1,8 +1,8 @@
-"""Errors that users can fix: each names the file, key or row, and the fix."""
+"""Errors that users can fix. Each names the file, key or row, and the fix."""
 
 
 class GraphragError(Exception):
-    """Base of every error that users can fix; its text is shown without a traceback.
+    """Base class of errors that users can fix; its message is shown without a traceback.
 
     ``exit_code`` is that of the command that ends with it.
     """
@@ -15,43 +15,43 @@ class CatalogueError(GraphragError):
 
 
 class CorpusError(GraphragError):
-    """A corpus that is unknown, empty, or whose name is not allowed."""
+    """A corpus that is unknown or empty, or has an invalid name."""
 
 
 class SettingsError(GraphragError):
-    """A settings file or variable that cannot be used: names the file, the key and the allowed values."""
+    """An invalid settings file or variable; names the file, the key and the allowed values."""
 
 
 class WarehouseError(GraphragError):
-    """A table, frame or DuckDB file that cannot be used as asked."""
+    """A table, frame or DuckDB file that cannot be used as requested."""
 
 
 class HeldError(WarehouseError):
-    """A DuckDB file that someone else has open, so that it cannot be opened now."""
+    """A DuckDB file that is currently open elsewhere and cannot be opened."""
 
 
 class DamagedError(WarehouseError):
-    """A file that was made whole, and of which a part can no longer be read."""
+    """A complete file of which a part can no longer be read."""
 
 
 class EngineError(GraphragError):
-    """A language engine that cannot do what it was asked, such as gleaning without a model."""
+    """A language engine that cannot do what was requested, such as gleaning without a model."""
 
 
 class EndpointError(GraphragError):
-    """A model endpoint that cannot be reached or refuses the request."""
+    """A model endpoint that cannot be reached or rejects the request."""
 
 
 class EndpointDown(EndpointError):
-    """A model endpoint that does not answer now: nothing is wrong with the request, and later it may."""
+    """A model endpoint that does not answer now; the request is valid and may succeed later."""
 
 
 class OutOfCredit(EndpointError):
-    """The account at a model endpoint has no money left: no call is sent again, and the run ends."""
+    """The account at a model endpoint has no credit left. No call is retried, and the run ends."""
 
 
 class PluginError(EngineError):
-    """Code of another package that failed: names the plug-in, the package, and what was done."""
+    """A failure in another package's code; names the plug-in, the package and the activity."""
 
 
 class QuestionError(GraphragError):
@@ -59,14 +59,14 @@ class QuestionError(GraphragError):
 
 
 class ExportError(GraphragError):
-    """An export that cannot be written as asked."""
+    """An export that cannot be written as requested."""
 
 
 class MissingError(QuestionError):
-    """Something that was asked for by its id, and is not there.
+    """Something requested by its id that does not exist.
 
     Args:
-        kind: what was asked for, such as ``entity``.
+        kind: kind of the missing thing, such as ``entity``.
         message: what is missing.
     """
 

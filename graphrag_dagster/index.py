@@ -1,4 +1,4 @@
-"""An indexed corpus to ask, with all that systems and applications offer: what the doors open.
+"""An indexed corpus with the features of all systems and applications: the public entry point.
 
 >>> from graphrag_dagster import Index
 >>> answer = Index.open("coast").ask("Who led the Dockers Union?", method="basic")
@@ -24,57 +24,55 @@ if TYPE_CHECKING:
 
 
 class Index(CorpusIndex):
-    """One snapshot of a corpus's index; open it anew to see what a later run published.
+    """One snapshot of a corpus's index; open it again to see a later publication.
 
-    It holds no lock: runs go on while it is asked. Several threads may ask at once.
+    It holds no lock, so runs can go on meanwhile. It can be used by several threads.
     """
 
     @staticmethod
     def explorer(name: str, cache: SnapshotCache | None = None) -> Explorer:
-        """Return what a person sees of a corpus: its map, its rows, and the words they rest on.
+        """Return the explorer of a corpus: its map, its rows and their evidence.
 
         Args:
             name: the corpus.
-            cache: keeps snapshots open between looks; default: every look opens its own.
+            cache: keeps open snapshots; default: every access opens its own.
 
         Raises:
-            CorpusError: there is no such corpus.
+            CorpusError: no such corpus.
         """
-        # Of those who ask, few look around.
+        # Imported here because few users of an index need it.
         from graphrag_dagster.apps.explorer.explorer import Explorer
 
         return Explorer(name, cache=cache)
 
     def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> GraphQueryRun:
-        """Run a query in Cypher over the graph; see ``docs/cypher.md`` for what is allowed.
+        """Run a Cypher query over the graph; see ``docs/cypher.md`` for the supported subset.
 
         Args:
-            query: one that only reads.
+            query: a read-only query.
             parameters: values of its ``$names``.
 
         Raises:
-            QuestionError: it is refused, fails or reaches a limit.
-            EngineError: the extra of the graph's database is not installed.
-            EndpointError: the server of the graph cannot be used.
+            QuestionError: it is rejected, fails or reaches a limit.
+            EngineError: the extra of the graph database is not installed.
+            EndpointError: the graph server is unusable.
         """
         return self._corpus_graph().run(query, parameters or {})
 
     def paths(
         self, question: str, *, instance: str | None = None, entities: Sequence[str] = ()
     ) -> InstanceAnswer:
-        """Return the paths of the graph that an instance of LEGO-GraphRAG finds, and what it answers.
+        """Return the graph paths found by an instance of LEGO-GraphRAG, and its answer.
 
         Args:
-            question: at most 4,000 characters; entities may stand in brackets: ``who directed [Alien]``.
-            instance: its name, as ``docs/paths.md`` lists them, or of one of ``paths.custom``;
-                default: the one without a model.
-            entities: labels of those the question is about; default: those in brackets, else those that it
-                names.
+            question: at most 4,000 characters; entities may be in brackets: ``who directed [Alien]``.
+            instance: its name, from ``docs/paths.md`` or ``paths.custom``; default: the one without a model.
+            entities: labels of the entities it is about; default: those in brackets, else those it names.
 
         Raises:
             QuestionError: the question is empty or too long.
             WarehouseError: nothing has been published.
-            GraphragError: there is no such instance, or it cannot be made here.
+            GraphragError: no such instance, or it cannot be used here.
         """
         from graphrag_dagster.systems.lego.search.instance_definitions import DEFAULT
         from graphrag_dagster.systems.lego.search.path_index import PathIndex
@@ -83,12 +81,12 @@ class Index(CorpusIndex):
         return index.ask(question, [instance or DEFAULT.name], entities)[0]
 
     def ask_graph(self, question: str) -> CypherAnswer:
-        """Answer a question by a query over the graph, which comes with its rows.
+        """Answer a question by a query over the graph; the answer includes the query's rows.
 
         Raises:
-            QuestionError: no query can be made of the question; says which can be asked.
-            EngineError: the extra of the graph's database is not installed.
-            EndpointError: the model endpoint, or the server of the graph, cannot be used.
+            QuestionError: the question cannot be turned into a query; the message says which can.
+            EngineError: the extra of the graph database is not installed.
+            EndpointError: the model endpoint or the graph server is unusable.
         """
         from graphrag_dagster.apps.cypher.settings import CypherSettings
         from graphrag_dagster.apps.cypher.tasks import CYPHER_WRITER

@@ -1,1 +1,1 @@
-"""What any graph-RAG system needs; names none of them."""
+"""The shared basis of any graph-RAG system; it refers to no particular one."""

@@ -1,1 +1,1 @@
-"""Thin Dagster: the assets, what automates them, and the definitions of code locations and components."""
+"""Thin Dagster layer: assets, automation, and the definitions of code locations and components."""

@@ -1,4 +1,4 @@
-"""The assets: each step of the pipeline as Dagster runs it, and the jobs of them."""
+"""The assets: the steps of the pipeline as Dagster runs them, and their jobs."""
 
 import inspect
 import warnings
@@ -62,14 +62,14 @@ from graphrag_dagster.kernel.tables import VECTOR, Table
 _RESOURCES = ("warehouse", "corpora", "language", "memory")
 _OF_SYSTEMS = tuple(key for system in systems().values() for key in system.resources)
 _QUERIES: Mapping[Table, SqlModel] = {model.table: model for model in our_models()}
-_ASSETS = frozenset(table for one in STEPS for table in one.assets)
+_ASSETS = frozenset(table for step in STEPS for table in step.assets)
 _SAMPLE_ROWS = 5
 _Rows = pl.DataFrame | WrittenTable
 
 
 @contextmanager
 def _accepted() -> Iterator[None]:
-    """Dagster 1.13 is pinned, and who runs an index can do nothing about what its authors call beta."""
+    """Suppress beta and preview warnings: Dagster 1.13 is pinned, and users cannot act on them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BetaWarning)
         warnings.simplefilter("ignore", PreviewWarning)
@@ -78,12 +78,12 @@ def _accepted() -> Iterator[None]:
 
 @_accepted()
 def assets_of(step: Step, group: str, *, automatic: bool) -> AssetsDefinition:
-    """Return the assets of a step, all made for one corpus.
+    """Return the assets of a step, all for one corpus.
 
     Args:
-        step: what is made.
-        group: that they are shown in.
-        automatic: whether automation makes them again when they are outdated.
+        step: the step.
+        group: their asset group.
+        automatic: whether automation makes them again when outdated.
     """
     condition = OUTDATED if automatic else None
     shared: dict[str, Any] = {"group_name": group, "automation_condition": condition}
@@ -113,10 +113,10 @@ def assets_of(step: Step, group: str, *, automatic: bool) -> AssetsDefinition:
                 **shared,
             )
         )
-    # The first asset answers for the tables beside.
+    # The first asset's check also covers the step's other tables.
     checks = [AssetCheck(table, step.side_tables if not n else ()) for n, table in enumerate(step.assets)]
 
-    # A backfill policy would say that a run is of one corpus, but tag its runs with a range of partitions.
+    # A backfill policy would limit a run to one corpus, but tag it with a range of partitions.
     @multi_asset(
         name=step.name,
         specs=specs,
@@ -136,62 +136,62 @@ def assets_of(step: Step, group: str, *, automatic: bool) -> AssetsDefinition:
 def _step(
     step: Step, checks: Sequence[AssetCheck], context: AssetExecutionContext
 ) -> Iterator[MaterializeResult[None] | AssetCheckResult]:
-    """Read, make, write in one transaction, tell, check: all that a step does."""
+    """Run a step: read its inputs, make the tables, write them in one transaction, report and check."""
     begin, run = monotonic(), _run_of(context)
-    made: list[Made | Stored | Artifact] = []
+    outputs: list[Made | Stored | Artifact] = []
     failure: Exception | None = None
     try:
         if _is_wanted(step, run.settings, context):
             tables = _read(step, run)
-            made += [Made(table, tables[table]) for table in step.makes if table in tables]
-            for one in step.run(tables, run):
-                made.append(one)
+            outputs += [Made(table, tables[table]) for table in step.makes if table in tables]
+            for output in step.run(tables, run):
+                outputs.append(output)
             del tables
-    # Whatever it is, it is raised below, when what was made before it is written.
+    # Any error is raised below, after the tables made before it are written.
     except Exception as error:
         failure = error
-    told = {one.table: one.told for one in made if isinstance(one, Made)}
-    given = {one.table: one.rows for one in made if not isinstance(one, Artifact)}
-    content = _written(step, run, given, whole=failure is None)
+    metadata = {output.table: output.told for output in outputs if isinstance(output, Made)}
+    rows_made = {output.table: output.rows for output in outputs if not isinstance(output, Artifact)}
+    content = _written(step, run, rows_made, whole=failure is None)
     common = {**stored_at(run.warehouse.file(run.corpus)), "seconds": round(monotonic() - begin, 3)}
     for table in (table for table in step.assets if table in content):
         rows = content[table]
-        shown = {**_described(rows), **told.get(table, {}), **_query_told(table), **common}
+        shown = {**_described(rows), **metadata.get(table, {}), **_query_told(table), **common}
         yield _result(table.asset_key, shown, _version(table, rows))
-    for artifact in (one for one in made if isinstance(one, Artifact)):
+    for artifact in (output for output in outputs if isinstance(output, Artifact)):
         yield _result(step.artifact.split("/"), {**common, **artifact.told}, artifact.version)
     if failure:
         if isinstance(failure, EndpointError) and (retry := retry_of(failure)):
-            # What is on its way is paid for, and would be asked for again.
+            # Pending calls are paid for, and the retry would repeat them.
             wait(run.begun)
             raise retry from failure
         raise failure
     with run.warehouse.reading(run.corpus) as reader:
-        place = CheckedPlace(reader, run.settings, run.warehouse)
+        checked = CheckedPlace(reader, run.settings, run.warehouse)
         selected = context.selected_asset_check_keys
-        yield from [check.result(place) for check in checks if check.key in selected]
+        yield from [check.result(checked) for check in checks if check.key in selected]
 
 
 def _written(
     step: Step, run: StepRun, content: Mapping[Table, _Rows], *, whole: bool
 ) -> Mapping[Table, _Rows]:
-    """Write what a step has made, all of it or nothing, and return it with what its queries give.
+    """Write the tables of a step, all or nothing, and return them with the results of its queries.
 
-    Where it has made all that it could, a table that it has not made is empty.
+    After a successful step, tables it has not made are written empty.
     """
     everything = dict(content)
     if whole:
-        everything |= {one: _no_rows(one) for one in step.makes if not (one in content or one.sql)}
+        everything |= {table: _no_rows(table) for table in step.makes if not (table in content or table.sql)}
     frames = {table: rows for table, rows in everything.items() if isinstance(rows, pl.DataFrame)}
-    left = set(step.makes) - set(everything) if whole else set()
-    queries = {one.table: one.query for one in our_models() if one.table in left}
+    unmade = set(step.makes) - set(everything) if whole else set()
+    queries = {model.table: model.query for model in our_models() if model.table in unmade}
     if content or queries or not _are_empty(run, frames):
         everything |= run.warehouse.write_all(run.corpus, frames, queries)
     return everything
 
 
 def _result(key: Sequence[str], shown: Mapping[str, Any], version: str) -> MaterializeResult[None]:
-    metadata = {name: _value(one) for name, one in shown.items()}
+    metadata = {name: _value(value) for name, value in shown.items()}
     return MaterializeResult(asset_key=key, metadata=metadata, data_version=DataVersion(version))
 
 
@@ -200,35 +200,35 @@ def _version(table: Table, rows: _Rows) -> str:
 
 
 def _run_of(context: AssetExecutionContext) -> StepRun:
-    given = {name: getattr(context.resources, resource_key(name)) for name in _RESOURCES}
+    resources = {name: getattr(context.resources, resource_key(name)) for name in _RESOURCES}
     corpus = context.partition_key
     return StepRun(
         corpus=corpus,
         run_id=context.run_id,
-        settings=given["corpora"].settings(corpus),
+        settings=resources["corpora"].settings(corpus),
         code_of_tables=partial(
-            code_of_tables, context.instance, context.run_id, given["warehouse"], corpus, _ASSETS
+            code_of_tables, context.instance, context.run_id, resources["warehouse"], corpus, _ASSETS
         ),
         resources={key: getattr(context.resources, resource_key(key)) for key in _OF_SYSTEMS},
-        **given,
+        **resources,
     )
 
 
 def _read(step: Step, run: StepRun) -> Mapping[Table, pl.DataFrame]:
-    """What the step reads; of such a corpus some may not be made, and be there or not."""
-    made = [table for table in step.reads if run.settings.makes(table.group)]
-    tables = {table: _no_rows(table) for table in step.reads if table not in made}
-    if not made:
+    """Read the inputs of the step; tables of stages that do not run for this corpus are empty."""
+    existing = [table for table in step.reads if run.settings.makes(table.group)]
+    tables = {table: _no_rows(table) for table in step.reads if table not in existing}
+    if not existing:
         return tables
     with run.warehouse.reading(run.corpus) as reader:
-        for table in made:
-            own = table in step.makes
-            tables[table] = reader.answer(table, _QUERIES[table].query) if own else reader.read(table)
+        for table in existing:
+            self_made = table in step.makes
+            tables[table] = reader.answer(table, _QUERIES[table].query) if self_made else reader.read(table)
     return tables
 
 
 def _is_wanted(step: Step, settings: CorpusSettings, context: AssetExecutionContext) -> bool:
-    """Whether any of its tables is made of such a corpus; what is not made is empty, and can be read so."""
+    """Whether any stage of the step runs for this corpus; the others leave their tables empty."""
     unmade = [part for part in step.parts if not settings.makes(part)]
     for part in map(stages().__getitem__, unmade):
         why = (
@@ -241,7 +241,7 @@ def _is_wanted(step: Step, settings: CorpusSettings, context: AssetExecutionCont
 
 
 def _are_empty(run: StepRun, tables: Iterable[Table]) -> bool:
-    """Whether all these tables are there, without a row."""
+    """Whether all these tables exist and are empty."""
     if not run.warehouse.file(run.corpus).is_file():
         return False
     with run.warehouse.reading(run.corpus) as reader:
@@ -249,24 +249,24 @@ def _are_empty(run: StepRun, tables: Iterable[Table]) -> bool:
 
 
 def _no_rows(table: Table) -> pl.DataFrame:
-    """No rows, as they are written: a vector has a length."""
+    """Return an empty frame that can be written: vectors have a fixed length."""
     vectors = [column.name for column in table.columns if column.type == VECTOR]
     return table.empty().cast(dict.fromkeys(vectors, pl.Array(pl.Float32, 1))) if vectors else table.empty()
 
 
 def _described(rows: _Rows) -> dict[str, Any]:
-    """Row count of the partition and its first rows."""
+    """Return the row count of the partition and the first rows."""
     count, sample = (rows.rows, rows.sample) if isinstance(rows, WrittenTable) else (rows.height, rows)
     readable = sample.select(name for name, type_ in sample.schema.items() if not isinstance(type_, pl.Array))
     return {"dagster/partition_row_count": count, "sample": rows_of(readable.head(_SAMPLE_ROWS))}
 
 
 def _query_told(table: Table) -> dict[str, Any]:
-    """The query of a table that is made by one, and what each column is computed from."""
+    """Return the query of a SQL table and its column lineage."""
     if (model := _QUERIES.get(table)) is None:
         return {}
     columns = {
-        column: [TableColumnDep(AssetKey(place.split(".")), name) for place, name in sources]
+        column: [TableColumnDep(AssetKey(source.split(".")), name) for source, name in sources]
         for column, sources in model.lineage.items()
     }
     return {
@@ -275,17 +275,17 @@ def _query_told(table: Table) -> dict[str, Any]:
     }
 
 
-def _value(one: Any) -> Any:
-    """Return what is shown as Dagster's metadata have it."""
-    if isinstance(one, Markdown):
-        return MetadataValue.md(one)
-    if isinstance(one, Url):
-        return MetadataValue.url(one)
-    return MetadataValue.path(one) if isinstance(one, FilePath) else one
+def _value(value: Any) -> Any:
+    """Return a value in the form of Dagster's metadata."""
+    if isinstance(value, Markdown):
+        return MetadataValue.md(value)
+    if isinstance(value, Url):
+        return MetadataValue.url(value)
+    return MetadataValue.path(value) if isinstance(value, FilePath) else value
 
 
 def _keys(made_of: Iterable[Table | str]) -> list[AssetKey]:
-    return [AssetKey(one.split("/") if isinstance(one, str) else one.asset_key) for one in made_of]
+    return [AssetKey(key.split("/") if isinstance(key, str) else key.asset_key) for key in made_of]
 
 
 def _description(table: Table) -> str:
@@ -316,27 +316,27 @@ def _declared(table: Table) -> dict[str, Any]:
 
 
 def _code(step: Step) -> Iterator[LocalFileCodeReference]:
-    """Where the code is. Dagster's own way to it reads every file."""
+    """Yield the locations of the code; Dagster's own helper reads every file."""
     for model in (_QUERIES[table] for table in step.makes if table.sql):
         yield LocalFileCodeReference(file_path=str(model.file), label=model.file.name)
     code = step.run.__code__
     yield LocalFileCodeReference(file_path=code.co_filename, line_number=code.co_firstlineno)
 
 
-#: The job that automation requests.
+#: Name of the job that automation requests.
 INDEX = "index"
 
 
 def of_the_index() -> AssetSelection:
-    """What is made of a corpus without being asked for by itself."""
+    """Return the selection of the index assets."""
     return _made_by(INDEX_STEPS)
 
 
 def jobs(executor: ExecutorDefinition | None = None) -> Sequence[Any]:
-    """All jobs, each over our assets of one corpus.
+    """Return all jobs, each over our assets of one corpus.
 
     Args:
-        executor: carries them out; default: that of the definitions they become part of.
+        executor: executor of the jobs; default: that of the merged definitions.
     """
 
     def job(name: str, selection: AssetSelection, description: str, **tags: str) -> Any:
@@ -345,7 +345,7 @@ def jobs(executor: ExecutorDefinition | None = None) -> Sequence[Any]:
         )
 
     results = AssetSelection.assets(RESULTS.split("/"))
-    made = [
+    all_jobs = [
         job(
             INDEX,
             of_the_index(),
@@ -360,25 +360,26 @@ def jobs(executor: ExecutorDefinition | None = None) -> Sequence[Any]:
             **WITH_ALL_BELOW,
         ),
     ]
-    for one in (one for system in systems().values() for one in system.jobs):
-        whole = [name for name in one.makes if name in stages()]
-        wanted = {name for part in whole for name in requested_with(part)}
+    for declared in (declared for system in systems().values() for declared in system.jobs):
+        whole = [name for name in declared.makes if name in stages()]
+        requested = {name for part in whole for name in requested_with(part)}
         chosen = [
             step
             for step in STEPS
-            if (step.requested and not wanted.isdisjoint(_parts(step))) or step.name in {*one.makes} - wanted
+            if (step.requested and not requested.isdisjoint(_parts(step)))
+            or step.name in {*declared.makes} - requested
         ]
-        made.append(job(one.name, _made_by(chosen) | results, one.description))
-    return made
+        all_jobs.append(job(declared.name, _made_by(chosen) | results, declared.description))
+    return all_jobs
 
 
 def _parts(step: Step) -> Sequence[str]:
-    """The stages of the catalogue whose tables, or page, a step makes."""
+    """Return the catalogue stages whose tables or page a step makes."""
     return step.parts if step.assets else [step.artifact.split("/")[0]]
 
 
 def _made_by(steps: Iterable[Step]) -> AssetSelection:
-    # By their keys: a project may have other assets, also in groups of the same names.
+    # By key, because a project may have other assets in groups of the same names.
     chosen = list(steps)
     keys = [table.asset_key for step in chosen for table in step.assets]
     keys += [step.artifact.split("/") for step in chosen if step.artifact]

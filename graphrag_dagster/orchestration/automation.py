@@ -1,4 +1,4 @@
-"""Sensors and schedules; each is off until someone switches it on."""
+"""Sensors and schedules, all off by default."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,8 +50,8 @@ from graphrag_dagster.orchestration.assets import INDEX, of_the_index
 def finished_batches(
     context: SensorEvaluationContext, graphrag_memory: ResourceParam[LLMCache]
 ) -> SensorResult:
-    """Request a run for every corpus that waits for no batch any more."""
-    # Needed each time that this looks for batches, and not by a run.
+    """Request a run for every corpus that is no longer waiting for a batch."""
+    # Imported here because runs do not need it.
     from graphrag_dagster.kernel.models.batch_store import finished
     from graphrag_dagster.kernel.storage.corpus_store import models_of
 
@@ -69,20 +69,20 @@ def finished_batches(
     )
 
 
-#: Ticks for which a folder has to be gone before its partition goes too.
+#: Ticks for which a folder must be missing before its partition is removed.
 GONE_TICKS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A corpus folder as it was.
+    """State of a corpus folder at the last tick.
 
     Attributes:
         cheap: its cheap fingerprint at the last tick.
-        settled: the cheap fingerprint that was last looked into; empty where none was.
-        content: the fingerprint of the content then.
-        requests: how many runs were requested.
-        gone: for how many ticks the folder has not been there.
+        settled: the cheap fingerprint at the last content comparison; blank if there was none.
+        content: the content fingerprint at that comparison.
+        requests: number of requested runs.
+        gone: number of ticks for which the folder has been missing.
     """
 
     cheap: str = ""
@@ -93,46 +93,46 @@ class Seen:
 
     @property
     def unsettled(self) -> bool:
-        """Whether the folder differs from what was last looked into."""
+        """Whether the folder differs from the last comparison."""
         return self.cheap != self.settled
 
     def at(self, cheap: str) -> "Seen":
-        """What is known at the next tick, at which the folder is there."""
+        """Return the state after a tick at which the folder exists."""
         return replace(self, cheap=cheap, gone=0)
 
     def looked_into(self, content: str, *, requested: bool) -> "Seen":
-        """What is known once the content was compared."""
+        """Return the state after a content comparison."""
         return replace(self, settled=self.cheap, content=content, requests=self.requests + requested)
 
     def missed(self) -> "Seen":
-        """What is known at the next tick, at which the folder is not there."""
+        """Return the state after a tick at which the folder is missing."""
         return replace(self, gone=self.gone + 1)
 
 
 @dataclass(slots=True)
 class FolderCursor:
-    """All folders, as the cursor of the sensor keeps them."""
+    """The states of all folders, stored as the sensor's cursor."""
 
     seen: dict[str, Seen] = field(default_factory=dict)
 
     @classmethod
     def read(cls, cursor: str | None) -> "FolderCursor":
-        """Read a cursor; one that is of no use is as good as none."""
+        """Read a cursor; an invalid one counts as empty."""
         try:
-            return cls({name: Seen(*kept) for name, kept in json.loads(cursor or "{}").items()})
+            return cls({name: Seen(*state) for name, state in json.loads(cursor or "{}").items()})
         except (ValueError, TypeError, AttributeError):
             return cls()
 
     def written(self) -> str:
-        """The cursor."""
+        """Return the cursor."""
         return json.dumps({name: astuple(seen) for name, seen in self.seen.items()}, separators=(",", ":"))
 
     def observe(self, found: Mapping[str, str]) -> list[str]:
-        """Take in the cheap fingerprints of a tick.
+        """Record the cheap fingerprints of a tick.
 
         Returns:
-            the corpora that differ from what was last looked into, and were the same at the tick before:
-            nobody is copying into them.
+            the corpora that differ from the last comparison but not from the previous tick, so that nobody is
+                still copying into them.
         """
         settled = []
         for name, cheap in found.items():
@@ -143,7 +143,7 @@ class FolderCursor:
         return settled
 
     def missing(self, names: Iterable[str]) -> list[str]:
-        """Take in which corpora have no folder at this tick; return those gone for long enough."""
+        """Record which corpora have no folder at this tick; return those missing for long enough."""
         gone = []
         for name in names:
             self.seen[name] = now = self.seen.get(name, Seen()).missed()
@@ -163,7 +163,7 @@ _UNDER_WAY = [
 
 @dataclass(slots=True)
 class _Tick:
-    """One look at all folders: what is known, and what is to be done."""
+    """One tick over all folders: the known state and the resulting requests."""
 
     context: SensorEvaluationContext
     store: CorpusStore
@@ -174,19 +174,21 @@ class _Tick:
     requests: list[RunRequest] = field(default_factory=list)
 
     def fingerprints(self) -> dict[str, str]:
-        """Of every folder that can be listed; a folder that cannot be is said and left as it is."""
-        found = {}
+        """Return the cheap fingerprint of every folder; a folder that cannot be listed is logged and
+        skipped.
+        """
+        fingerprints = {}
         for name in self.store.names():
             try:
-                found[name] = cheap_fingerprint(self.store.folders(name))
+                fingerprints[name] = cheap_fingerprint(self.store.folders(name))
             except (GraphragError, OSError) as error:
                 self.context.log.warning("corpus %s cannot be looked at: %s", name, error)
-        return found
+        return fingerprints
 
     def look_into(self, name: str) -> None:
-        """Compare the content of a folder that has settled, and request its index where it has changed."""
+        """Compare the content of a settled folder, and request its index if it has changed."""
         if self._under_way(name):
-            # The run may have read the folder before or after the change: look again when it is over.
+            # The run may have read the folder before or after the change: compare again when it has ended.
             return
         seen = self.memory.seen[name]
         try:
@@ -213,11 +215,13 @@ class _Tick:
     def _under_way(self, name: str) -> bool:
         if name not in self.known:
             return False
-        wanted = RunsFilter(tags={PARTITION_TAG: name}, statuses=_UNDER_WAY)
-        return bool(self.context.instance.get_runs(wanted, limit=1))
+        active_runs = RunsFilter(tags={PARTITION_TAG: name}, statuses=_UNDER_WAY)
+        return bool(self.context.instance.get_runs(active_runs, limit=1))
 
     def gone(self, present: Sequence[str]) -> list[str]:
-        """The corpora whose partition is to go, because their folder has not been there for long enough."""
+        """Return the corpora whose partition is to be removed, because their folder has been missing for long
+        enough.
+        """
         if not self.store.path.is_dir():
             self.context.log.warning("%s is not there: no corpus is treated as removed", self.store.path)
             return []
@@ -256,15 +260,15 @@ def corpora_sensor(
     graphrag_corpora: ResourceParam[CorpusStore],
     graphrag_warehouse: ResourceParam[Warehouse],
 ) -> SensorResult:
-    """Compare the folders below the corpora root with what they were at the tick before.
+    """Compare the folders below the corpora root with the previous tick.
 
-    A change counts once the folder was the same at two ticks, so that one being copied waits until it is
-    whole. Nothing that was made is ever erased here.
+    A change counts once the folder was the same at two ticks, so that copying can finish. Nothing that was
+    made is deleted here.
     """
     known, corpora = set(context.instance.get_dynamic_partitions(str(CORPUS.name))), graphrag_corpora
     tick = _Tick(context, corpora, graphrag_warehouse, FolderCursor.read(context.cursor), known)
-    found = tick.fingerprints()
-    for name in tick.memory.observe(found):
+    fingerprints = tick.fingerprints()
+    for name in tick.memory.observe(fingerprints):
         tick.look_into(name)
     gone = tick.gone(corpora.names())
     partitions = [CORPUS.build_add_request(tick.new)] if tick.new else []
@@ -277,13 +281,13 @@ def corpora_sensor(
     )
 
 
-#: A corpus without a schedule.
+#: Due time of a corpus without a schedule.
 _NEVER = 0.0
 
 
 @dataclass(slots=True)
 class _Timetable:
-    """When each corpus is due next, by the state of its settings file: ``[size, time of change, due]``."""
+    """When each corpus is due, with the state of its settings file: ``[size, modification time, due]``."""
 
     store: CorpusStore
     now: float
@@ -291,21 +295,21 @@ class _Timetable:
     problems: list[str] = field(default_factory=list)
 
     def take(self, cursor: str | None, known: set[str]) -> Iterator[tuple[str, float]]:
-        """Look at the corpora that have a partition; yield those due, with the time at which they were."""
+        """Check the corpora that have a partition; yield those due, with the time they were due."""
         before: dict[str, list[float]] = _loaded(cursor)
         for name in sorted(known & set(self.store.names())):
             try:
-                place = self.store.folder(name) / SETTINGS_FILE
-                found = place.stat() if place.is_file() else None
-                state = [float(found.st_size), float(found.st_mtime_ns)] if found else [0.0, 0.0]
-                kept = before.get(name)
-                if kept is not None and kept[:2] == state and not _NEVER < kept[2] <= self.now:
-                    self.due[name] = kept
+                path = self.store.folder(name) / SETTINGS_FILE
+                status = path.stat() if path.is_file() else None
+                state = [float(status.st_size), float(status.st_mtime_ns)] if status else [0.0, 0.0]
+                entry = before.get(name)
+                if entry is not None and entry[:2] == state and not _NEVER < entry[2] <= self.now:
+                    self.due[name] = entry
                     continue
-                settings = self.store.settings(name).schedule if found else ScheduleSettings()
+                settings = self.store.settings(name).schedule if status else ScheduleSettings()
                 self.due[name] = [*state, self._next(settings)]
-                if kept is not None and kept[:2] == state:
-                    yield name, kept[2]
+                if entry is not None and entry[:2] == state:
+                    yield name, entry[2]
             except (GraphragError, OSError) as error:
                 self.problems.append(f"the schedule of corpus {name} cannot be read: {error}")
 
@@ -318,7 +322,10 @@ class _Timetable:
 
 def _loaded(cursor: str | None) -> dict[str, list[float]]:
     try:
-        return {str(name): [float(one) for one in kept] for name, kept in json.loads(cursor or "{}").items()}
+        return {
+            str(name): [float(number) for number in entry]
+            for name, entry in json.loads(cursor or "{}").items()
+        }
     except (ValueError, TypeError, AttributeError):
         return {}
 
@@ -332,12 +339,12 @@ def _loaded(cursor: str | None) -> dict[str, list[float]]:
 def scheduled_corpora(
     context: SensorEvaluationContext, graphrag_corpora: ResourceParam[CorpusStore]
 ) -> SensorResult:
-    """Request what is due. What was due more than once while nobody looked is requested once."""
+    """Request the corpora that are due. Several missed times result in one request."""
     return scheduled(context, graphrag_corpora, datetime.now().timestamp())
 
 
 def scheduled(context: SensorEvaluationContext, corpora: CorpusStore, now: float) -> SensorResult:
-    """What the sensor ``scheduled_corpora`` does at a time, in seconds since the epoch."""
+    """Evaluate the sensor ``scheduled_corpora`` at a time given in seconds since the epoch."""
     known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
     timetable = _Timetable(corpora, now)
     requests = [
@@ -364,7 +371,7 @@ def nightly(
     graphrag_corpora: ResourceParam[CorpusStore],
     graphrag_warehouse: ResourceParam[Warehouse],
 ) -> list[RunRequest]:
-    """Request the index of what has changed since it was last published, and of what never was."""
+    """Request the index of corpora that have changed since publication or were never published."""
     known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))
     night = context.scheduled_execution_time.isoformat()
     requests = []
@@ -383,7 +390,7 @@ outdated_assets = AutomationConditionSensorDefinition(
     "outdated_assets",
     target=of_the_index(),
     description="Makes index assets again whose code, prompts or inputs changed, and all that reads them",
-    # A run of a corpus makes one state of it; a backfill would make the parts of several in turn.
+    # A run makes a consistent state of one corpus; a backfill would interleave the parts of several.
     emit_backfills=False,
 )
 

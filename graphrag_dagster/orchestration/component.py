@@ -1,7 +1,7 @@
 """The pipeline as a component: ``defs.yaml`` adds it to a Dagster project.
 
-Tools of Dagster import this in every project whose environment has the package, so the pipeline itself is
-imported when definitions are built.
+Dagster's tools import this in every project whose environment has the package, so the pipeline itself is only
+imported to build the definitions.
 """
 
 import json
@@ -29,21 +29,21 @@ from graphrag_dagster.kernel.storage.home import HomeFolders
 
 
 class ScaffoldParams(BaseModel):
-    """What may be said when an instance is scaffolded."""
+    """Parameters for scaffolding an instance."""
 
     home: str = Field("graphrag", description="folder of corpora, tables and the LLM cache")
 
 
 class GraphRagScaffolder(Scaffolder[ScaffoldParams]):
-    """Writes a ``defs.yaml`` with a home, and every other attribute as a comment."""
+    """Writes a ``defs.yaml`` with a home, and all other attributes as comments."""
 
     @classmethod
     def get_scaffold_params(cls) -> type[ScaffoldParams]:
-        """What may be said on the command line."""
+        """Return the parameters of the command line."""
         return ScaffoldParams
 
     def scaffold(self, request: ScaffoldRequest[ScaffoldParams]) -> None:
-        """Write the file; a form without comments where it is Python, or is added to another file."""
+        """Write the file; without comments if it is Python or appended to another file."""
         if request.append or request.scaffold_format != "yaml":
             scaffold_component(request, request.params.model_dump())
             return
@@ -99,18 +99,18 @@ class GraphRagComponent(Component, Model, Resolvable):
 
     @classmethod
     def get_spec(cls) -> ComponentTypeSpec:
-        """What tools show of the component."""
+        """Return the component's description for tools."""
         return ComponentTypeSpec(
             tags=["graphrag", "duckdb"],
             produces=["asset", "asset_check", "job", "schedule", "sensor", "resource"],
         )
 
     def build_defs(self, context: ComponentLoadContext) -> Definitions:
-        """The definitions of the pipeline, as the attributes say.
+        """Build the definitions of the pipeline from the attributes.
 
         Raises:
             DagsterInvalidDefinitionError: the project has a second instance.
-            SettingsError: the package that the executor comes with is not installed.
+            SettingsError: the executor's package is not installed.
         """
         from graphrag_dagster.orchestration.composition import compose
 
@@ -139,8 +139,8 @@ class GraphRagComponent(Component, Model, Resolvable):
 
 
 def _commented(given: dict[str, Any]) -> Iterator[str]:
-    """Every attribute with its meaning, those that are not given as comments."""
+    """Yield every attribute with its description; those not given are commented out."""
     for name, field in GraphRagComponent.model_fields.items():
-        mark, value = ("", given[name]) if name in given else ("# ", (field.examples or [None])[0])
+        prefix, value = ("", given[name]) if name in given else ("# ", (field.examples or [None])[0])
         yield f"  # {field.description}"
-        yield f"  {mark}{name}: {json.dumps(value)}"
+        yield f"  {prefix}{name}: {json.dumps(value)}"

@@ -1,4 +1,4 @@
-"""The pipeline as definitions: assets, checks, jobs, automation and the resources that they use."""
+"""The pipeline as definitions: assets, checks, jobs, automation and resources."""
 
 import types
 from collections.abc import Iterator, Sequence
@@ -37,15 +37,15 @@ def compose(
     owners: Sequence[str] = (),
     group_prefix: str = "",
 ) -> Definitions:
-    """Return the definitions of the pipeline, to be used alone or merged with others.
+    """Return the definitions of the pipeline, for use alone or merged with others.
 
     Args:
-        places: where files are; default: as the environment says when they are used.
-        max_tokens: most tokens of a run, unless its run config says another limit; default: no limit.
-        max_usd: most US dollars of a run, in the same way.
-        executor: of the jobs; default: that of the definitions they become part of.
-        owners: of every asset, as Dagster writes them.
-        group_prefix: before the name of every asset group.
+        places: file locations; default: those of the environment at the time of use.
+        max_tokens: default token limit of a run, overridable in its run config; default: no limit.
+        max_usd: default cost limit of a run in US dollars, likewise.
+        executor: executor of the jobs; default: that of the merged definitions.
+        owners: owners of every asset, in Dagster's format.
+        group_prefix: prefix of every asset group's name.
     """
     where = places or HomeFolders()
     corpora, warehouse = CorpusStoreResource(root=where.corpora), WarehouseResource(path=where.warehouse)
@@ -80,36 +80,43 @@ def _described(owners: Sequence[str], group_prefix: str) -> Sequence[AssetsDefin
     def described(spec: AssetSpec) -> AssetSpec:
         return spec.replace_attributes(owners=list(owners), group_name=f"{group_prefix}{spec.group_name}")
 
-    return [made.map_asset_specs(described) for made in ASSETS]
+    return [definition.map_asset_specs(described) for definition in ASSETS]
 
 
 class WarehouseResource(ConfigurableResource[None], Warehouse):
-    """Reads and writes the declared tables of each corpus, in a DuckDB file of its own."""
+    """Reads and writes the declared tables of each corpus, in one DuckDB file per corpus."""
 
 
 class CorpusStoreResource(ConfigurableResource[None], CorpusStore):
-    """Finds corpora: folders below ``root``, or elsewhere where a file ``NAME.path`` there points to."""
+    """Finds corpora: folders below ``root``, or elsewhere if a pointer file ``NAME.path`` below it leads
+    there.
+    """
 
 
 class LLMCacheResource(ConfigurableResource[None], LLMCache):
-    """The LLM cache, and what every run used of it."""
+    """The LLM cache and the usage of every run."""
 
 
 def _configurable(kind: type[Resource]) -> type[ConfigurableResource[None]]:
-    """Return a resource of a system as one that run config sets."""
-    bases, own = (ConfigurableResource[None], kind), {"__doc__": kind.__doc__, "__module__": kind.__module__}
-    return types.new_class(f"{kind.__name__}Resource", bases, exec_body=lambda space: space.update(own))
+    """Return a system's resource class as one that run config can set."""
+    bases, attributes = (
+        (ConfigurableResource[None], kind),
+        {"__doc__": kind.__doc__, "__module__": kind.__module__},
+    )
+    return types.new_class(
+        f"{kind.__name__}Resource", bases, exec_body=lambda space: space.update(attributes)
+    )
 
 
 class LanguageResource(ConfigurableResource[None], Language):
-    """Opens the engines of the language tasks for an asset; the limits hold for each run as a whole."""
+    """Opens the task provider of an asset. The limits hold for each run as a whole."""
 
     memory: LLMCacheResource
     corpora: CorpusStoreResource
 
     @contextmanager
     def yield_for_execution(self, context: InitResourceContext) -> Iterator[None]:
-        """Have what calls of models meet with told in the log of the run while it goes on."""
+        """Write problems of model calls to the run's log during the run."""
         if context.log is None:
             yield self.create_resource(context)
             return
@@ -118,20 +125,20 @@ class LanguageResource(ConfigurableResource[None], Language):
 
 
 class _RunLog(Listener):
-    """What is said while stages run, in the log of a run."""
+    """Forwards messages of running stages to the log of a run."""
 
     def __init__(self, log: DagsterLogManager) -> None:
         self._log = log
 
     def start(self, stage: str, total: int | None) -> None:
-        """Say nothing: each step has its own events."""
+        """Ignore it: steps have their own events."""
 
     def advance(self, stage: str, steps: int) -> None:
-        """Say nothing."""
+        """Ignore it."""
 
     def finish(self, stage: str) -> None:
-        """Say nothing."""
+        """Ignore it."""
 
     def say(self, line: str) -> None:
-        """Write a warning."""
+        """Log a warning."""
         self._log.warning("%s", line)

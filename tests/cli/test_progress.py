@@ -82,7 +82,7 @@ def test_it_is_told_what_is_waited_for_and_not_told_twice_at_once(lines: Progres
 @pytest.mark.parametrize(
     ("whom", "task", "told"),
     [
-        ("model m", "probe", "waiting for model m: a small question whether it is of use; "),
+        ("model m", "probe", "waiting for model m: a test question; "),
         ("model m", "global_reduce", "waiting for model m: the answer; "),
         ("list of models", "", "waiting for list of models; "),
     ],

@@ -86,11 +86,11 @@ def test_a_stopped_server_ends_with_a_line(home: Path, number: int, code: int) -
 @pytest.mark.parametrize(
     ("number", "mend"),
     [
-        (errno.EACCES, "mend its rights"),
+        (errno.EACCES, "fix its permissions"),
         (errno.ENAMETOOLONG, "use a shorter name"),
         (errno.EROFS, "set GRAPHRAG_DAGSTER_HOME"),
-        (errno.ENOSPC, "make room"),
-        (errno.ESTALE, "mount its file system anew"),
+        (errno.ENOSPC, "free space"),
+        (errno.ESTALE, "remount its file system"),
     ],
 )
 def test_what_the_system_refuses_is_one_line(number: int, mend: str) -> None:

@@ -1,4 +1,4 @@
-"""The catalogue: stages, tasks, engines, embedders and search methods, each declared once. Data without
-logic. Jobs, automation, status, publishing, planning, settings, command line, servers, reports and
-documentation are derived from it; whoever adds a system declares it here and builds a room of its own.
+"""The catalogue: stages, tasks, engines, embedders and search methods, each declared once, as data. Jobs,
+automation, status, publishing, planning, settings, the command line, servers, reports and the documentation
+are derived from it. To add a system, declare it here and give it its own package.
 """

@@ -14,26 +14,24 @@ class Engine:
     """An engine: an implementation of language tasks.
 
     Attributes:
-        name: as ``corpus.yaml`` has it.
-        text: one line about it.
-        does: by the name of each task that it can do, what makes who does it: ``module:function``, loaded
-            when it is used, or the callable itself. It is called with a
-            :class:`.TaskProvider`, and what it returns has the methods of
+        name: its name in ``corpus.yaml``.
+        text: a one-line description.
+        does: the factory of each supported task, by task name: ``module:function``, loaded on first use, or
+            the callable itself. It takes a :class:`.TaskProvider` and returns an object with the methods of
             the task's port.
-        asks_model: it asks a chat model at an endpoint.
-        quotes: its answers are words of the documents.
-        packages: distributions that it needs beside those of the base install.
-        settings: keys of ``corpus.yaml`` that no other engine reads.
-        library_settings: keys whose values name further such packages, for the stage of their section.
-        libraries: packages whose version may change what it gives, by stage.
-        models: of an engine whose models run on this machine; called with the corpus's settings, gives by
-            the setting that names a model which version of it is used. Loaded as the makers are.
-        examined: of such an engine; called with the corpus's settings, gives what ``doctor`` says of the
-            models: findings of :mod:`.capability_probes`. Loaded as the makers
-            are.
+        asks_model: whether it calls a chat model at an endpoint.
+        quotes: whether its answers are verbatim words of the documents.
+        packages: distributions it needs beyond the base install.
+        settings: keys of ``corpus.yaml`` that only this engine reads.
+        library_settings: keys whose values name further packages, for the stage of their section.
+        libraries: packages whose version may change the results, by stage.
+        models: for engines with local models: takes the corpus's settings and returns the version of each
+            model, by the setting that names it. Loaded like the factories.
+        examined: for engines with local models: takes the corpus's settings and returns the findings about
+            the models that ``doctor`` shows (see :mod:`.capability_probes`). Loaded like the factories.
 
     Raises:
-        CatalogueError: the declaration cannot be used; says why.
+        CatalogueError: the declaration is invalid.
     """
 
     name: str
@@ -51,31 +49,33 @@ class Engine:
     def __post_init__(self) -> None:
         if not isinstance(self.does, Mapping):
             raise CatalogueError(
-                f"{self.name}: does maps each task to the function that makes its implementation, such as "
-                "{'answerer': make_answerer}; it is called with the session"
+                f"{self.name}: does must map each task to the factory of its implementation, such as "
+                "{'answerer': make_answerer}; the factory takes the session"
             )
-        for name, make in self.does.items():
-            if not callable(make) and not (isinstance(make, str) and make.count(":") == 1):
-                raise CatalogueError(f"{self.name}: {name} is neither a function nor a text module:function")
+        for name, factory in self.does.items():
+            if not callable(factory) and not (isinstance(factory, str) and factory.count(":") == 1):
+                raise CatalogueError(f"{self.name}: {name} must be a function or a string module:function")
 
     def unknown(self, tasks: Iterable[str]) -> str | None:
-        """Say which task it claims to do that is none of those there are; None where all are known."""
+        """Return an error message for the first declared task that is not in ``tasks``, else None."""
         known = tuple(tasks)
-        wrong = next((name for name in self.does if name not in known), None)
-        return wrong and f"{self.name}: there is no task {wrong!r}; use one of {', '.join(known)}"
+        unknown_task = next((name for name in self.does if name not in known), None)
+        return (
+            unknown_task and f"{self.name}: there is no task {unknown_task!r}; use one of {', '.join(known)}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of what does one thing, and has no tasks of which it does some.
+    """A single-purpose component, as opposed to an engine that supports several tasks.
 
     Attributes:
-        name: as ``corpus.yaml`` has it.
-        text: one line about it.
-        factory: makes it, as one of :attr:`Engine.does`.
-        asks_model: it asks a model at an endpoint.
-        packages: distributions that it needs beside those of the base install.
-        libraries: packages whose version may change what it gives.
+        name: its name in ``corpus.yaml``.
+        text: a one-line description.
+        factory: creates it, like the factories of :attr:`Engine.does`.
+        asks_model: whether it calls a model at an endpoint.
+        packages: distributions it needs beyond the base install.
+        libraries: packages whose version may change the results.
     """
 
     name: str
@@ -88,15 +88,15 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderKind(_Kind):
-    """A kind of embedder, chosen by ``embeddings.embedder``; its factory gives an
+    """A kind of embedder, selected by ``embeddings.embedder``. Its factory returns an
     :class:`~graphrag_dagster.kernel.models.embedders.Embedder`.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class RerankerKind(_Kind):
-    """A kind of reranker, chosen by ``search.reranker``; its factory gives a
-    :class:`~graphrag_dagster.kernel.retrieval.rerankers.Reranker`, or None for no other order.
+    """A kind of reranker, selected by ``search.reranker``. Its factory returns a
+    :class:`~graphrag_dagster.kernel.retrieval.rerankers.Reranker`, or None to keep the order.
     """
 
 
@@ -161,7 +161,7 @@ EMBEDDERS = (
 
 #: The reranker that needs no model.
 LEXICAL = "lexical"
-#: The model of a cross-encoder where the settings name none.
+#: The default cross-encoder model.
 CROSS_ENCODER = "cross-encoder/ms-marco-MiniLM-L6-v2"
 
 RERANKERS = (
@@ -185,10 +185,10 @@ RERANKERS = (
 )
 
 
-#: ``supported``: the words say it; ``partly``: they say some of it, or something near it; ``not``: they do
-#: not say it, or say something else.
+#: ``supported``: the cited words say it; ``partly``: they say part of it, or something close; ``not``: they
+#: say something else, or nothing of it.
 Verdict = Literal["supported", "partly", "not"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
-#: ``words``: rules; ``nli``: a model for natural language inference on this machine; ``model``: a chat model.
+#: ``words``: rules; ``nli``: a local natural language inference model; ``model``: a chat model.
 JudgeName = Literal["words", "nli", "model"]

@@ -6,14 +6,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of files.
+    """A file format.
 
     Attributes:
-        name: as ``corpus.files`` shows it.
-        extensions: of its files, in small letters, each with its dot.
-        read: its reader (:data:`~graphrag_dagster.kernel.documents.file_records.Reader`), loaded when it is
-        used:
-            ``module:function``, or the callable itself.
+        name: its name in ``corpus.files``.
+        extensions: file extensions in lower case, with the dot.
+        read: its reader (:data:`~graphrag_dagster.kernel.documents.file_records.Reader`):
+            ``module:function``, loaded on first use, or the callable itself.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Plug-ins: additions of other packages to the catalogue, by entry points.
+"""Plug-ins: catalogue entries that other packages add by entry points.
 
-A plug-in that cannot be used is skipped with one warning, so that it never blocks access to a corpus.
+An unusable plug-in is skipped with one warning, so that it never blocks access to a corpus.
 """
 
 import logging
@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-#: Entry point groups by what they add.
+#: Entry point group of each kind of plug-in.
 GROUPS = {
     "system": "graphrag_dagster.systems",
     "engine": "graphrag_dagster.engines",
@@ -24,14 +24,14 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """Something that another package adds.
+    """A catalogue entry that another package adds.
 
     Attributes:
         kind: a key of :data:`GROUPS`.
-        name: of the entry point, which is the name of what it declares.
-        package: distribution that it comes with, and its version.
-        declares: the object; None where it cannot be used.
-        problem: why it cannot be used.
+        name: name of the entry point and of the declaration.
+        package: its distribution, with the version.
+        declares: the declaration; None if it is unusable.
+        problem: why it is unusable.
     """
 
     kind: str
@@ -41,26 +41,27 @@ class Plugin:
     problem: str | None = None
 
     def failed(self, doing: str, error: BaseException) -> str:
-        """Say that its code failed, whose it is, and what it did."""
-        told = _told(error)
-        return f"the {self.kind} {self.name} of the package {self.package} failed {doing}: {told}"
+        """Return an error message for a failure of the plug-in's code."""
+        message = _told(error)
+        return f"the {self.kind} {self.name} of the package {self.package} failed {doing}: {message}"
 
 
 def plugins(
     kind: str, wanted: type, taken: frozenset[str], unknown: Callable[[Any], str | None] = lambda _: None
 ) -> tuple[Plugin, ...]:
-    """Return what other packages add of a kind, in the order of names; warn once of each that is unusable.
+    """Return the plug-ins of a kind, sorted by name. Unusable ones are logged as a warning, once each.
 
     Args:
         kind: a key of :data:`GROUPS`.
-        wanted: what an entry point has to name an instance of.
-        taken: names that there are already; capitals make no other name.
-        unknown: says of a declaration which name in it is none of those there are; None where all are known.
+        wanted: the class an entry point must name an instance of.
+        taken: names already in use; comparison ignores case.
+        unknown: returns an error message if a declaration refers to an unknown name, else None.
     """
-    names, found = {*map(str.casefold, taken)}, []
-    # What this package declares itself is the first of its name, whatever others are called.
+    names, results = {*map(str.casefold, taken)}, []
+    # This package's own declarations take precedence over others of the same name.
     for point in sorted(
-        all_points()[GROUPS[kind]], key=lambda one: (one.name, not is_ours(_package(one)), _package(one))
+        all_points()[GROUPS[kind]],
+        key=lambda point: (point.name, not is_ours(_package(point)), _package(point)),
     ):
         declares, problem = None, None
         if point.name.casefold() in names:
@@ -68,7 +69,7 @@ def plugins(
         else:
             try:
                 declares = point.load()
-            # Whatever the code of another package raises when it is loaded, ours goes on.
+            # Importing another package may raise anything; that must not stop us.
             except (Exception, SystemExit) as error:
                 problem = f"it cannot be loaded ({_told(error)})"
             else:
@@ -79,38 +80,42 @@ def plugins(
             )
         else:
             names.add(point.name.casefold())
-        found.append(Plugin(kind, point.name, _package(point), None if problem else declares, problem))
-    return tuple(found)
+        results.append(Plugin(kind, point.name, _package(point), None if problem else declares, problem))
+    return tuple(results)
 
 
 @cache
 def all_points() -> Mapping[str, Sequence[EntryPoint]]:
-    """Return the entry points of all packages by group of ours; files are read once for all groups."""
+    """Return all entry points of our groups, by group. The metadata is read once for all groups."""
     points = entry_points()
     return {group: tuple(points.select(group=group)) for group in GROUPS.values()}
 
 
 def is_ours(package: str) -> bool:
-    """Whether a distribution, with its version, is this package."""
+    """Whether a distribution with its version, such as ``name 1.0``, is this package."""
     return package.startswith("graphrag-dagster ")
 
 
 def _told(error: BaseException) -> str:
     try:
         text = " ".join(str(error).split())
-    # Its text is made by the code of another package, too.
+    # ``__str__`` is also the other package's code.
     except Exception:
         text = ""
     kind = type(error).__name__
     return f"{kind}: {text[:_LONGEST]}" if text else kind
 
 
-def _misdeclared(declares: Any, name: str, wanted: type) -> str | None:
-    if not isinstance(declares, wanted):
-        named = f"{wanted.__module__}.{wanted.__qualname__}"
-        return f"it is a {type(declares).__name__}, not a {named}"
-    own = getattr(declares, "name", name)
-    return None if own == name else f"it declares the name {own!r}; the entry point must have the same name"
+def _misdeclared(declares: Any, name: str, expected: type) -> str | None:
+    if not isinstance(declares, expected):
+        full_name = f"{expected.__module__}.{expected.__qualname__}"
+        return f"it is a {type(declares).__name__}, not a {full_name}"
+    declared_name = getattr(declares, "name", name)
+    return (
+        None
+        if declared_name == name
+        else f"it declares the name {declared_name!r}; the entry point must have the same name"
+    )
 
 
 def _package(point: EntryPoint) -> str:

@@ -44,15 +44,15 @@ N = TypeVar("N", bound=_HasName)
 
 
 def named(known: Mapping[str, T], name: str, what: str) -> T:
-    """Return what has a name.
+    """Return the item of a given name.
 
     Args:
-        known: all there are by name.
-        name: the one that is wanted.
-        what: of what kind it is, for the error.
+        known: all items by name.
+        name: the name to look up.
+        what: the kind of item, for the error message.
 
     Raises:
-        CatalogueError: there is none of that name; lists those there are.
+        CatalogueError: unknown name; the message lists the known ones.
     """
     if name not in known:
         raise CatalogueError(f"there is no {what} {name!r}; use one of {', '.join(known)}")
@@ -67,68 +67,68 @@ def engines() -> Mapping[str, Engine]:
 
 @cache
 def embedders() -> Mapping[str, EmbedderKind]:
-    """Return the kinds of embedders by name, built-in ones first."""
+    """Return the embedder kinds by name, built-in ones first."""
     return _with_plugins("embedder", EMBEDDERS)
 
 
 @cache
 def rerankers() -> Mapping[str, RerankerKind]:
-    """Return the kinds of rerankers by name, built-in ones first."""
+    """Return the reranker kinds by name, built-in ones first."""
     return _with_plugins("reranker", RERANKERS)
 
 
 @cache
 def system_plugins() -> tuple[Plugin, ...]:
-    """Return the systems of all packages, ours included; of what is of no use it is warned once."""
+    """Return the systems of all packages, including ours. Unusable ones are logged once."""
     return plugins("system", System, frozenset())
 
 
 @cache
 def systems() -> Mapping[str, System]:
-    """Return the systems by name, each after those that it builds upon.
+    """Return the systems by name, each after those it builds on.
 
     Raises:
-        CatalogueError: there is none, so that the package is not installed.
+        CatalogueError: there are none, so the package is not installed.
     """
-    found = {one.name: one.declares for one in system_plugins() if one.declares}
-    if not found:
+    declared = {plugin.name: plugin.declares for plugin in system_plugins() if plugin.declares}
+    if not declared:
         raise CatalogueError(
             "no system is declared by an entry point; install the package (pip install .) instead of "
             "importing its folder"
         )
-    order = TopologicalSorter({name: sorted(one.builds_on) for name, one in sorted(found.items())})
-    return {name: found[name] for name in order.static_order() if name in found}
+    order = TopologicalSorter({name: sorted(system.builds_on) for name, system in sorted(declared.items())})
+    return {name: declared[name] for name in order.static_order() if name in declared}
 
 
 @cache
 def methods() -> Mapping[str, SearchMethod]:
-    """Return the search methods by name: for people, for comparisons, and those of other packages."""
+    """Return all search methods by name, including those of plug-ins and those for comparisons."""
     return _with_plugins("method", built_in("method"))
 
 
 def at_level(level: int) -> SearchMethod:
-    """Return the condition ``C<level>``, which may be of a level deeper than those that are declared."""
+    """Return the condition ``C<level>``, derived from ``C0`` for levels deeper than the declared ones."""
     name = f"C{level}"
     text = f"all community reports of level {level}, finer than C0"
     return methods().get(name) or replace(methods()["C0"], name=name, text=text, level=level)
 
 
 def declared_methods() -> Sequence[SearchMethod]:
-    """Return the search methods of all systems, without those that are entry points of their own."""
+    """Return the search methods of all systems, without separate plug-ins."""
     return built_in("method")
 
 
 @cache
 def parts() -> Mapping[str, DeclaredPart]:
-    """Return what systems read of a snapshot beside the graph, by the names under which it has that."""
+    """Return the parts of a snapshot that systems add beside the graph, by name."""
     return {name: part for system in systems().values() for name, part in system.parts.items()}
 
 
 def attached_graph(*snapshot: Any) -> Any:
-    """Return what runs queries over the graph of a snapshot; None where no system does.
+    """Return the query interface to a snapshot's graph; None if no system provides one.
 
     Args:
-        snapshot: warehouse, name of the corpus, its settings, and the version of the published index.
+        snapshot: warehouse, corpus name, corpus settings and version of the published index.
     """
     makers = [system.graph for system in systems().values() if system.graph]
     return loaded(makers[0])(*snapshot) if makers else None
@@ -136,16 +136,16 @@ def attached_graph(*snapshot: Any) -> Any:
 
 @cache
 def all_tables() -> "tuple[Table, ...]":
-    """Return the declarations of all tables, in the order of the stages that make them."""
-    # Who asks for help needs none of them, and they need polars.
+    """Return the declarations of all tables, ordered by the stages that make them."""
+    # Imported here because it needs polars, which showing the command-line help does not.
     from graphrag_dagster.kernel.tables import KERNEL_TABLES
 
     declared = [
         *KERNEL_TABLES,
-        *(table for system in systems().values() for named in system.tables for table in loaded(named)),
+        *(table for system in systems().values() for target in system.tables for table in loaded(target)),
     ]
-    order = {name: place for place, name in enumerate(stages())}
-    # Tables of the kernel that no system makes are the last.
+    order = {name: position for position, name in enumerate(stages())}
+    # Kernel tables that no stage makes come last.
     return tuple(sorted(declared, key=lambda table: order.get(table.group, len(order))))
 
 
@@ -155,17 +155,17 @@ def declared_table(full_name: str) -> "Table":
     Raises:
         WarehouseError: no such table is declared.
     """
-    found = next((one for one in all_tables() if one.full_name == full_name), None)
-    if found is None:
-        names = ", ".join(sorted(one.full_name for one in all_tables()))
+    declared = next((table for table in all_tables() if table.full_name == full_name), None)
+    if declared is None:
+        names = ", ".join(sorted(table.full_name for table in all_tables()))
         raise WarehouseError(f"there is no table {full_name!r}; declared are {names}")
-    return found
+    return declared
 
 
 @cache
 def searched_tables() -> frozenset[str]:
-    """Return the full names of all tables that search methods of this package read."""
-    return frozenset(name for one in declared_methods() for name in one.tables)
+    """Return the full names of all tables that search methods of systems read."""
+    return frozenset(name for method in declared_methods() for name in method.tables)
 
 
 @cache
@@ -177,42 +177,44 @@ def formats() -> Mapping[str, Format]:
 @cache
 def tasks() -> Mapping[str, Task[object]]:
     """Return the language tasks by name."""
-    return {one.name: one for system in systems().values() for one in tasks_of_system(system)}
+    return {task.name: task for system in systems().values() for task in tasks_of_system(system)}
 
 
 def tasks_of_system(system: System) -> Sequence[Task[Any]]:
     """Return the language tasks of a system."""
-    found: Sequence[Task[Any]] = loaded(system.tasks) if system.tasks else ()
-    return found
+    declared: Sequence[Task[Any]] = loaded(system.tasks) if system.tasks else ()
+    return declared
 
 
 def tasks_of(section: str) -> list[Task[object]]:
-    """Return the tasks that the engine of a section of ``corpus.yaml`` does."""
-    return [one for one in tasks().values() if one.section == section]
+    """Return the tasks performed by the engine of a section of ``corpus.yaml``."""
+    return [task for task in tasks().values() if task.section == section]
 
 
 @cache
 def roles() -> Mapping[str, Role]:
-    """Return by name what a model is asked for."""
-    return {one.name: one for one in ROLES}
+    """Return the model roles by name."""
+    return {role.name: role for role in ROLES}
 
 
 def declared_stages() -> Sequence[Stage]:
-    """Return the stages as they are declared; those made with every run are the last."""
+    """Return the stages in order of declaration, those made with every run last."""
     of_systems = (stage for system in systems().values() for stage in system.stages)
-    return sorted((*KERNEL_STAGES, *of_systems), key=lambda one: one.made == "run")
+    return sorted((*KERNEL_STAGES, *of_systems), key=lambda stage: stage.made == "run")
 
 
 @cache
 def stages() -> Mapping[str, Stage]:
-    """Return the stages by name, each after those that it reads.
+    """Return the stages by name, each after those it reads.
 
     Raises:
-        CatalogueError: a stage reads one that there is not, or itself by way of others.
+        CatalogueError: a stage reads an unknown stage, or the stages form a cycle.
     """
     declared = declared_stages()
-    known = {one.name for one in declared}
-    index = tuple(one.name for one in declared if one.made == "index" and EVERY_INDEX_STAGE not in one.reads)
+    known = {stage.name for stage in declared}
+    index = tuple(
+        stage.name for stage in declared if stage.made == "index" and EVERY_INDEX_STAGE not in stage.reads
+    )
     return ordered(
         tuple(
             replace(
@@ -227,7 +229,7 @@ def stages() -> Mapping[str, Stage]:
 
 
 def kinds() -> tuple[str, ...]:
-    """Return the kinds of corpora that there are."""
+    """Return the kinds of corpora."""
     return KINDS
 
 
@@ -237,86 +239,88 @@ def stages_made(when: str) -> list[str]:
     Args:
         when: as :attr:`Stage.made`.
     """
-    return [one.name for one in stages().values() if one.made == when]
+    return [stage.name for stage in stages().values() if stage.made == when]
 
 
 def stage_of(section: str) -> str:
-    """Return the name of the stage whose results a section of ``corpus.yaml`` decides.
+    """Return the name of the stage that a section of ``corpus.yaml`` belongs to.
 
     Raises:
-        CatalogueError: it decides those of none.
+        CatalogueError: it belongs to no stage.
     """
-    owners = {own: stage.name for stage in stages().values() for own in stage.sections}
+    owners = {name: stage.name for stage in stages().values() for name in stage.sections}
     return named(owners, section, "stage of a section")
 
 
 def stages_reading(section: str) -> set[str]:
-    """Return the names of the stages whose results a section of ``corpus.yaml`` decides."""
+    """Return the names of the stages whose results depend on a section of ``corpus.yaml``."""
     return {stage.name for stage in stages().values() if section in stage.sections}
 
 
 def sections_asked(made: Iterable[str]) -> list[str]:
-    """Return the sections of ``corpus.yaml`` whose engines some stages ask, in the order of the stages."""
-    asked = {task.section for task in tasks().values()}
-    return [section for name in made for section in stages()[name].sections if section in asked]
+    """Return the sections of ``corpus.yaml`` whose engines the given stages call, in stage order."""
+    task_sections = {task.section for task in tasks().values()}
+    return [section for name in made for section in stages()[name].sections if section in task_sections]
 
 
 def users_of(when: str) -> list[str]:
-    """Return the names under which stages made then ask models; see :func:`stages_made`."""
+    """Return the names under which the stages made at that time call models; see :func:`stages_made`."""
     return [user for name in stages_made(when) for user in stages()[name].users]
 
 
 def requested_with(name: str) -> list[str]:
-    """Return a stage that is made on request, and those it reads that are, each after those that it reads."""
-    wanted = {name}
+    """Return a stage made on request and the requested stages it depends on, dependencies first."""
+    needed = {name}
     for stage in reversed(list(stages().values())):
-        if stage.name in wanted:
-            wanted.update(stage.reads)
-    return [one for one in stages_made("request") if one in wanted]
+        if stage.name in needed:
+            needed.update(stage.reads)
+    return [stage_name for stage_name in stages_made("request") if stage_name in needed]
 
 
 def engines_reading(key: str) -> set[str]:
-    """Return the names of the engines that alone read a key of ``corpus.yaml``; empty where every one may."""
-    return {one.name for one in engines().values() if key.startswith(one.settings)}
+    """Return the names of the engines that exclusively read a key of ``corpus.yaml``; empty if any may."""
+    return {engine.name for engine in engines().values() if key.startswith(engine.settings)}
 
 
 def libraries() -> set[str]:
-    """Return the packages whose versions may change what some stage gives."""
+    """Return the packages whose versions may change results."""
     of_engines = (names for engine in engines().values() for names in engine.libraries.values())
     of_stages = (stage.libraries for stage in stages().values())
-    of_kinds = (one.libraries for one in (*embedders().values(), *rerankers().values()))
+    of_kinds = (kind.libraries for kind in (*embedders().values(), *rerankers().values()))
     return {name for names in (*of_engines, *of_stages, *of_kinds) for name in names}
 
 
 def ordered(declared: tuple[Stage, ...]) -> Mapping[str, Stage]:
-    """Return stages by name, each after those that it reads, else as they are declared.
+    """Return stages by name, each after those it reads, otherwise in order of declaration.
 
     Raises:
         CatalogueError: as :func:`stages`.
     """
-    known = {one.name: one for one in declared}
+    known = {stage.name: stage for stage in declared}
     for stage in declared:
         for name in stage.reads:
             named(known, name, f"stage to be read by {stage.name}:")
     try:
-        TopologicalSorter({one.name: one.reads for one in declared}).prepare()
+        TopologicalSorter({stage.name: stage.reads for stage in declared}).prepare()
     except CycleError as error:
         raise CatalogueError(
             f"stages depend on each other in a circle: {' → '.join(error.args[1])}"
         ) from error
     done: dict[str, Stage] = {}
     while len(done) < len(known):
-        ready = (one for one in declared if one.name not in done and all(map(done.__contains__, one.reads)))
+        ready = (
+            stage for stage in declared if stage.name not in done and all(map(done.__contains__, stage.reads))
+        )
         following = next(ready)
         done[following.name] = following
     return done
 
 
 def loaded(target: Any) -> Any:
-    """Return what ``module:attribute`` names; anything else as it is.
+    """Return the object that ``module:attribute`` names; return anything but a string unchanged.
 
     Raises:
-        CatalogueError: there is no such module or attribute; names it.
+        CatalogueError: no such module or attribute; the message names it.
     """
     if not isinstance(target, str):
         return target
@@ -328,27 +332,29 @@ def loaded(target: Any) -> Any:
 
 
 def plugged_in(kind: str, name: str) -> Plugin | None:
-    """Return what another package adds under a name; None of what is built in."""
-    return next((one for one in added(kind) if one.name == name and one.declares is not None), None)
+    """Return the usable plug-in of that name; None for a built-in."""
+    return next(
+        (plugin for plugin in added(kind) if plugin.name == name and plugin.declares is not None), None
+    )
 
 
 @contextmanager
 def in_plugin(kind: str, name: str, doing: str) -> Iterator[None]:
-    """Run code that may be another package's; whatever it raises is told with its name and package.
+    """Attribute errors raised in the block to the plug-in whose code it runs, if it is one.
 
     Args:
         kind: a key of :data:`~graphrag_dagster.kernel.catalogue.plugins.GROUPS`.
-        name: as the catalogue has it.
-        doing: what it does, such as ``answering a question``.
+        name: its name in the catalogue.
+        doing: the activity for the message, such as ``answering a question``.
 
     Raises:
-        PluginError: the code of another package raised what is no error for people, or cannot be loaded.
+        PluginError: the plug-in raised an error of its own or cannot be loaded.
     """
     try:
         yield
     except (Exception, SystemExit) as error:
         plugin = plugged_in(kind, name)
-        # What this package raises is for people, or steers the work; what cannot be loaded is the plug-in's.
+        # Our own errors are meant for users or for control flow, except failures to load the plug-in.
         ours = type(error).__module__.startswith("graphrag_dagster.")
         meant = ours and not isinstance(error, CatalogueError)
         if plugin is None or meant:
@@ -357,63 +363,62 @@ def in_plugin(kind: str, name: str, doing: str) -> Iterator[None]:
 
 
 def guarded(made: T, kind: str, name: str) -> T:
-    """Return an object that another package made, whose methods fail as :func:`in_plugin` says.
+    """Wrap an object made by a plug-in so that its methods fail as in :func:`in_plugin`.
 
-    What is built in is returned as it is.
+    Built-in objects are returned unchanged.
     """
     return made if plugged_in(kind, name) is None else cast("T", _OfPlugin(made, kind, name))
 
 
 class _OfPlugin:
-    """Stands for an object of another package."""
+    """Proxy for an object made by a plug-in."""
 
     def __init__(self, made: Any, kind: str, name: str) -> None:
         self._made, self._kind, self._name = made, kind, name
 
     def __getattr__(self, attribute: str) -> Any:
         doing = f"in {attribute}"
-        # An attribute that there is not is asked for with a default, too.
-        found = getattr(self._made, attribute)
-        if not callable(found):
-            return found
+        # Outside the guard: ``getattr`` with a default relies on AttributeError.
+        value = getattr(self._made, attribute)
+        if not callable(value):
+            return value
 
-        @wraps(found)
-        def called(*given: Any, **named: Any) -> Any:
+        @wraps(value)
+        def called(*args: Any, **kwargs: Any) -> Any:
             with in_plugin(self._kind, self._name, doing):
-                return found(*given, **named)
+                return value(*args, **kwargs)
 
         return called
 
 
 def models_here(engine: Engine, settings: Any) -> Mapping[str, str]:
-    """Return which versions of its models on this machine an engine uses, by the setting that names each."""
+    """Return the versions of an engine's local models, by the setting that names each."""
     with in_plugin("engine", engine.name, "telling its models"):
-        found: Mapping[str, str] = loaded(engine.models)(settings) if engine.models else {}
-        return found
+        versions: Mapping[str, str] = loaded(engine.models)(settings) if engine.models else {}
+        return versions
 
 
 def asks_model(engine: str) -> bool:
-    """Whether the engine of that name asks a chat model; one that is no longer installed does not."""
+    """Whether the engine of that name calls a chat model; False if it is no longer installed."""
     return engine in engines() and engines()[engine].asks_model
 
 
 def quotes(engine: str) -> bool:
-    """Whether answers of the engine of that name are words of the documents."""
+    """Whether answers of the engine of that name are verbatim words of the documents."""
     return engine in engines() and engines()[engine].quotes
 
 
 def installed() -> tuple[Plugin, ...]:
-    """Return all that other packages add, what is unusable included, by kind and name."""
-    return tuple(one for kind in ("system", *_KINDS) for one in added(kind))
+    """Return all plug-ins, including unusable ones, by kind and name."""
+    return tuple(plugin for kind in ("system", *_KINDS) for plugin in added(kind))
 
 
 @cache
 def added(kind: str) -> tuple[Plugin, ...]:
-    """Return what other packages add of a kind of plug-ins, what is unusable included."""
+    """Return the plug-ins of a kind, including unusable ones."""
     if kind == "system":
-        every = system_plugins()
-        return tuple(one for one in every if not is_ours(one.package))
-    return plugins(kind, _KINDS[kind], frozenset(one.name for one in built_in(kind)), _unknown)
+        return tuple(plugin for plugin in system_plugins() if not is_ours(plugin.package))
+    return plugins(kind, _KINDS[kind], frozenset(entry.name for entry in built_in(kind)), _unknown)
 
 
 def _unknown(declared: Any) -> str | None:
@@ -421,7 +426,9 @@ def _unknown(declared: Any) -> str | None:
         return declared.unknown(tasks())
     if isinstance(declared, SearchMethod):
         searched = searched_tables()
-        return declared.unknown(tasks(), [one.full_name for one in all_tables() if one.full_name in searched])
+        return declared.unknown(
+            tasks(), [table.full_name for table in all_tables() if table.full_name in searched]
+        )
     return None
 
 
@@ -436,17 +443,17 @@ _KINDS: Mapping[str, type] = {
 
 @cache
 def built_in(kind: str) -> Sequence[Any]:
-    """Return what this package, and systems, have of a kind of plug-ins."""
+    """Return the catalogue entries of a kind that this package and the systems declare."""
     if kind == "engine":
-        return tuple(replace(one, does=_made_by(one.name)) for one in ENGINES)
+        return tuple(replace(engine, does=_made_by(engine.name)) for engine in ENGINES)
     if kind == "method":
-        declared = [one for system in systems().values() for one in system.methods]
-        return sorted(declared, key=lambda one: (one.condition, bool(one.without)))
+        declared = [method for system in systems().values() for method in system.methods]
+        return sorted(declared, key=lambda method: (method.condition, bool(method.without)))
     return {"embedder": EMBEDDERS, "reranker": RERANKERS, "reader": FORMATS}[kind]
 
 
 def _made_by(engine: str) -> Mapping[str, str]:
-    """The function that makes who does it, for each task that an engine of this package does."""
+    """Return the factory of each task that a built-in engine performs."""
     return {
         task.name: f"{system.engines[engine]}:{task.name}"
         for system in systems().values()
@@ -456,5 +463,5 @@ def _made_by(engine: str) -> Mapping[str, str]:
 
 
 def _with_plugins(kind: str, ours: Sequence[N]) -> Mapping[str, N]:
-    more = {one.name: one.declares for one in added(kind) if one.declares is not None}
-    return {**{one.name: one for one in ours}, **more}
+    plugged = {plugin.name: plugin.declares for plugin in added(kind) if plugin.declares is not None}
+    return {**{entry.name: entry for entry in ours}, **plugged}

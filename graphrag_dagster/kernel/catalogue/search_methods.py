@@ -1,4 +1,4 @@
-"""The search methods, and the paper's conditions (§4.1.1)."""
+"""Declarations of search methods, including the paper's conditions (§4.1.1)."""
 
 import re
 from collections.abc import Iterable
@@ -7,20 +7,20 @@ from typing import Any
 
 from graphrag_dagster.errors import CatalogueError
 
-#: Chooses among the others.
+#: The router: chooses one of the other methods.
 AUTO = "auto"
-#: Over the reports of a level, and around the entities of a question.
+#: Global search reads the reports of a level, local search the neighbourhood of the question's entities.
 GLOBAL, LOCAL = "global", "local"
 #: All text units, without a graph.
 SOURCES = "TS"
-#: With what the other search methods are compared.
+#: The baseline of comparisons: semantic search.
 BASELINE = "SS"
 
-#: Full names of tables of an index, as search methods read them together.
+#: Groups of tables that search methods read together, by full name.
 TEXT_UNIT_TABLES = (
     *("corpus.documents", "corpus.document_metadata", "corpus.document_periods"),
     "corpus.text_chunks",
-    # A graph without texts is told in words, and its rows are what is cited.
+    # A graph imported without texts is verbalised, and its rows are cited.
     *("imports.entities", "imports.relations"),
 )
 GRAPH_TABLES = ("graph.entities", "graph.relationships")
@@ -43,7 +43,7 @@ OVERVIEW_OPTIONS = (*MAP_OPTIONS, "seed")
 RETRIEVAL_OPTIONS = ("retrieval", "reranker", "reranker_model", "rerank_first")
 LOCAL_OPTIONS = (*RETRIEVAL_OPTIONS, "shares")
 
-#: What search methods may make use of, as tables of features have it in their columns.
+#: Features that search methods may use: the columns of feature tables.
 FEATURES = (
     *("route", "community reports", "communities", "term coverage", "traversal", "text units"),
     *("preserved store", "validator", "query", "own context"),
@@ -59,30 +59,30 @@ class SearchMethod:
     """A search method.
 
     Attributes:
-        name: as people ask for it, in whatever capitals.
-        text: what it reads, in a line.
-        answer: how it answers, loaded when it is used: ``module:function``, or the callable itself. It is
-            called with an :class:`~graphrag_dagster.kernel.questions.question.Search`, and returns an
+        name: its name, case-insensitive to users.
+        text: one line on what it reads.
+        answer: ``module:function``, loaded on first use, or the callable itself. It takes a
+            :class:`~graphrag_dagster.kernel.questions.question.Search` and returns an
             :class:`~graphrag_dagster.kernel.questions.context.answer.Answer`.
-        size: what one question asks of a model, told beforehand: as ``answer``, but it is called with a
-            :class:`~graphrag_dagster.kernel.questions.question.Basis`, and returns a
+        size: estimates the model use of one question: like ``answer``, but takes a
+            :class:`~graphrag_dagster.kernel.questions.question.Basis` and returns a
             :class:`~graphrag_dagster.apps.evaluation.stages.evaluation_plan.MethodSize`.
-        brief: what it reads, in some words for lists; default: ``text``.
-        tasks: names of the language tasks that it needs.
-        tables: that it reads or its sources name, by their full names.
-        options: keys of the section ``search`` of ``corpus.yaml``, or other sections, that decide answers.
-        levelled: a community level may be chosen for it.
-        level: the community level that it always reads.
-        with_level: the method that is taken in its place where a level is chosen.
-        condition: one of those that an evaluation compares unless the settings say otherwise.
-        uses_graph: it reads the graph or its reports.
-        features: what it makes use of, of :data:`FEATURES`.
-        needs_model: it cannot do without the model of any of its tasks.
-        needs: stage that makes what it reads, where that may be switched off.
-        without: the method that this is without one of its parts, to be compared with.
+        brief: a few words on what it reads, for lists; default: ``text``.
+        tasks: names of the language tasks it needs.
+        tables: full names of the tables that it reads or its sources refer to.
+        options: keys of the section ``search`` of ``corpus.yaml``, or other sections, that affect answers.
+        levelled: whether a community level may be chosen.
+        level: the community level it always reads.
+        with_level: the method used instead when a level is chosen.
+        condition: whether evaluations compare it by default.
+        uses_graph: whether it reads the graph or its reports.
+        features: the :data:`FEATURES` it uses.
+        needs_model: whether its tasks cannot be performed without a model.
+        needs: the optional stage that makes its input.
+        without: for an ablation, the full method it is compared with.
 
     Raises:
-        CatalogueError: the declaration cannot be used; says why.
+        CatalogueError: the declaration is invalid.
     """
 
     name: str
@@ -105,7 +105,7 @@ class SearchMethod:
 
     @property
     def suits_a_chat(self) -> bool:
-        """Whether it is for people who ask, not only for comparisons."""
+        """Whether it is for users' questions, not just for comparisons."""
         return not self.condition and not self.without
 
     def __post_init__(self) -> None:
@@ -119,33 +119,39 @@ class SearchMethod:
         for role in ("answer", "size"):
             target = getattr(self, role)
             if not callable(target) and not (isinstance(target, str) and target.count(":") == 1):
-                raise CatalogueError(f"{self.name}: {role} is neither a function nor a text module:function")
+                raise CatalogueError(f"{self.name}: {role} must be a function or a string module:function")
 
     def unknown(self, tasks: Iterable[str], tables: Iterable[str]) -> str | None:
-        """Say which name it declares that is none of those there are; None where all are known."""
+        """Return an error message for the first declared name that is unknown, else None."""
         declared = {
             "task": (self.tasks, tasks),
             "table": (self.tables, tables),
             "feature": (self.features, FEATURES),
         }
         for kind, (names, known) in declared.items():
-            there_are = tuple(known)
+            choices = tuple(known)
             for name in names:
-                if name not in there_are:
-                    return f"{self.name}: there is no {kind} {name!r}; use one of {', '.join(there_are)}"
+                if name not in choices:
+                    return f"{self.name}: there is no {kind} {name!r}; use one of {', '.join(choices)}"
         return None
 
 
 def listed(declared: Iterable[SearchMethod]) -> str:
-    """Return search methods in a line: each with what it reads, and the paper's conditions by name."""
+    """Return a one-line list of search methods, each with what it reads; the paper's conditions by name
+    only.
+    """
     chosen = tuple(declared)
-    methods = ", ".join(f"{one.name} ({one.brief or one.text})" for one in chosen if one.suits_a_chat)
-    conditions = ", ".join(one.name for one in chosen if one.condition)
-    ablated = ", ".join(one.name for one in chosen if one.without)
+    methods = ", ".join(
+        f"{method.name} ({method.brief or method.text})" for method in chosen if method.suits_a_chat
+    )
+    conditions = ", ".join(method.name for method in chosen if method.condition)
+    ablated = ", ".join(method.name for method in chosen if method.without)
     return f"{methods}, or a condition of the paper: {conditions}; for comparisons {ablated}"
 
 
 def deciding(option: str, methods: Iterable[SearchMethod]) -> str:
-    """Return in words which of these answer by an option of ``search``, but for what chooses among them."""
-    names = [one.name for one in methods if option in one.options and one.name != AUTO]
+    """Return the names of the methods that an option of ``search`` affects as a phrase, without the
+    router.
+    """
+    names = [method.name for method in methods if option in method.options and method.name != AUTO]
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)

@@ -1,4 +1,4 @@
-"""Declaration of a published system, or of an application on its tables, and of its stages."""
+"""Declarations of systems (published systems, and applications on their tables) and of their stages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,32 +7,31 @@ from typing import Any, Literal
 
 from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
 
-#: What a corpus is made of: the first, unless its settings say otherwise. Stages say for which they are.
+#: Kinds of corpora, the default first. Each stage declares which ones it is for.
 KINDS = ("documents", "graph")
 
 
-#: Stands in ``reads`` for all stages of an index.
+#: In ``reads``: all stages of an index.
 EVERY_INDEX_STAGE = "*"
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage: the group of the tables that it makes.
+    """A stage: a group of tables made together.
 
     Attributes:
-        name: of the group.
-        version: of its code, raised by hand with every change after which the same input gives other tables;
-            what was made before is then made again.
-        reads: stages whose tables it reads, where there are such; :data:`EVERY_INDEX_STAGE` is all of
-            an index.
-        sections: of ``corpus.yaml``, whose values decide its results.
-        without_effect: keys of these sections that change no result.
-        asks: sections beside these whose tasks it does.
-        libraries: packages whose version may change what it gives.
-        made: with the ``index``, on ``request`` by a job of its own, or with every ``run``.
-        users: the names under which what it asks of models is cached and booked.
-        kinds: of corpora that it is for.
-        switch: section of ``corpus.yaml`` whose key ``enabled`` switches it on; blank: it is always made.
+        name: name of the group.
+        version: version of its code. Raise it by hand with every change that makes other tables of the same
+            input; older tables are then made again.
+        reads: stages whose tables it reads, if present. :data:`EVERY_INDEX_STAGE` means all of an index.
+        sections: sections of ``corpus.yaml`` that affect its results.
+        without_effect: keys of these sections that do not.
+        asks: further sections whose tasks it performs.
+        libraries: packages whose version may change its results.
+        made: with the ``index``, on ``request`` by a separate job, or with every ``run``.
+        users: names under which its model calls are cached and accounted for.
+        kinds: kinds of corpora it is for.
+        switch: section of ``corpus.yaml`` whose key ``enabled`` switches it on; blank: always on.
     """
 
     name: str
@@ -48,7 +47,7 @@ class Stage:
     switch: str = ""
 
 
-#: The stages that are of no system.
+#: The stages that belong to no system.
 KERNEL_STAGES = (
     Stage(
         "corpus",
@@ -71,12 +70,13 @@ KERNEL_STAGES = (
 
 @dataclass(frozen=True, slots=True)
 class DeclaredPart:
-    """Part of a snapshot that the search methods of one system read, beside the graph.
+    """Part of a snapshot, beside the graph, that the search methods of one system read.
 
     Attributes:
-        table: full name of a table that has rows if the index was made with the system.
-        made: ``module:class``, loaded where there are such rows: a
-            :class:`~graphrag_dagster.kernel.questions.context.index_snapshot.SnapshotPart`.
+        table: full name of a table that has rows if the system took part in the index.
+        made: ``module:class`` of a
+            :class:`~graphrag_dagster.kernel.questions.context.index_snapshot.SnapshotPart`, loaded if the
+            table has rows.
     """
 
     table: str
@@ -85,12 +85,12 @@ class DeclaredPart:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job that can run on its own, beside the index.
+    """A job that runs separately from the index.
 
     Attributes:
-        name: of the job.
-        makes: stages, each with all requested ones that it reads; or steps alone.
-        description: of it.
+        name: name of the job.
+        makes: its stages, each with the requested stages it reads; or single steps.
+        description: shown in Dagster.
     """
 
     name: str
@@ -100,42 +100,40 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A system, found by its entry point of the group ``graphrag_dagster.systems``, which has its name.
+    """A system, found by its entry point of the group ``graphrag_dagster.systems``, which has the same name.
 
-    What it names as ``module:name`` is loaded when it is used.
+    Targets given as ``module:name`` are loaded on first use.
 
     Attributes:
-        name: of the entry point.
-        package: in which it lies; the folder ``prompts`` there holds the prompts of its tasks.
-        builds_on: names of the systems that come before it, wherever things are listed.
+        name: name of the entry point.
+        package: its package; the subfolder ``prompts`` holds the prompts of its tasks.
+        builds_on: names of the systems that precede it in every listing.
         tasks: ``module:TASKS``, its language tasks.
-        engines: by the name of an engine, the module whose functions make who does the tasks; each function
-            has the name of its task, and is called with a
-            :class:`~graphrag_dagster.kernel.tasks.task_provider.TaskProvider`.
+        engines: by engine name, the module with a factory for each task. The factory has the name of the task
+            and takes a :class:`~graphrag_dagster.kernel.tasks.task_provider.TaskProvider`.
         methods: search methods.
-        tables: ``module:TABLES`` of each module that declares some, beside those of the kernel.
-        stages: of the index, or made on request.
-        pipeline: ``module:STEPS``, the steps that make its tables, loaded where there is Dagster.
-        rules: ``module:RULES``, what must hold of its tables beside what these declare.
-        estimates: ``module:function`` that tells what its stages will ask of models: it is called with a
+        parts: the parts of a snapshot that the methods read beside the graph, by name.
+        tables: ``module:TABLES`` of each module that declares tables beside those of the kernel.
+        stages: stages of the index, or made on request.
+        pipeline: ``module:STEPS``, the steps that make its tables, loaded only with Dagster.
+        rules: ``module:RULES``, constraints on its tables beyond their declarations.
+        lineage: ``module:LINEAGE``, the :class:`~graphrag_dagster.kernel.lineage.lineage_steps.SystemLineage`
+            of its rows.
+        estimates: ``module:function`` that estimates the model use of its stages from a
             :class:`~graphrag_dagster.kernel.models.plan_inputs.Planned`.
-        jobs: what of it can be run.
-        resources: ``module:class`` by the key under which its steps get them and run config sets them.
-        lineage: ``module:LINEAGE``, a
-            :class:`~graphrag_dagster.kernel.lineage.lineage_steps.SystemLineage` of its rows.
-        graph: ``module:function`` that opens the graph of a snapshot for queries; it is called with the
-            warehouse, the corpus, its settings and the version of the index.
-        shown: ``module:function`` that gives what the published snapshot is shown with, by name; it is called
-            with the corpus, the warehouse and the corpora.
-        superseded: ``module:function`` that looks at a snapshot before it is deleted; it is called with the
-            warehouse, the corpus, that snapshot and the one after it.
-        derived: ``module:FILES``, what is made beside snapshots when it is first asked for, and goes with
-            them.
-        commands: of the command line: ``module:function`` by name, a function as typer takes it.
-        sections: of ``corpus.yaml``: ``module:class`` by name.
-        profiles: what a value of the key ``profile`` sets of other keys, by that value: a mapping, or
-            ``module:NAME`` of one.
-        parts: what these read of a snapshot beside the graph, by the name under which a snapshot has it.
+        graph: ``module:function`` that opens the graph of a snapshot for queries. Takes the warehouse,
+            corpus, settings and version of the index.
+        shown: ``module:function`` that returns what the published snapshot is displayed with, by name. Takes
+            the corpus, the warehouse and the corpora.
+        superseded: ``module:function`` called before a snapshot is deleted. Takes the warehouse, the corpus,
+            that snapshot and its successor.
+        derived: ``module:FILES``, files derived from snapshots on demand and deleted with them.
+        commands: command-line commands: ``module:function`` by name, each a typer function.
+        jobs: its jobs.
+        resources: ``module:class`` by resource key, as in steps and run config.
+        sections: sections of ``corpus.yaml``: ``module:class`` by name.
+        profiles: by value of the key ``profile``, the other keys it sets: a mapping, or ``module:NAME`` of
+            one.
     """
 
     name: str

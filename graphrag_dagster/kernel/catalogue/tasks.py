@@ -1,4 +1,4 @@
-"""The language tasks: their implementations, the roles of a model, and the prompts."""
+"""The language tasks, the roles of models, and the prompts."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.answering_ports import SupportJudge
 
-#: What does a task, as its port says.
+#: The port that implementations of a task have.
 Port = TypeVar("Port", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role of the model; each may have its own model (``model.tasks`` of ``corpus.yaml``).
+    """A role of a model. Each may have its own model (``model.tasks`` of ``corpus.yaml``).
 
     Attributes:
         name: its key there.
-        longest_reply: tokens, unless the settings say otherwise.
+        longest_reply: default reply limit in tokens.
     """
 
     name: str
     longest_reply: int
 
 
-#: The engines of this package: one asks a chat model, the others need none.
+#: The built-in engines; only the first calls a chat model.
 LLM, EXTRACTIVE, GLINER_REBEL = "llm", "extractive", "gliner-rebel"
 
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Port]):
-    """A language task. ``session.task(ROUTER)`` gives what does it, of the type that it is declared with:
-    where that may be None, nothing else than a model does it, or it may be switched off.
+    """A language task. ``session.task(ROUTER)`` returns its implementation, of the type it is declared with:
+    an optional type means that only a model can do it, or that it may be switched off.
 
     Attributes:
-        name: as engines and people call it.
-        section: of ``corpus.yaml``, whose engine does it.
-        role: as what a model is asked.
-        prompts: their names.
-        done_by: engines of this package that do it; one of another package says so itself.
-        waited_for: someone waits for it, so that it is never sent as a batch.
-        switch: where in ``corpus.yaml`` a key ``enabled`` switches it on; blank: it always is.
+        name: its name to engines and users.
+        section: section of ``corpus.yaml`` that selects the engine.
+        role: the model role.
+        prompts: names of its prompts.
+        done_by: built-in engines that support it; those of plug-ins declare that themselves.
+        waited_for: someone waits for the reply, so it is never sent as a batch.
+        switch: section of ``corpus.yaml`` whose key ``enabled`` switches it on; blank: always on.
     """
 
     name: str
@@ -54,12 +54,12 @@ class Task(Generic[Port]):
 
     @property
     def title(self) -> str:
-        """Display name of the implementation."""
+        """Display name."""
         return self.name.replace("_", " ")
 
     @property
     def model_only(self) -> bool:
-        """Nothing but a model can do it; where the section's engine is none, it is left out."""
+        """Whether only a model can do it; it is left out if the section's engine is not one."""
         return self.done_by == (LLM,)
 
 
@@ -83,7 +83,7 @@ SHARED_PROMPTS = ("json_only", "retry")
 
 
 def asking(*names: str) -> tuple[str, ...]:
-    """The prompts of questions that have one for the system and one for the user."""
+    """Return the names of the system prompt and the user prompt of each name."""
     return tuple(f"{name}_{part}" for name in names for part in ("system", "user"))
 
 

@@ -1,1 +1,1 @@
-"""What all rooms use: ids, progress, processes, safe printing, stable scores."""
+"""Shared helpers: ids, progress, processes, safe printing, stable scores."""

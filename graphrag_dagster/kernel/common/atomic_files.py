@@ -1,4 +1,4 @@
-"""Files that are replaced atomically, and folders for files that can be rebuilt."""
+"""Atomic replacement of files, and folders for files that can be rebuilt."""
 
 import os
 import tempfile
@@ -9,10 +9,10 @@ from uuid import uuid4
 
 
 def write_durably(place: Path, text: str) -> None:
-    """Put a text file in its place in one step; killed at any moment, the old one or the new one is there.
+    """Write a text file atomically and durably: after a crash, the old or the new content is complete.
 
     Raises:
-        OSError: it cannot be written; what was there stays.
+        OSError: it cannot be written; the old file is unchanged.
     """
     making = place.with_name(f".{uuid4().hex}.tmp")
     try:
@@ -27,10 +27,10 @@ def write_durably(place: Path, text: str) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder written to the disk, where the system lets a folder be opened.
+    """Flush the entries of a folder to disk, where the system can open a folder.
 
     Raises:
-        OSError: the disk does not take them.
+        OSError: flushing failed.
     """
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
@@ -41,7 +41,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def own_folders(name: str) -> Iterator[Path]:
-    """Yield the folders in which things of a kind may lie, the better ones first; none need be there."""
+    """Yield candidate folders for a kind of files, preferred ones first; they need not exist."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     with suppress(RuntimeError):
         yield (Path(cache) if cache else Path.home() / ".cache") / "graphrag_dagster" / name
@@ -50,7 +50,7 @@ def own_folders(name: str) -> Iterator[Path]:
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """Write so that other processes see the whole file or none.
+    """Write a file so that other processes see all of it or nothing.
 
     Raises:
         OSError: it cannot be written.

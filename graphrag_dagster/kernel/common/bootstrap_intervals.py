@@ -16,8 +16,8 @@ _DRAWS_AT_ONCE = 1_000_000
 class MeanInterval:
     """A mean of ``n`` values and the bounds of its confidence interval, in the unit of the values.
 
-    The bounds are None where all values are equal: drawing from them again says nothing of how far off the
-    mean may be, and an interval without width would pass for certainty.
+    The bounds are None if all values are equal: resampling then says nothing about the error of the mean, and
+    an interval of width zero would suggest certainty.
     """
 
     n: int
@@ -29,16 +29,16 @@ class MeanInterval:
 def mean_interval(
     values: ArrayLike, *, level: float = LEVEL, resamples: int = RESAMPLES, seed: int = SEED
 ) -> MeanInterval | None:
-    """Return the percentile bootstrap interval of the mean; the order of the values does not matter.
+    """Return the percentile bootstrap interval of the mean, independent of the order of the values.
 
     Args:
         values: shape [n], finite.
         level: coverage, between 0 and 1.
-        resamples: how many samples of n values to draw with replacement, two or more.
-        seed: of the generator; equal arguments give equal bounds.
+        resamples: number of samples of n values drawn with replacement, two or more.
+        seed: random seed; equal arguments give equal bounds.
 
     Returns:
-        None without values; where all values are equal, one value among them, there are no bounds.
+        None without values. Without bounds if all values are equal, or there is only one.
 
     Raises:
         ValueError: a value is not finite, the shape is not [n], or an option is out of range.
@@ -50,7 +50,7 @@ def mean_interval(
         raise ValueError(f"finite values of shape [n] are wanted, not {array.shape}: {array}")
     if not len(array):
         return None
-    # Resampling picks by position, so only sorted values make the bounds independent of the order given.
+    # Resampling picks by position, so values are sorted to make the bounds independent of their order.
     array = np.sort(array)
     if array[0] == array[-1]:
         return MeanInterval(len(array), float(array[0]), None, None)
@@ -65,6 +65,6 @@ def mean_interval(
         method="percentile",
         rng=seed,
     )
-    # Versions of SciPy agree on the means that were drawn, not on the last digits of their quantiles.
+    # SciPy versions agree on the resampled means, not on the last digits of their quantiles.
     low, high = np.quantile(drawn.bootstrap_distribution, [(1 - level) / 2, (1 + level) / 2])
     return MeanInterval(len(array), fsum(array) / len(array), float(low), float(high))

@@ -1,4 +1,4 @@
-"""Values that are computed on first access, and then once."""
+"""Values that are computed once, on first access."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Lock
@@ -8,11 +8,11 @@ T = TypeVar("T")
 
 
 class Deferred(Sequence[T]):
-    """A sequence that is made whole when it is first looked into. It equals any of the same members.
+    """A sequence that is built completely on first access. It equals any sequence with the same members.
 
     Args:
-        make: makes the members; called again only where two threads look into it at the same moment.
-        given: what it is called with.
+        make: builds the members; called more than once only if threads race on the first access.
+        given: its arguments.
     """
 
     __slots__ = ("_given", "_made", "_make")
@@ -31,11 +31,11 @@ class Deferred(Sequence[T]):
         return len(self._members())
 
     @overload
-    def __getitem__(self, place: int) -> T: ...
+    def __getitem__(self, index: int) -> T: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[T]: ...
-    def __getitem__(self, place: int | slice) -> T | Sequence[T]:
-        return self._members()[place]
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        return self._members()[index]
 
     def __iter__(self) -> Iterator[T]:
         return iter(self._members())
@@ -51,15 +51,15 @@ class Deferred(Sequence[T]):
 
 
 def once(make: Callable[[], T]) -> Callable[[], T]:
-    """Return a function that makes something when it is first called, in whichever thread, and keeps it."""
+    """Return a thread-safe function that calls ``make`` once and caches the result."""
     lock = Lock()
-    made: list[T] = []
+    results: list[T] = []
 
     def get() -> T:
-        if not made:
+        if not results:
             with lock:
-                if not made:
-                    made.append(make())
-        return made[0]
+                if not results:
+                    results.append(make())
+        return results[0]
 
     return get

@@ -1,4 +1,4 @@
-"""Many short texts or lists in flat arrays, read one by one without loading the others."""
+"""Many short texts or lists in flat arrays, each readable without loading the others."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,11 +16,11 @@ Starts = NDArray[np.int64]
 
 @dataclass(eq=False, repr=False)
 class Texts(Sequence[str]):
-    """Texts, read from a block of UTF-8 bytes that may lie in a file.
+    """Texts in a block of UTF-8 bytes, which may be memory-mapped.
 
     Attributes:
-        block: their bytes, one behind the other.
-        starts: where each begins, and where the last ends [n + 1].
+        block: the concatenated bytes.
+        starts: offset of each text, and the total length [n + 1].
     """
 
     block: Block
@@ -28,7 +28,7 @@ class Texts(Sequence[str]):
 
     def __post_init__(self) -> None:
         self.block, self.starts = np.asarray(self.block), np.asarray(self.starts)
-        # Which read single texts several times as fast as the arrays do.
+        # Memoryviews read single texts several times as fast as arrays.
         self._bytes, self._begins = self.block.data, self.starts.data
 
     def __reduce__(self) -> tuple[type["Texts"], tuple[Block, Starts]]:
@@ -36,10 +36,10 @@ class Texts(Sequence[str]):
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "Texts":
-        """Return texts as such a sequence."""
+        """Build the sequence from texts."""
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         starts = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(one) for one in encoded], out=starts[1:])
+        np.cumsum([len(text) for text in encoded], out=starts[1:])
         return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), starts)
 
     def __len__(self) -> int:
@@ -58,15 +58,15 @@ class Texts(Sequence[str]):
     def __getitem__(self, place: int) -> str: ...
     @overload
     def __getitem__(self, place: slice) -> Sequence[str]: ...
-    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
-        if isinstance(place, slice):
-            first, last, step = place.indices(len(self))
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            first, last, step = index.indices(len(self))
             if step != 1 or first >= last:
-                return [self[one] for one in range(first, last, step)]
+                return [self[position] for position in range(first, last, step)]
             return list(self._read(first, last))
-        if not 0 <= place < len(self._begins) - 1:
-            raise IndexError(place)
-        return str(self._bytes[self._begins[place] : self._begins[place + 1]], "utf-8", "surrogatepass")
+        if not 0 <= index < len(self._begins) - 1:
+            raise IndexError(index)
+        return str(self._bytes[self._begins[index] : self._begins[index + 1]], "utf-8", "surrogatepass")
 
 
 Places = NDArray[np.int64]
@@ -75,7 +75,9 @@ Weights = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class WeightedLists:
-    """List i holds ``values[starts[i]:starts[i + 1]]``, ascending and distinct, with as many ``weights``."""
+    """List i is ``values[starts[i]:starts[i + 1]]``, ascending and distinct, with the same slice of
+    ``weights``.
+    """
 
     starts: Places
     values: Places
@@ -83,7 +85,7 @@ class WeightedLists:
 
     @classmethod
     def of_pairs(cls, count: int, owners: Places, values: Places, weights: Weights) -> "WeightedLists":
-        """Sort pairs into ``count`` lists; of equal pairs the largest weight stays."""
+        """Sort pairs into ``count`` lists; of duplicate pairs, the largest weight is kept."""
         order = np.lexsort((-weights, values, owners))
         owners, values, weights = owners[order], values[order], weights[order]
         first = np.ones(len(owners), dtype=bool)
@@ -93,7 +95,7 @@ class WeightedLists:
 
     @property
     def owners(self) -> Places:
-        """The list that each of the values is in."""
+        """The list that each value belongs to."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     def of(self, owner: int) -> Places:
@@ -105,29 +107,29 @@ class WeightedLists:
         return self.weights[self.starts[owner] : self.starts[owner + 1]]
 
     def of_all(self, owners: Places) -> tuple[Places, Places, Weights]:
-        """Return the lists of several owners one after the other.
+        """Return the concatenated lists of several owners.
 
         Returns:
-            three arrays of one length: the place in ``owners``, the value, the weight.
+            three arrays of equal length: index in ``owners``, value, weight.
         """
         begins = self.starts[owners]
         sizes = self.starts[owners + 1] - begins
-        which = np.repeat(np.arange(len(owners)), sizes)
+        indices = np.repeat(np.arange(len(owners)), sizes)
         skipped = np.concatenate(([0], np.cumsum(sizes)[:-1])) if len(sizes) else sizes
         flat = np.arange(int(sizes.sum())) + np.repeat(begins - skipped, sizes)
-        return which, self.values[flat], self.weights[flat]
+        return indices, self.values[flat], self.weights[flat]
 
 
-#: Words whose numbers are cached, at about 100 bytes each.
+#: Number of cached look-ups, about 100 bytes each.
 _KEPT = 100_000
 
 
 @dataclass(eq=False)
 class WordsInOrder:
-    """Words by number: 0… in the order of the code points, found by bisection; they may lie in a file.
+    """Words numbered from 0 in code point order, found by bisection; they may be memory-mapped.
 
     Attributes:
-        words: different ones, in that order.
+        words: distinct words in that order.
     """
 
     words: Texts
@@ -137,7 +139,7 @@ class WordsInOrder:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> "WordsInOrder":
-        """Return words that come in any order, each once."""
+        """Build it from words in any order, with duplicates."""
         return cls(Texts.of(sorted(set(words))))
 
     def __len__(self) -> int:
@@ -147,12 +149,12 @@ class WordsInOrder:
         return iter(self.words)
 
     def number(self, word: str) -> int | None:
-        """Return the number of a word; None where it is not here."""
+        """Return the number of a word, or None."""
         return self._found(word)
 
     def _looked_up(self, word: str) -> int | None:
-        place = bisect_left(self.words, word)
-        return place if place < len(self.words) and self.words[place] == word else None
+        index = bisect_left(self.words, word)
+        return index if index < len(self.words) and self.words[index] == word else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +162,9 @@ class NumbersByWord:
     """Lists of numbers by word; those of word i are ``values[begins[i]:begins[i + 1]]``.
 
     Attributes:
-        words: those that have numbers.
-        begins: where the numbers of each word begin, and the last end [words + 1].
-        values: the numbers, for each word in the order in which they were given.
+        words: the words.
+        begins: offset of each word's numbers, and the total [words + 1].
+        values: the numbers, for each word in the given order.
     """
 
     words: WordsInOrder
@@ -171,25 +173,25 @@ class NumbersByWord:
 
     @classmethod
     def of(cls, lists: Mapping[str, Sequence[int]]) -> "NumbersByWord":
-        """Return the lists of words."""
+        """Build it from lists of numbers by word."""
         words = WordsInOrder.of(lists)
         ordered = [lists[word] for word in words]
         begins = np.cumsum([0, *map(len, ordered)], dtype=np.int64)
-        values = np.fromiter((value for one in ordered for value in one), np.int64, int(begins[-1]))
+        values = np.fromiter((value for numbers in ordered for value in numbers), np.int64, int(begins[-1]))
         return cls(words, begins, values)
 
     def __contains__(self, word: str) -> bool:
         return self.words.number(word) is not None
 
     def of_word(self, word: str) -> list[int]:
-        """Return the numbers of a word; none for an unknown one."""
+        """Return the numbers of a word; empty for an unknown one."""
         number = self.words.number(word)
         if number is None:
             return []
-        found: list[int] = self.values[self.begins[number] : self.begins[number + 1]].tolist()
-        return found
+        numbers: list[int] = self.values[self.begins[number] : self.begins[number + 1]].tolist()
+        return numbers
 
     @property
     def most(self) -> int:
-        """The largest number of all; 0 without any."""
+        """The largest of all numbers; 0 without any."""
         return int(self.values.max(initial=0))

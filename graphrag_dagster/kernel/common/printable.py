@@ -1,4 +1,4 @@
-"""Text from outside made safe to print, and errors of the operating system in one line."""
+"""Escapes untrusted text for printing, and formats operating system errors in one line."""
 
 import errno
 import json
@@ -7,43 +7,43 @@ import os
 import re
 from typing import Any
 
-# Control characters but newline and tab, what turns the direction of writing, and halves of characters.
+# Control characters except newline and tab, bidirectional overrides, and surrogates.
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-#: What spreadsheets take for the beginning of a formula (OWASP, CSV Injection).
+#: Characters that start a formula in spreadsheets (OWASP, CSV Injection).
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def printable(text: str) -> str:
-    r"""Spell out every character that would command a terminal: ``\x1b`` for ESC, ``\u202e`` for an override.
+    r"""Escape every character that could control a terminal: ``\x1b`` for ESC, ``\u202e`` for an override.
 
-    Newlines and tabs stay; CR LF becomes a newline.
+    Newlines and tabs are kept; CR LF becomes a newline.
     """
     return _UNSAFE.sub(_spelt, text.replace("\r\n", "\n"))
 
 
 def shortened(text: str, most: int) -> str:
-    """Return at most so many characters of a text on one line, with all that cannot be seen spelt out."""
+    """Truncate a text to a number of characters on one line, with unprintable characters escaped."""
     cut = text if len(text) <= most else text[: most - 1] + "…"
-    return "".join(one if one.isprintable() else _escape(ord(one)) for one in cut)
+    return "".join(char if char.isprintable() else _escape(ord(char)) for char in cut)
 
 
 def json_text(value: Any, *, indent: int | None = 2) -> str:
-    """Render a value as JSON that a terminal can be given, and that any reader of JSON can read.
+    """Render a value as standard JSON that is safe to print on a terminal.
 
-    Other characters than those of :func:`printable` stay as they are. What JSON has no form for becomes a
-    string: dates and the like as Python shows them, and NaN, Infinity and -Infinity by these names.
+    Only the characters of :func:`printable` are escaped. Values without a JSON form become strings: dates and
+    the like by ``str``, and NaN, Infinity and -Infinity by these names.
     """
     try:
-        told = json.dumps(value, indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+        text = json.dumps(value, indent=indent, ensure_ascii=False, default=str, allow_nan=False)
     except ValueError:
-        told = json.dumps(_finite(value), indent=indent, ensure_ascii=False, default=str)
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", told)
+        text = json.dumps(_finite(value), indent=indent, ensure_ascii=False, default=str)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _spelt(found: re.Match[str]) -> str:
-    return _escape(ord(found[0]))
+def _spelt(match: re.Match[str]) -> str:
+    return _escape(ord(match[0]))
 
 
 def _escape(code: int) -> str:
@@ -72,29 +72,29 @@ def counted(number: int, one: str, many: str | None = None) -> str:
 
 
 _MENDS = {
-    errno.EACCES: "mend its rights, or those of the folder it is in",
-    errno.EPERM: "mend its rights, or those of the folder it is in",
-    errno.ENOENT: "make it, or name another place",
-    errno.ENOTDIR: "a folder on the way is a file: move it away, or name another place",
-    errno.EISDIR: "a folder is where a file should be: move it away, or name another place",
-    errno.EEXIST: "something else is there: move it away, or name another place",
+    errno.EACCES: "fix its permissions, or those of its folder",
+    errno.EPERM: "fix its permissions, or those of its folder",
+    errno.ENOENT: "create it, or choose another location",
+    errno.ENOTDIR: "part of its path is a file: move it away, or choose another location",
+    errno.EISDIR: "a folder is in place of the file: move it away, or choose another location",
+    errno.EEXIST: "something else is there: move it away, or choose another location",
     errno.ENAMETOOLONG: "use a shorter name or a shorter path",
-    errno.EROFS: "the file system cannot be written: set GRAPHRAG_DAGSTER_HOME to a folder that can",
-    errno.ENOSPC: "the disk is full: make room, and run again",
-    errno.EDQUOT: "your share of the disk is used up: make room, and run again",
-    errno.ELOOP: "symbolic links lead in a circle: mend them",
+    errno.EROFS: "the file system is read-only: set GRAPHRAG_DAGSTER_HOME to a writable folder",
+    errno.ENOSPC: "the disk is full: free space, and run again",
+    errno.EDQUOT: "your disk quota is used up: free space, and run again",
+    errno.ELOOP: "symbolic links form a loop: fix them",
     errno.EMFILE: "raise the limit of open files (ulimit -n)",
     errno.ENFILE: "raise the limit of open files of this machine",
-    errno.ESTALE: "the file server has lost it: mount its file system anew",
-    errno.EIO: "the disk or the file server fails: look at the system's log",
-    errno.EBUSY: "another process uses it: end that one, and run again",
-    errno.ENOMEM: "memory ran out: end other processes, or use a larger machine",
+    errno.ESTALE: "the file server has lost it: remount its file system",
+    errno.EIO: "the disk or the file server is failing: see the system's log",
+    errno.EBUSY: "another process uses it: stop that process, and run again",
+    errno.ENOMEM: "memory ran out: stop other processes, or use a larger machine",
 }
 
 
 def told_of(error: OSError) -> str:
-    """Return one line that names the path, what is wrong with it, and the mend."""
+    """Return an error message of one line that names the path, the problem and the fix."""
     why = (error.strerror or str(error) or type(error).__name__).splitlines()[0]
     names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]
-    mend = _MENDS.get(error.errno or 0, "mend it, and run again")
-    return f"{' and '.join(names) or 'this system'}: {why[:1].lower()}{why[1:]}; {mend}"
+    fix = _MENDS.get(error.errno or 0, "fix it, and run again")
+    return f"{' and '.join(names) or 'this system'}: {why[:1].lower()}{why[1:]}; {fix}"

@@ -1,4 +1,4 @@
-"""Progress of long stages, and the model calls that they wait for."""
+"""Progress of long stages, and the model calls they wait for."""
 
 import logging
 import threading
@@ -15,19 +15,19 @@ _log = logging.getLogger("graphrag_dagster")
 
 
 class Listener(Protocol):
-    """What hears of progress; called from the thread that runs the stage."""
+    """Receives progress, in the thread that runs the stage."""
 
     def start(self, stage: str, total: int | None) -> None:
-        """A stage begins; ``total`` is its number of steps, or None where unknown."""
+        """A stage has started; ``total`` is its number of steps, None if unknown."""
 
     def advance(self, stage: str, steps: int) -> None:
         """``steps`` more steps of the stage are done."""
 
     def finish(self, stage: str) -> None:
-        """The stage has ended, well or not."""
+        """The stage has ended, successfully or not."""
 
     def say(self, line: str) -> None:
-        """Something happened that whoever waits should know now; called from any thread."""
+        """A message for the user; called from any thread."""
 
 
 _listeners: list[Listener] = []
@@ -36,7 +36,7 @@ _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Send the progress of everything run inside the block to ``listener``."""
+    """Send the progress of everything in the block to ``listener``."""
     _listeners.append(listener)
     try:
         yield
@@ -45,7 +45,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def say(line: str) -> None:
-    """Tell the listeners something at once; where nobody listens it goes to the log of the package."""
+    """Send a message to all listeners, or to the package's log if there are none."""
     listeners = tuple(_listeners)
     for listener in listeners:
         listener.say(line)
@@ -55,7 +55,7 @@ def say(line: str) -> None:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Tell nobody of the stages that begin inside the block: they are steps of a stage that is told of."""
+    """Hide the stages that start in the block, because they are steps of a visible stage."""
     token = _quiet.set(True)
     try:
         yield
@@ -64,7 +64,7 @@ def quietly() -> Iterator[None]:
 
 
 class ProgressStage:
-    """One running stage; made by :func:`stage`."""
+    """A running stage, created by :func:`stage`."""
 
     def __init__(self, name: str, listeners: Sequence[Listener]) -> None:
         self.name = name
@@ -78,7 +78,7 @@ class ProgressStage:
 
 @contextmanager
 def stage(name: str, total: int | None = None) -> Iterator[ProgressStage]:
-    """Announce a stage of ``total`` steps; yields the :class:`ProgressStage` to advance."""
+    """Report a stage of ``total`` steps; yields the :class:`ProgressStage` to advance."""
     listeners = () if _quiet.get() else tuple(_listeners)
     for listener in listeners:
         listener.start(name, total)
@@ -90,18 +90,18 @@ def stage(name: str, total: int | None = None) -> Iterator[ProgressStage]:
 
 
 def track(items: Iterable[T], name: str, total: int | None = None) -> Iterator[T]:
-    """Yield the items and report each as one step of the stage ``name``."""
+    """Yield the items, each reported as one step of the stage ``name``."""
     with stage(name, total) as running:
         for item in items:
             yield item
             running.advance()
 
 
-#: What calls of a task do, where the name of the task does not say it.
+#: Descriptions of the calls of tasks whose names are not clear enough.
 _WORDS = {
     "extract_graph": "entities and relationships of a text unit",
     "extract_claims": "claims of a text unit",
-    "type_entities": "what kinds of things names are",
+    "type_entities": "types of names",
     "judge_names": "whether names are one entity",
     "summarize_descriptions": "merging descriptions",
     "community_report": "a community report",
@@ -111,14 +111,14 @@ _WORDS = {
     "local_search": "the answer",
     "route": "choosing the search method",
     "judge_answers": "judging answers",
-    "probe": "a small question whether it is of use",
+    "probe": "a test question",
     "embed": "vectors",
 }
 
 
 @dataclass(eq=False, slots=True)
 class PendingCall:
-    """A call: whom it asks, for which task, since which monotonic second, and whether it is sent."""
+    """A call: its model, its task, its start in monotonic seconds, and whether it has been sent."""
 
     whom: str
     task: str
@@ -127,13 +127,13 @@ class PendingCall:
 
     @property
     def words(self) -> str:
-        """What it asks for."""
+        """Description of the call."""
         return _WORDS.get(self.task, self.task.replace("_", " "))
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """How many calls have been answered since the process began, and those that have not."""
+    """Number of calls answered since the process started, and the calls that are not answered yet."""
 
     done: int
     in_flight: int
@@ -148,7 +148,7 @@ _done = 0
 
 @contextmanager
 def under_way(whom: str, task: str) -> Iterator[PendingCall]:
-    """Count a call as under way inside the block, and as done where that ends well."""
+    """Count a call as pending inside the block, and as done if the block succeeds."""
     global _done
     call = PendingCall(whom, task)
     with _lock:
@@ -163,10 +163,10 @@ def under_way(whom: str, task: str) -> Iterator[PendingCall]:
 
 
 def calls_now() -> Calls:
-    """Return what is under way in this process; the oldest is that which was sent for first."""
+    """Return the calls of this process; ``oldest`` is the earliest of those already sent."""
     with _lock:
-        every = list(_under_way.values())
+        pending = list(_under_way.values())
         done = _done
-    sent = [call for call in every if call.sent]
+    sent = [call for call in pending if call.sent]
     oldest = min(sent, key=lambda call: call.begun, default=None)
-    return Calls(done, len(sent), len(every) - len(sent), oldest)
+    return Calls(done, len(sent), len(pending) - len(sent), oldest)

@@ -1,12 +1,12 @@
-"""Base of the resources of a run, whoever runs it: Dagster, the command line, or Python."""
+"""Base class of the resources of a run, for Dagster, the command line and Python alike."""
 
 from pydantic import BaseModel, ConfigDict
 
 
 class Resource(BaseModel):
-    """Something that is set up once and handed on; it knows nothing of who does it.
+    """A resource that is configured once and passed on, independent of how.
 
-    Its fields are what can be set. How Dagster sets them up is said in ``assets/resources.py``.
+    Its fields are its configuration. For its configuration by Dagster see ``orchestration/composition.py``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

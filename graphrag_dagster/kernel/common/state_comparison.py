@@ -10,7 +10,7 @@ import polars as pl
 
 @dataclass(frozen=True, slots=True)
 class FileChanges:
-    """Paths by what became of them, each sorted; ``renamed`` are pairs of the old and the new path."""
+    """Paths by kind of change, each sorted; ``renamed`` has pairs of old and new path."""
 
     added: tuple[str, ...] = ()
     edited: tuple[str, ...] = ()
@@ -19,18 +19,18 @@ class FileChanges:
     unchanged: int = 0
 
     def __len__(self) -> int:
-        """How many files changed."""
+        """Number of changed files."""
         return len(self.added) + len(self.edited) + len(self.renamed) + len(self.removed)
 
     @property
     def now(self) -> int:
-        """How many files there are now."""
+        """Current number of files."""
         return len(self.added) + len(self.edited) + len(self.renamed) + self.unchanged
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A value that differs; None where there is none."""
+    """A changed value; None means missing."""
 
     key: str
     before: Any
@@ -38,11 +38,11 @@ class Change:
 
 
 def compare_files(before: Mapping[str, str | None], now: Mapping[str, str | None]) -> FileChanges:
-    """Compare two states of a folder, each path → hash of the content, None where that is unknown.
+    """Compare two states of a folder, given as path → content hash, None if unknown.
 
-    A path is unchanged where its hash is the same, else edited. A path that has gone and one that is new are
-    a renamed file where both hold the same content; of several with one content, the first take each other,
-    in the order of their paths.
+    A path in both states is unchanged if its hash is the same, else edited. A missing and a new path with the
+    same content are a renamed file; of several with the same content, the first are paired in the order of
+    their paths.
     """
     both = before.keys() & now.keys()
     edited = sorted(path for path in both if before[path] != now[path])
@@ -70,13 +70,13 @@ def _renamed(
 
 
 def compare_values(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
-    """Return the keys whose values differ, sorted; a key that is missing has the value None."""
+    """Return the keys whose values differ, sorted; a missing key has the value None."""
     keys = sorted(before.keys() | now.keys())
     return [Change(key, before.get(key), now.get(key)) for key in keys if before.get(key) != now.get(key)]
 
 
 def flattened(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Return nested mappings as one, keys joined by dots; empty mappings vanish, lists stay as they are."""
+    """Flatten nested mappings to dotted keys; empty mappings vanish, lists are kept."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         path = f"{above}{key}"
@@ -89,7 +89,7 @@ def flattened(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class DocumentChanges:
-    """How many documents were added, edited, removed, or stayed as they were."""
+    """Numbers of added, edited, removed and unchanged documents."""
 
     added: int
     edited: int
@@ -97,14 +97,14 @@ class DocumentChanges:
     unchanged: int
 
 
-#: Where a document stands, in the columns of ``corpus.documents``.
+#: The columns of ``corpus.documents`` that locate a document.
 PLACE = ("path", "source_id", "row")
 
 
 def compare_documents(before: pl.DataFrame, now: pl.DataFrame) -> DocumentChanges:
-    """Count what became of documents, each known by its id, and where it is edited by where it stands.
+    """Count changes of documents, identified by id; an edited document is identified by its location.
 
-    A row that has an id in its file stands there wherever in the file that is.
+    A row with an id in its file is located by that id, wherever it is in the file.
 
     Args:
         before: rows of ``corpus.documents`` with the columns ``document_id`` and those of :data:`PLACE`.

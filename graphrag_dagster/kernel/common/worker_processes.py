@@ -1,4 +1,4 @@
-"""Work done by several processes, with its results in order."""
+"""Work in several processes, with results in order."""
 
 import multiprocessing
 import os
@@ -17,7 +17,7 @@ _MOST_PROCESSES = 8
 
 
 def chosen_processes(items: int, worth: int) -> int:
-    """Return how many processes suit so many items; one where there are fewer than it is ``worth``."""
+    """Return a suitable number of processes for so many items; one if they are fewer than ``worth``."""
     if items < worth:
         return 1
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -37,12 +37,12 @@ def in_processes(
     """Yield the results of calls in their order.
 
     Args:
-        number: of processes.
-        work: a function at module level, so that other processes find it.
-        calls: its arguments, call by call.
-        whose: processes they are, for the error.
-        setting: that says how many there are.
-        begin: called in each process before anything else; as ``work``.
+        number: number of processes.
+        work: a module-level function, so that other processes can import it.
+        calls: arguments of each call.
+        whose: owner of the processes, for the error message.
+        setting: the setting that determines their number.
+        begin: called first in each process; module-level like ``work``.
         given: its arguments.
 
     Raises:
@@ -54,7 +54,7 @@ def in_processes(
         with _uninterrupted():
             waiting = deque(pool.submit(work, *call) for call in calls)
         try:
-            # What was handed on is not held here as well.
+            # Popped, so that a result that was passed on is not kept here as well.
             while waiting:
                 yield waiting.popleft().result()
         except BrokenProcessPool as error:
@@ -63,7 +63,7 @@ def in_processes(
                 "memory ran out"
             ) from error
         except BaseException:
-            # Nobody wants the rest: who pressed Ctrl-C waits for nothing that is being worked at.
+            # Nobody needs the rest. After Ctrl-C, do not wait for pending work.
             for process in set(multiprocessing.active_children()) - others:
                 process.kill()
             raise
@@ -73,9 +73,9 @@ def in_processes(
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Processes that are begun in the block never hear of Ctrl-C, which a terminal sends to all of a group.
+    """Start processes in the block that ignore Ctrl-C, which a terminal sends to the whole group.
 
-    Who began them ends them; this process hears of what came meanwhile when the block ends.
+    Their parent ends them. It receives a pending Ctrl-C when the block ends.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

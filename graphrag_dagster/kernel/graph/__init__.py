@@ -1,1 +1,1 @@
-"""A graph as arrays: nodes, edges, relations, levels of communities."""
+"""A graph as arrays: nodes, edges, relations and community levels."""

@@ -1,6 +1,6 @@
-"""A knowledge graph as arrays: by head and by tail, relations as numbers (spec_lego §1).
+"""A knowledge graph as arrays, indexed by head and by tail, with numbered relations (spec_lego §1).
 
-The arrays are of a graph in memory, or lie in files and are read where they are needed.
+The arrays are in memory, or memory-mapped from files.
 """
 
 import json
@@ -17,7 +17,7 @@ from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.common.packed_arrays import Texts
 from graphrag_dagster.kernel.graph.graph_labels import Vocabulary
 
-#: What the paper leaves out of Freebase (appendix B.2, and the lists of its code).
+#: Relations of Freebase that the paper excludes (appendix B.2, and the lists in its code).
 FREEBASE_RELATIONS = ("type.object.type", "type.object.name")
 FREEBASE_PREFIXES = ("type.type.", "common.", "freebase.")
 FREEBASE_PARTS = (
@@ -30,12 +30,12 @@ FREEBASE_PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class Prefilter:
-    """Relations that are left out.
+    """Relations to exclude.
 
     Attributes:
-        relations: by their whole name.
-        prefixes: by what they begin with.
-        parts: by what they contain.
+        relations: full names.
+        prefixes: prefixes of names.
+        parts: substrings of names.
     """
 
     relations: tuple[str, ...] = FREEBASE_RELATIONS
@@ -43,13 +43,13 @@ class Prefilter:
     parts: tuple[str, ...] = FREEBASE_PARTS
 
     def left_out(self, relation: pl.Expr) -> pl.Expr:
-        """Whether a relation is left out."""
-        found = relation.is_in(list(self.relations))
+        """Return an expression for whether a relation is excluded."""
+        excluded = relation.is_in(list(self.relations))
         for prefix in self.prefixes:
-            found |= relation.str.starts_with(prefix)
+            excluded |= relation.str.starts_with(prefix)
         for part in self.parts:
-            found |= relation.str.contains(part, literal=True)
-        return found
+            excluded |= relation.str.contains(part, literal=True)
+        return excluded
 
 
 Direction = Literal["auto", "out", "both"]
@@ -57,33 +57,33 @@ Followed = Literal["out", "both"]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
-#: Share of the pairs of nodes with an edge back from which a graph has its inverse relations in it.
+#: Least share of node pairs with an edge back in graphs that already contain inverse relations.
 RECIPROCAL = 0.2
-#: Changes with the arrays and files.
+#: Version of the arrays and files.
 FORMAT = 1
 _ABOUT = "about.json"
 
 
 @dataclass(frozen=True, eq=False)
 class PathStore:
-    """A directed multigraph: nodes 0… in the order of their names, edges by head, relation and tail.
+    """A directed multigraph: nodes 0… sorted by name, edges sorted by head, relation and tail.
 
-    Neither depends on the order in which triples come. A graph is the same as itself alone, so that what is
-    made of it can be kept beside it.
+    It is independent of the order of the triples. Graphs are compared by identity, so that derived data can
+    be cached with them.
 
     Attributes:
         entity_ids: id of each node [n].
-        labels: different labels.
-        label_of: place of each node's label [n].
-        relations: different relations, in their order.
-        heads: of each edge [m].
-        edge_relations: of each edge [m].
-        tails: of each edge [m].
-        out_starts: where the edges of each head begin, and the last end [n + 1].
-        in_starts: where the edges of each tail begin in ``in_edges`` [n + 1].
-        in_edges: edges by tail, relation and head [m].
-        left_out: triples that the prefilter left out.
-        reciprocal: share of the pairs of a head and a tail with an edge back.
+        labels: distinct labels.
+        label_of: index of each node's label [n].
+        relations: distinct relations, sorted.
+        heads: head of each edge [m].
+        edge_relations: relation of each edge [m].
+        tails: tail of each edge [m].
+        out_starts: offsets of each head's edges, and the total [n + 1].
+        in_starts: offsets of each tail's edges in ``in_edges``, and the total [n + 1].
+        in_edges: edges sorted by tail, relation and head [m].
+        left_out: number of triples that the prefilter excluded.
+        reciprocal: share of (head, tail) pairs with an edge back.
     """
 
     entity_ids: Texts
@@ -111,11 +111,13 @@ class PathStore:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What paths are written with."""
+        """The vocabulary of paths."""
         return Vocabulary(self.labels, self.relations)
 
     def followed(self, direction: Direction) -> Followed:
-        """Return in which directions edges are followed: ``auto`` is both where few have one back."""
+        """Return the directions in which edges are followed; ``auto`` means both if few edges have one
+        back.
+        """
         if direction != "auto":
             return direction
         return "both" if self.reciprocal < RECIPROCAL else "out"
@@ -125,15 +127,15 @@ class PathStore:
         return self.labels[int(self.label_of[node])]
 
     def out_edges(self, node: int) -> Longs:
-        """Return the edges of a head, by relation and tail."""
+        """Return the edges of a head, sorted by relation and tail."""
         return np.arange(self.out_starts[node], self.out_starts[node + 1], dtype=np.int64)
 
     def into_edges(self, node: int) -> Longs:
-        """Return the edges of a tail, by relation and head."""
+        """Return the edges of a tail, sorted by relation and head."""
         return np.asarray(self.in_edges[self.in_starts[node] : self.in_starts[node + 1]])
 
     def degrees(self, direction: Followed) -> Longs:
-        """Return how many edges can be followed from each node [n]; parallel ones count."""
+        """Return the number of edges that can be followed from each node [n], including parallel ones."""
         out = np.diff(self.out_starts)
         return out + np.diff(self.in_starts) if direction == "both" else out
 
@@ -141,15 +143,15 @@ class PathStore:
         """Return the edges with both ends among nodes, in order.
 
         Args:
-            nodes: without repeats.
+            nodes: distinct nodes.
         """
         inside = np.zeros(self.nodes, dtype=np.bool_)
         inside[nodes] = True
-        found = spans(self.out_starts, np.sort(nodes))
-        return found[inside[self.tails[found]]]
+        outgoing = spans(self.out_starts, np.sort(nodes))
+        return outgoing[inside[self.tails[outgoing]]]
 
     def write(self, folder: Path) -> None:
-        """Write the arrays into a folder that is there; see :meth:`opened`."""
+        """Write the arrays into an existing folder; see :meth:`opened`."""
         for name, array in _arrays(self).items():
             np.save(folder / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
         about = {
@@ -162,10 +164,10 @@ class PathStore:
 
     @classmethod
     def opened(cls, folder: Path) -> "PathStore":
-        """Return the graph that was written into a folder; its arrays are mapped, not read.
+        """Open the graph stored in a folder; its arrays are memory-mapped.
 
         Raises:
-            WarehouseError: a file is missing, damaged or of another version.
+            WarehouseError: a file is missing, damaged or has another format.
         """
         try:
             about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
@@ -192,42 +194,42 @@ class PathStore:
 
 
 def store_of(entities: pl.DataFrame, triples: pl.DataFrame, prefilter: Prefilter | None = None) -> PathStore:
-    """Return a graph as arrays.
+    """Build the arrays of a graph.
 
-    A label that is blank is the name. What is stated twice counts once; edges between the same nodes with
-    different relations stay. Nodes without an edge stay, too.
+    A blank label is replaced by the name. Duplicate triples count once; edges between the same nodes with
+    different relations are kept, and so are isolated nodes.
 
     Args:
         entities: ``entity_id``, ``name`` and ``title`` of each node, as ``graph.entities``.
         triples: ``head_id``, ``relation`` and ``tail_id``, as ``graph.triples``.
-        prefilter: relations that are left out; None: none.
+        prefilter: relations to exclude; default: none.
     """
     nodes = entities.select(
         "entity_id",
         label=pl.when(pl.col("title").str.strip_chars() == "").then("name").otherwise("title"),
         name="name",
     ).sort("name", "entity_id")
-    kept = triples.select("head_id", "relation", "tail_id")
+    remaining = triples.select("head_id", "relation", "tail_id")
     if prefilter is not None:
-        kept = kept.filter(~prefilter.left_out(pl.col("relation")))
-    relations = kept["relation"].unique().sort()
+        remaining = remaining.filter(~prefilter.left_out(pl.col("relation")))
+    relations = remaining["relation"].unique().sort()
     labels = nodes["label"].unique().sort()
     numbers = nodes.select("entity_id").with_row_index("node")
     edges = (
-        kept.join(numbers.rename({"entity_id": "head_id", "node": "head"}), on="head_id")
+        remaining.join(numbers.rename({"entity_id": "head_id", "node": "head"}), on="head_id")
         .join(numbers.rename({"entity_id": "tail_id", "node": "tail"}), on="tail_id")
         .select("head", pl.col("relation").cast(pl.Enum(relations)).to_physical(), "tail")
         .unique()
         .sort("head", "relation", "tail")
     )
-    named = nodes.select(pl.col("label").cast(pl.Enum(labels)).to_physical())["label"]
+    label_of = nodes.select(pl.col("label").cast(pl.Enum(labels)).to_physical())["label"]
     return arranged(
         Texts.of(nodes["entity_id"]),
         Texts.of(labels),
-        named.to_numpy().astype(np.int32),
+        label_of.to_numpy().astype(np.int32),
         tuple(relations),
         tuple(edges[name].to_numpy().astype(np.int32) for name in ("head", "relation", "tail")),
-        left_out=len(triples) - len(kept),
+        left_out=len(triples) - len(remaining),
     )
 
 
@@ -239,26 +241,26 @@ def arranged(
     edges: tuple[Ints, ...],
     left_out: int = 0,
 ) -> PathStore:
-    """Return a graph whose edges are known by number.
+    """Build a graph from numbered edges.
 
     Args:
-        entity_ids: see :class:`PathStore`, as the others.
-        labels: different ones.
-        label_of: place of each node's label [n].
-        relations: different ones.
-        edges: heads, relations and tails [m] each, sorted by these, none twice.
-        left_out: triples that were left out.
+        entity_ids: see :class:`PathStore`, also for the others.
+        labels: distinct labels.
+        label_of: index of each node's label [n].
+        relations: distinct relations.
+        edges: heads, relations and tails [m] each, sorted by these, without duplicates.
+        left_out: number of excluded triples.
     """
-    heads, own, tails = edges
+    heads, edge_relations, tails = edges
     count = len(label_of)
-    by_tail = np.lexsort((heads, own, tails)).astype(np.int64)
+    by_tail = np.lexsort((heads, edge_relations, tails)).astype(np.int64)
     return PathStore(
         entity_ids,
         labels,
         label_of,
         relations,
         heads,
-        own,
+        edge_relations,
         tails,
         _starts(heads, count),
         _starts(tails, count),
@@ -269,22 +271,22 @@ def arranged(
 
 
 def spans(starts: Longs, rows: NDArray[np.integer]) -> Longs:
-    """Return all places from ``starts[row]`` to ``starts[row + 1]``, row after row."""
+    """Return all positions from ``starts[row]`` to ``starts[row + 1]``, row by row."""
     sizes = starts[rows + 1] - starts[rows]
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
-    found: Longs = np.arange(total, dtype=np.int64) + np.repeat(starts[rows] - (ends - sizes), sizes)
-    return found
+    positions: Longs = np.arange(total, dtype=np.int64) + np.repeat(starts[rows] - (ends - sizes), sizes)
+    return positions
 
 
 def _starts(ends: Ints, count: int) -> Longs:
-    found = np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(ends, minlength=count), out=found[1:])
-    return found
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(ends, minlength=count), out=offsets[1:])
+    return offsets
 
 
 def _reciprocal(heads: Ints, tails: Ints, count: int) -> float:
-    """The share of different pairs (head, tail) with an edge back."""
+    """Return the share of distinct pairs (head, tail) with an edge back."""
     pairs = np.unique(heads.astype(np.int64) * count + tails)
     if not len(pairs):
         return 0.0
@@ -293,14 +295,14 @@ def _reciprocal(heads: Ints, tails: Ints, count: int) -> float:
 
 
 def _arrays(store: PathStore) -> Mapping[str, NDArray[np.generic]]:
-    found: dict[str, NDArray[np.generic]] = {}
-    for one in fields(store):
-        value = getattr(store, one.name)
+    arrays: dict[str, NDArray[np.generic]] = {}
+    for attribute in fields(store):
+        value = getattr(store, attribute.name)
         if isinstance(value, Texts):
-            found |= {f"{one.name}_block": value.block, f"{one.name}_starts": value.starts}
+            arrays |= {f"{attribute.name}_block": value.block, f"{attribute.name}_starts": value.starts}
         elif isinstance(value, np.ndarray):
-            found[one.name] = value
-    return found
+            arrays[attribute.name] = value
+    return arrays
 
 
 _ARRAYS = (

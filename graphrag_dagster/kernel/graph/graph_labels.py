@@ -1,8 +1,8 @@
-"""Labels of relations, and nodes, triples and paths as texts made of labels.
+"""Labels of relations, and nodes, triples and paths as texts composed of labels.
 
-A path is ``label -> relation -> label -> …`` (spec_lego §1); a triple is a path of one edge, a node or
-a relation a single piece. A relation that is followed against its direction is written ``~relation``. As rows
-of pieces thousands of paths cost next to nothing; texts are made of those that are read.
+A path is ``label -> relation -> label -> …`` (spec_lego §1), a triple is a path of one edge, and a node or a
+relation is a single piece. A relation followed against its direction is written ``~relation``. As arrays of
+pieces, thousands of paths are cheap; texts are only made for those that are read.
 """
 
 import re
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from graphrag_dagster.kernel.common.stable_values import Scores, comparable
 from graphrag_dagster.kernel.text.text_similarity import clean
 
-#: A relation of which no more is known.
+#: A relation without a known label.
 RELATED_TO: Final = "related_to"
-#: Two things stand in one sentence, and its grammar does not relate them.
+#: Two entities occur in one sentence without a grammatical relation.
 CO_OCCURS: Final = "co_occurs"
 
-#: Weights beside 0 that sums and products of many can bear.
+#: Range of non-zero weights for which sums and products of many neither overflow nor underflow.
 LIGHTEST, HEAVIEST = 1e-30, 1e30
 
 _MOST_WORDS, _MOST_CHARACTERS = 8, 80
@@ -33,16 +33,16 @@ _NOTHING = frozenset({"n_a", "na", "nan", "none", "null", "unknown", "unspecifie
 
 
 def relation_label(words: str) -> str | None:
-    """Return a label: the words in lower case, joined by ``_``; None where they are none.
+    """Return a label: the words in lower case, joined by ``_``; None if they do not make one.
 
-    A label has a letter, and at most 8 words and 80 characters; a label stays what it is.
+    A label has a letter, and at most 8 words and 80 characters. The function is idempotent.
 
     >>> relation_label(" Was born-in ")
     'was_born_in'
     >>> relation_label("worksFor")
     'works_for'
     """
-    # Blanks of other kinds become ordinary ones before what cannot be printed is dropped.
+    # Normalise other kinds of blanks before unprintable characters are dropped.
     spaced = _CAMEL.sub(" ", _folded(clean(_folded(words))))
     parts = "".join(map(_kept, _folded(spaced.lower()))).split()
     label = "_".join(parts)
@@ -66,15 +66,15 @@ def _folded(words: str) -> str:
 def _kept(char: str) -> str:
     if char in "'’":
         return ""
-    # Vowel signs of Indic scripts are marks, and belong to their words.
+    # Vowel signs of Indic scripts are marks, and part of their words.
     return char if char.isalnum() or unicodedata.category(char).startswith("M") else " "
 
 
-#: What stands between two pieces.
+#: Separator of two pieces.
 ARROW = " -> "
-#: What stands before a relation that is followed against its direction.
+#: Prefix of a relation followed against its direction.
 INVERSE = "~"
-#: No piece: rows of less pieces than others are filled up with it.
+#: Padding of rows with fewer pieces than others.
 NO_PIECE = -1
 
 Places = NDArray[np.int64]
@@ -83,11 +83,11 @@ Rows = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The pieces: first the labels, then the relations, then the relations against their direction.
+    """The pieces: first the labels, then the relations, then the inverse relations.
 
     Attributes:
-        labels: different labels of nodes; several nodes may have the same.
-        relations: different relations.
+        labels: distinct node labels; several nodes may share one.
+        relations: distinct relations.
     """
 
     labels: Sequence[str]
@@ -107,7 +107,7 @@ class Vocabulary:
         return INVERSE + self.relations[relation - len(self.relations)]
 
     def relation_pieces(self, relations: NDArray[np.integer], inverse: NDArray[np.bool_]) -> Rows:
-        """Return the pieces [n] of relations, those against their direction where ``inverse``."""
+        """Return the pieces [n] of relations, followed against their direction where ``inverse``."""
         return (relations + len(self.labels) + inverse * len(self.relations)).astype(np.int32)
 
 
@@ -117,7 +117,7 @@ class VerbalizedRows:
 
     Attributes:
         vocabulary: the pieces.
-        rows: [n, width] places in it, :data:`NO_PIECE` behind the last of a row.
+        rows: [n, width] indices of pieces, padded with :data:`NO_PIECE`.
     """
 
     vocabulary: Vocabulary
@@ -132,18 +132,20 @@ class VerbalizedRows:
     @cached_property
     def texts(self) -> list[str]:
         """The texts."""
-        known: dict[int, str] = {}
-        for place in np.unique(self.rows).tolist():
-            if place != NO_PIECE:
-                known[place] = self.vocabulary.piece(place)
-        return [ARROW.join(known[one] for one in row if one != NO_PIECE) for row in self.rows.tolist()]
+        pieces: dict[int, str] = {}
+        for piece in np.unique(self.rows).tolist():
+            if piece != NO_PIECE:
+                pieces[piece] = self.vocabulary.piece(piece)
+        return [ARROW.join(pieces[piece] for piece in row if piece != NO_PIECE) for row in self.rows.tolist()]
 
     def at(self, places: Places | Sequence[int]) -> "VerbalizedRows":
-        """Return some of them, in the order of their places."""
+        """Return a selection, in the given order."""
         return VerbalizedRows(self.vocabulary, self.rows[np.asarray(places, dtype=np.int64)])
 
     def distinct(self) -> Places:
-        """Return the place of the first of each text, in order: nodes that are called alike read alike."""
+        """Return the index of the first occurrence of each text, ascending. Nodes with equal labels have
+        equal texts.
+        """
         if not len(self.rows):
             return np.zeros(0, dtype=np.int64)
         _, first = np.unique(self.rows, axis=0, return_index=True)
@@ -151,19 +153,19 @@ class VerbalizedRows:
 
 
 def first_by_score(scores: Scores, candidates: VerbalizedRows, most: int = -1) -> Places:
-    """Return places by score, highest first; equal scores in the order of their texts (spec_lego §2).
+    """Return indices by descending score; ties are ordered by text (spec_lego §2).
 
     Args:
-        scores: of the candidates [n].
-        candidates: whose places are returned.
-        most: how many; negative: all.
+        scores: scores of the candidates [n].
+        candidates: the candidates.
+        most: number of results; negative: all.
     """
-    found = comparable(scores)
-    order = np.argsort(-found, kind="stable")
+    rounded = comparable(scores)
+    order = np.argsort(-rounded, kind="stable")
     if 0 <= most < len(order):
-        # What ties with the last that is taken may come before it.
-        order = order[found[order] >= found[order[most - 1]]] if most else order[:0]
-    borders = [*np.flatnonzero(np.diff(found[order], prepend=np.inf)).tolist(), len(order)]
+        # Candidates that tie with the last one may precede it by text.
+        order = order[rounded[order] >= rounded[order[most - 1]]] if most else order[:0]
+    borders = [*np.flatnonzero(np.diff(rounded[order], prepend=np.inf)).tolist(), len(order)]
     for start, end in pairwise(borders):
         if end - start > 1:
             tied = order[start:end]

@@ -10,7 +10,7 @@ from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.undirected_graph import Network, Profile, clustered_part, network
 from graphrag_dagster.kernel.tables import COMMUNITIES, COMMUNITY_MEMBERS
 
-#: What a clustering gives: ``cluster`` numbers are unique over all levels, ``parent`` is null at level 0.
+#: Result of a clustering. ``cluster`` numbers are unique over all levels; ``parent`` is null at level 0.
 MEMBERSHIPS = {"node": pl.Int64, "cluster": pl.Int64, "level": pl.Int32, "parent": pl.Int64}
 
 
@@ -23,7 +23,7 @@ class Hierarchy:
 
 
 def empty_hierarchy() -> Hierarchy:
-    """The hierarchy of a graph without edges."""
+    """Return the hierarchy of a graph without edges."""
     return Hierarchy(COMMUNITIES.empty(), COMMUNITY_MEMBERS.empty())
 
 
@@ -31,9 +31,9 @@ def as_hierarchy(graph: Network, memberships: pl.DataFrame, previous: Hierarchy 
     """Return the rows of ``graph.communities`` and ``graph.community_members``.
 
     Args:
-        graph: the whole graph, of which degrees are counted.
+        graph: the whole graph, in which degrees are counted.
         memberships: columns of :data:`MEMBERSHIPS`.
-        previous: communities whose ids and small numbers are taken over where they are still the same.
+        previous: communities whose ids and small numbers are kept for matching ones.
     """
     node = memberships["node"]
     entries = memberships.with_columns(
@@ -66,17 +66,17 @@ def as_hierarchy(graph: Network, memberships: pl.DataFrame, previous: Hierarchy 
 
 
 def _numbers(ids: list[str], previous: Hierarchy | None) -> list[int]:
-    """Return the small number of each id: the one it had, else the smallest that is free."""
-    had: dict[str, int] = {}
+    """Return the small number of each id: its previous one, else the smallest free one."""
+    known: dict[str, int] = {}
     if previous:
-        had = dict(previous.communities.select("community_id", "human_readable_id").iter_rows())
-    taken = {had[name] for name in ids if name in had}
+        known = dict(previous.communities.select("community_id", "human_readable_id").iter_rows())
+    taken = {known[name] for name in ids if name in known}
     free = (number for number in range(len(ids) + len(taken)) if number not in taken)
-    return [had[name] if name in had else next(free) for name in ids]
+    return [known[name] if name in known else next(free) for name in ids]
 
 
 def _internal_edges(graph: Network, memberships: pl.DataFrame) -> pl.DataFrame:
-    """Return how many edges have both ends in each ``cluster`` that has any."""
+    """Return the number of edges inside each ``cluster``."""
     clusters = int(memberships["cluster"].to_numpy().max(initial=0)) + 1
     counted = np.zeros(clusters, dtype=np.int64)
     for _, of_level in memberships.group_by("level"):
@@ -93,12 +93,12 @@ _SAME_FROM = 0.5
 def named(clusters: pl.DataFrame, previous: pl.DataFrame | None) -> dict[int, str]:
     """Return an id for every cluster.
 
-    A cluster takes the id of the previous community that it goes on from, see :func:`matched`. Any other gets
-    a hash of its level and members, and of a counter where a previous community bears that id already.
+    A cluster takes the id of the previous community it continues, see :func:`matched`. Any other gets a hash
+    of its level and members, with a counter if a previous community already has that id.
 
     Args:
         clusters: ``cluster``, ``level`` and ``entity_id``, the sorted list of members.
-        previous: rows of ``graph.community_members`` of the clustering before, None where there is none.
+        previous: rows of ``graph.community_members`` of the previous clustering, or None.
     """
     ids = {
         cluster: stable_id("community", level, *members)
@@ -111,20 +111,20 @@ def named(clusters: pl.DataFrame, previous: pl.DataFrame | None) -> dict[int, st
         "level",
         "entity_id",
     ).explode("entity_id")
-    kept, before = matched(new, previous), set(previous["community_id"])
-    return {cluster: kept.get(name) or _unused(name, before) for cluster, name in ids.items()}
+    continued, before = matched(new, previous), set(previous["community_id"])
+    return {cluster: continued.get(name) or _unused(name, before) for cluster, name in ids.items()}
 
 
 def matched(new: pl.DataFrame, previous: pl.DataFrame, *, same_from: float = _SAME_FROM) -> dict[str, str]:
-    """Return which new communities go on from which previous ones, one to one.
+    """Return which new communities continue which previous ones, one to one.
 
-    Pairs of the same level are taken by the Jaccard overlap of their members, the largest first, as long as
-    both are free; of equals the pair with more members in common, then that with the smaller ids.
+    Pairs of the same level are matched greedily by the Jaccard overlap of their members, largest first. Ties
+    go to the pair with more common members, then to the smaller ids.
 
     Args:
         new: ``community_id``, ``level``, ``entity_id``: a row per community and member.
-        previous: the same of the clustering before.
-        same_from: smallest overlap, of 0 to 1, with which a community goes on.
+        previous: the same of the previous clustering.
+        same_from: least overlap, 0–1, of a match.
     """
     level = pl.col("level").cast(pl.Int32)
     sizes = [rows.group_by("community_id").len() for rows in (new, previous)]
@@ -145,13 +145,13 @@ def matched(new: pl.DataFrame, previous: pl.DataFrame, *, same_from: float = _SA
             descending=[True, True, False, False],
         )
     )
-    found: dict[str, str] = {}
+    matches: dict[str, str] = {}
     taken: set[str] = set()
     for name, before in pairs.select("community_id", "community_id_before").iter_rows():
-        if name not in found and before not in taken:
-            found[name] = before
+        if name not in matches and before not in taken:
+            matches[name] = before
             taken.add(before)
-    return found
+    return matches
 
 
 def _unused(name: str, taken: set[str]) -> str:
@@ -167,11 +167,11 @@ __all__ = ["Hierarchy", "LeidenOptions", "Profile", "clustered", "hierarchical_c
 
 @dataclass(frozen=True, slots=True)
 class LeidenOptions:
-    """How Leiden runs.
+    """Options of Leiden.
 
     Attributes:
-        max_cluster_size: a community of this size **or more** is split again, where it can be.
-        seed: with the same seed, the same graph gives the same communities.
+        max_cluster_size: a community of this size **or more** is split again if possible.
+        seed: random seed; the same seed and graph give the same communities.
         resolution: resolution of the modularity.
         randomness: randomness of the refinement.
     """
@@ -194,20 +194,20 @@ def hierarchical_communities(
     """Cluster a graph level by level with modularity Leiden.
 
     Args:
-        edges: ``source``, ``target`` (node ids), ``weight`` (≥ 0). Repeats and reversed repeats are summed,
-            self-loops dropped; the order of rows and of end points does not matter.
-        profile: ``default`` clusters every component, ``paper`` only the largest (of equals the one with
-            the smallest id). Nodes without an edge are in no community.
-        max_cluster_size: see :class:`LeidenOptions`, as the other arguments.
-        seed: of the random numbers.
-        resolution: of the modularity.
-        randomness: of the refinement.
+        edges: ``source``, ``target`` (node ids), ``weight`` (≥ 0). Duplicate and reversed edges are summed,
+            self-loops dropped; the order of rows and end points does not matter.
+        profile: ``default`` clusters every component, ``paper`` only the largest (of equals the one with the
+            smallest id). Nodes without an edge are in no community.
+        max_cluster_size: see :class:`LeidenOptions`, also for the other arguments.
+        seed: random seed.
+        resolution: resolution of the modularity.
+        randomness: randomness of the refinement.
 
     Returns:
         Frames with the columns of the tables ``graph.communities`` and ``graph.community_members``. A
-        community's id depends on its level and members alone; one that is not split does not reappear at a
-        deeper level. Degrees count distinct neighbours in the whole graph. Small numbers go by level, then
-        size descending, then id.
+            community's id only depends on its level and members; one that is not split does not reappear at
+            deeper levels. Degrees count distinct neighbours in the whole graph. Small numbers are assigned by
+            level, then descending size, then id.
 
     Raises:
         GraphragError: a weight is negative or not a number, or an end point is null; names the edge.
@@ -221,11 +221,11 @@ def hierarchical_communities(
 
 
 def clustered(part: Network, options: LeidenOptions) -> pl.DataFrame:
-    """Return the memberships (:data:`~.hierarchy.MEMBERSHIPS`) that the native Leiden finds from nothing."""
+    """Return the memberships (:data:`~.hierarchy.MEMBERSHIPS`) of native Leiden from scratch."""
     import graspologic_native
 
-    # The native code wants text: short numbers are hashed faster than ids and come back as they went.
-    labels = [str(place) for place in range(len(part.names))]
+    # The native code requires strings; short numbers are hashed faster than ids.
+    labels = [str(index) for index in range(len(part.names))]
     ends = zip(part.low.tolist(), part.high.tolist(), part.weight.tolist(), strict=True)
     native = graspologic_native.hierarchical_leiden(
         [(labels[u], labels[v], w) for u, v, w in ends],
@@ -252,8 +252,8 @@ _SHOWN = 3
 def levels(communities: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
     """Return C0 … Ck for k up to max(3, deepest level), with leaves projected downwards.
 
-    Ck holds the communities of level k and the leaves above it, which gives each entity the deepest
-    community it has at level k or above.
+    Ck consists of the communities of level k and the leaves above it, so that each entity is in its deepest
+    community at level k or above.
 
     Args:
         communities: rows of ``graph.communities``.
@@ -261,10 +261,10 @@ def levels(communities: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         Rows of ``graph.community_levels``: ``level``, ``entity_id``, ``community_id``, ``projected``, sorted
-        by level and entity.
+            by level and entity.
     """
     deepest = max(_SMALLEST_DEEPEST, int(communities.select(pl.max("level").fill_null(0)).item()))
-    found = [
+    frames = [
         members.filter(pl.col("level") <= k)
         .sort("entity_id", "level")
         .group_by("entity_id", maintain_order=True)
@@ -274,15 +274,15 @@ def levels(communities: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
         )
         for k in range(deepest + 1)
     ]
-    return pl.concat(found)
+    return pl.concat(frames)
 
 
 def check_partition(level_rows: pl.DataFrame, members: pl.DataFrame) -> list[str]:
-    """Return what keeps some Ck from being a partition of the clustered entities; empty when all are.
+    """Return reasons why some Ck is not a partition of the clustered entities; empty if all are.
 
-    At every level each clustered entity must stand exactly once, in a community it is a member of; every
-    community must be of that level, or a leaf of a level above; and no level may have fewer communities
-    than the one before.
+    At every level, each clustered entity must occur exactly once, in a community it is a member of. Every
+    community must be of that level, or a leaf of a level above. No level may have fewer communities than the
+    one before.
 
     Args:
         level_rows: rows of ``graph.community_levels``.
@@ -308,7 +308,7 @@ def coverage(entities: pl.DataFrame, members: pl.DataFrame) -> dict[str, float]:
     outside the largest component. ``coverage`` is clustered / nodes, 1 for a graph without nodes.
 
     Raises:
-        GraphragError: a member is no entity.
+        GraphragError: a member is not an entity.
     """
     clustered = members.select(pl.col("entity_id").unique())
     strays = clustered.join(entities, on="entity_id", how="anti")
@@ -328,16 +328,16 @@ def coverage(entities: pl.DataFrame, members: pl.DataFrame) -> dict[str, float]:
 
 def _problems(k: int, rows: pl.DataFrame, members: pl.DataFrame) -> list[str]:
     clustered = members.select(pl.col("entity_id").unique())
-    twice = rows.filter(pl.col("entity_id").is_duplicated()).select(pl.col("entity_id").unique())
+    duplicates = rows.filter(pl.col("entity_id").is_duplicated()).select(pl.col("entity_id").unique())
     levels_of = members.group_by("community_id").agg(pl.first("level").alias("found"))
     split = members.filter(pl.col("level") <= k).join(
         rows.join(levels_of, on="community_id").select("entity_id", "found"), on="entity_id"
     )
     placed = rows.join(levels_of, on="community_id", how="left")
     return [
-        f"{len(wrong)} {what}, e.g. {sorted(wrong[column].unique())[:_SHOWN]}"
-        for what, column, wrong in (
-            ("entities stand more than once", "entity_id", twice),
+        f"{len(invalid)} {problem}, e.g. {sorted(invalid[column].unique())[:_SHOWN]}"
+        for problem, column, invalid in (
+            ("entities stand more than once", "entity_id", duplicates),
             ("clustered entities are missing", "entity_id", clustered.join(rows, on="entity_id", how="anti")),
             (
                 "entities are not members of their community",
@@ -351,5 +351,5 @@ def _problems(k: int, rows: pl.DataFrame, members: pl.DataFrame) -> list[str]:
                 split.filter(pl.col("level") > pl.col("found")),
             ),
         )
-        if len(wrong)
+        if len(invalid)
     ]

@@ -1,4 +1,4 @@
-"""The graph as clustering needs it: distinct undirected edges between numbered nodes."""
+"""The graph for clustering: distinct undirected edges between numbered nodes."""
 
 from dataclasses import dataclass
 from math import fsum
@@ -17,7 +17,9 @@ Profile = Literal["default", "paper"]
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Undirected edges without loops or repeats, ``low < high``, sorted; numbers are places in ``names``."""
+    """Undirected edges without loops or duplicates, ``low < high``, sorted; numbers are indices in
+    ``names``.
+    """
 
     names: pl.Series
     low: NDArray[np.int64]
@@ -26,16 +28,16 @@ class Network:
 
     @property
     def degrees(self) -> NDArray[np.int64]:
-        """Distinct neighbours of every node."""
+        """Number of distinct neighbours of every node."""
         return np.bincount(np.concatenate([self.low, self.high]), minlength=len(self.names))
 
     def only(self, kept: NDArray[np.bool_]) -> "Network":
-        """The same nodes with some of the edges."""
+        """Return the graph with all nodes and some of the edges."""
         return Network(self.names, self.low[kept], self.high[kept], self.weight[kept])
 
 
 def network(edges: pl.DataFrame) -> Network:
-    """Return a graph from ``source``, ``target`` and ``weight``; neither row order nor direction matters.
+    """Return a graph from ``source``, ``target`` and ``weight``, independent of row order and direction.
 
     Raises:
         GraphragError: a weight is negative or not a number, or an end point is null; names the edge.
@@ -43,11 +45,11 @@ def network(edges: pl.DataFrame) -> Network:
     _check(edges)
     ends = pl.concat([edges["source"], edges["target"]])
     names = ends.unique().sort()
-    places = (ends.rank("dense").to_numpy() - 1).astype(np.int64)
-    one, other = places[: len(edges)], places[len(edges) :]
-    low, high = np.minimum(one, other), np.maximum(one, other)
+    indices = (ends.rank("dense").to_numpy() - 1).astype(np.int64)
+    source, target = indices[: len(edges)], indices[len(edges) :]
+    low, high = np.minimum(source, target), np.maximum(source, target)
     weight = edges["weight"].cast(pl.Float64).to_numpy()
-    # By weight too: the last bits of a sum of floats depend on the order of its parts.
+    # Sorted by weight too, because the last bits of a sum of floats depend on the order of its terms.
     order = np.lexsort((weight, high, low))
     order = order[low[order] != high[order]]
     low, high, weight = low[order], high[order], weight[order]
@@ -57,12 +59,12 @@ def network(edges: pl.DataFrame) -> Network:
 
 
 def network_of(relationships: pl.DataFrame) -> Network:
-    """Return the graph of rows of ``graph.relationships``; errors as of :func:`network`."""
+    """Return the graph of rows of ``graph.relationships``; raises like :func:`network`."""
     return network(relationships.select("weight", source="source_id", target="target_id"))
 
 
 def clustered_part(graph: Network, profile: Profile) -> Network:
-    """Return the edges that are clustered: all, or in the paper's profile those of the largest component."""
+    """Return the edges to cluster: all, or those of the largest component in the paper's profile."""
     if profile == "default" or not len(graph.low):
         return graph
     return graph.only(largest_component(graph.low, graph.high, len(graph.names))[graph.low])
@@ -73,28 +75,28 @@ def modularity(graph: Network, cluster: NDArray[np.int64], resolution: float) ->
 
     Args:
         graph: the clustered edges.
-        cluster: for each node its cluster, ≥ 0; nodes without an edge do not count.
+        cluster: the cluster of each node, ≥ 0; nodes without an edge do not count.
         resolution: factor of the expected weight.
     """
     total = fsum(graph.weight)
     if not total:
         return 0.0
     clusters = int(cluster.max()) + 1
-    one, other = cluster[graph.low], cluster[graph.high]
-    inside = fsum(graph.weight[one == other])
-    strength = np.bincount(one, graph.weight, clusters) + np.bincount(other, graph.weight, clusters)
+    source, target = cluster[graph.low], cluster[graph.high]
+    inside = fsum(graph.weight[source == target])
+    strength = np.bincount(source, graph.weight, clusters) + np.bincount(target, graph.weight, clusters)
     return inside / total - resolution * fsum((strength / (2 * total)) ** 2)
 
 
 def _check(edges: pl.DataFrame) -> None:
     weight = pl.col("weight")
-    # The sum of many has to be finite, and its square.
+    # The sum of many weights, and its square, must be finite.
     usable = weight.is_between(0, _HEAVIEST_SUM) & pl.col("source").is_not_null()
-    wrong = edges.filter((usable & pl.col("target").is_not_null()).fill_null(value=False).not_())
-    if len(wrong):
-        source, target, value = wrong.select("source", "target", "weight").row(0)
+    invalid = edges.filter((usable & pl.col("target").is_not_null()).fill_null(value=False).not_())
+    if len(invalid):
+        source, target, value = invalid.select("source", "target", "weight").row(0)
         raise GraphragError(
-            f"{len(wrong)} edges cannot be clustered, e.g. {source!r}–{target!r} with weight {value}: "
+            f"{len(invalid)} edges cannot be clustered, e.g. {source!r}–{target!r} with weight {value}: "
             f"weights must be numbers from 0 to {_HEAVIEST_SUM:g}, both ends known. Negative sums come from "
             "a model's strengths; `graph.weight: count` does without them"
         )

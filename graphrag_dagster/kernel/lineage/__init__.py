@@ -1,1 +1,1 @@
-"""Where rows come from, and what rests on a document."""
+"""Lineage: the sources of rows, and the impact of a document."""

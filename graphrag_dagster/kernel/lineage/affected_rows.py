@@ -1,4 +1,4 @@
-"""Reports, answers and communities that show rows which go or change."""
+"""Reports, answers and communities that show deleted or changed rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,9 @@ _REPORTS_SHOWN = {"report_id": pl.String(), "reports": pl.UInt32()}
 
 @dataclass(frozen=True)
 class Touched:
-    """What goes or loses something, as rows; ``summaries`` are those of CoTeRAG-S that would be told anew."""
+    """Rows that are deleted or lose something; ``summaries`` are those of CoTeRAG-S that would be
+    rewritten.
+    """
 
     units: pl.DataFrame
     entities: pl.DataFrame
@@ -26,8 +28,8 @@ class Touched:
 
     @cached_property
     def records(self) -> pl.DataFrame:
-        """``kind`` and ``record_id`` of everything, as answers name what they were shown."""
-        named = (
+        """``kind`` and ``record_id`` of everything, as in the contexts of answers."""
+        by_kind = (
             ("source", self.units["text_unit_id"]),
             ("entity", self.entities["entity_id"]),
             ("relationship", self.relationships["relationship_id"]),
@@ -38,24 +40,24 @@ class Touched:
         return pl.concat(
             [
                 ids.alias("record_id").to_frame().select(pl.lit(kind).alias("kind"), "record_id")
-                for kind, ids in named
+                for kind, ids in by_kind
             ]
         )
 
 
 def affected_reports(rows: LineageRows, touched: Touched) -> pl.DataFrame:
-    """Return the reports whose context shows what is touched, most rows first.
+    """Return the reports whose context shows touched rows, those with the most first.
 
-    ``entities``, ``relationships`` and ``claims`` count these rows of the context; ``degrees`` further
-    relationships of which only the combined degree changes, because an end loses a neighbour; ``reports``
-    reports of sub-communities that are themselves among the result. ``holds``: more than ``degrees``.
+    ``entities``, ``relationships`` and ``claims`` count these rows of the context. ``degrees`` counts other
+    relationships of which only the combined degree changes, because an end loses a neighbour. ``reports``
+    counts affected reports of sub-communities. ``holds``: something other than ``degrees`` is affected.
     """
-    found = _with_sub_communities(rows, _shown(rows, touched))
+    counts = _with_sub_communities(rows, _shown(rows, touched))
     shows = pl.sum_horizontal("entities", "relationships", "claims", "reports").cast(pl.Int64)
     columns = ("report_id", "human_readable_id", "level", "title", "engine")
     return (
-        found.join(
-            rows.of("reports.community_reports", "report_id", found["report_id"], columns), on="report_id"
+        counts.join(
+            rows.of("reports.community_reports", "report_id", counts["report_id"], columns), on="report_id"
         )
         .select(*columns, *_KINDS, "reports", holds=shows > 0)
         .sort(-shows, -pl.col("degrees").cast(pl.Int64), "level", "report_id")
@@ -65,10 +67,10 @@ def affected_reports(rows: LineageRows, touched: Touched) -> pl.DataFrame:
 def affected_answers(
     rows: LineageRows, documents: pl.Series, touched: Touched, reports: pl.Series
 ) -> pl.DataFrame:
-    """Return the answers that cite words of documents or what is touched, or were shown it.
+    """Return the answers that cite words of documents or touched rows, or had them in their context.
 
-    ``citations`` counts marks whose words stand in the documents; ``shown`` rows of the context that are
-    touched, or reports that are affected. Those with the most citations come first.
+    ``citations`` counts citations of words in the documents; ``shown`` counts touched rows and affected
+    reports in the context. Those with the most citations come first.
     """
     cited = (
         rows.of("answers.answer_citations", "document_id", documents, ("answer_id",))
@@ -99,7 +101,7 @@ def affected_answers(
 
 
 def _other_degrees(rows: LineageRows, relationships: pl.DataFrame) -> pl.DataFrame:
-    """Relationships that stay as they are, but for the degree of an end."""
+    """Return relationships that are unchanged except for the degree of an end."""
     gone = relationships.filter("gone")
     ends = pl.concat([gone["source_id"], gone["target_id"]]).unique()
     around = pl.concat(
@@ -112,9 +114,9 @@ def _other_degrees(rows: LineageRows, relationships: pl.DataFrame) -> pl.DataFra
 
 
 def _shown(rows: LineageRows, touched: Touched) -> pl.DataFrame:
-    """How many rows of each report's context show what is touched: counts by ``report_id``."""
+    """Return how many rows of each report's context are touched: counts by ``report_id``."""
     degrees = _other_degrees(rows, touched.relationships)
-    named = (
+    by_kind = (
         ("entity", "entities", touched.entities["entity_id"]),
         ("relationship", "relationships", touched.relationships["relationship_id"]),
         ("claim", "claims", touched.claims["claim_id"]),
@@ -123,7 +125,7 @@ def _shown(rows: LineageRows, touched: Touched) -> pl.DataFrame:
     records = pl.concat(
         [
             ids.alias("record_id").to_frame().select("record_id", kind=pl.lit(kind), counted=pl.lit(sort))
-            for kind, sort, ids in named
+            for kind, sort, ids in by_kind
         ]
     )
     return (
@@ -135,7 +137,7 @@ def _shown(rows: LineageRows, touched: Touched) -> pl.DataFrame:
 
 
 def _with_sub_communities(rows: LineageRows, shown: pl.DataFrame) -> pl.DataFrame:
-    """Count ``reports`` too: those of sub-communities in a context that are themselves among the result."""
+    """Add ``reports``: the number of affected reports of sub-communities in each context."""
     below = rows.of(_CONTEXT_ROWS, "kind", ["report"], ("report_id", "record_id"))
     levels = rows.of("graph.communities", "community_id", below["report_id"], ("community_id", "level"))
     affected = set(shown["report_id"])
@@ -165,46 +167,46 @@ _MEASURES = ("similarity", "home_similarity", "distance", "betweenness", "penali
 def resembled_steps(
     rows: LineageRows, entity_id: str, most: int | None
 ) -> tuple[tuple[LineageStep, ...], int]:
-    """Return the communities that an entity is most like, each with its levels, and how many are left out.
+    """Return the communities most similar to an entity, each with its levels, and the number of omitted ones.
 
     Args:
         rows: the tables.
-        entity_id: of the entity.
+        entity_id: the entity.
         most: most communities; None for all.
     """
-    found = rows.of("graph.context_candidates", "entity_id", [entity_id]).sort("level")
-    alike = [name for name in found.columns if name != "level"]
-    found = found.group_by(alike, maintain_order=True).agg("level")
-    kept = found if most is None else found.head(most)
-    titles = rows.of("reports.community_reports", "report_id", kept["community_id"], ("report_id", "title"))
-    named = dict(titles.iter_rows())
+    candidates = rows.of("graph.context_candidates", "entity_id", [entity_id]).sort("level")
+    shared = [name for name in candidates.columns if name != "level"]
+    candidates = candidates.group_by(shared, maintain_order=True).agg("level")
+    shown = candidates if most is None else candidates.head(most)
+    titles = rows.of("reports.community_reports", "report_id", shown["community_id"], ("report_id", "title"))
+    title_of = dict(titles.iter_rows())
     steps = [
         LineageStep(
             "context node" if row["outcome"] == "taken" else "candidate",
             row["community_id"],
-            f"of {_levels(row['level'])}: {named.get(row['community_id'], '')}",
+            f"of {_levels(row['level'])}: {title_of.get(row['community_id'], '')}",
             facts={
                 "outcome": row["outcome"],
                 **{name: _short(row[name]) for name in _MEASURES if row[name] is not None},
             },
         )
-        for row in kept.iter_rows(named=True)
+        for row in shown.iter_rows(named=True)
     ]
-    return tuple(steps), len(found) - len(kept)
+    return tuple(steps), len(candidates) - len(shown)
 
 
 def attachments_of(rows: LineageRows, entities: pl.Series) -> pl.DataFrame:
-    """Return where entities are context nodes: rows of ``graph.context_nodes``, by level and community."""
+    """Return the rows of ``graph.context_nodes`` of some entities, by level and community."""
     columns = ("level", "community_id", "entity_id", "home_id", "score")
     return rows.of(_NODES, "entity_id", entities, columns).sort("level", "community_id", "entity_id")
 
 
 def outsiders(rows: LineageRows, report_id: str, shown: pl.DataFrame) -> set[str]:
-    """Return the entities that a report's context shows as context nodes: they are no members.
+    """Return the entities in a report's context that are context nodes, not members.
 
     Args:
         rows: the tables.
-        report_id: of the report, which is that of its community.
+        report_id: the report, whose id is that of its community.
         shown: rows of ``reports.report_context_rows``.
     """
     entities = set(shown.filter(kind="entity")["record_id"])
@@ -212,8 +214,8 @@ def outsiders(rows: LineageRows, report_id: str, shown: pl.DataFrame) -> set[str
     return entities.intersection(attached)
 
 
-def _levels(found: Sequence[int]) -> str:
-    return ", ".join(f"C{level}" for level in found)
+def _levels(levels: Sequence[int]) -> str:
+    return ", ".join(f"C{level}" for level in levels)
 
 
 def _short(value: float | int) -> float | int:

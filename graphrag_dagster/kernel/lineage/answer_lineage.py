@@ -1,4 +1,4 @@
-"""From an answer to what its statements cite, and to the evidence of that."""
+"""Lineage of an answer: the citations of its statements, and their evidence."""
 
 import json
 import re
@@ -17,14 +17,14 @@ _NUMBER = re.compile(r"\d+")
 
 
 def answer_step(rows: LineageRows, answer_id: str, most: int | None) -> LineageStep:
-    """Return an answer with its statements, what each cites, and the words of the documents.
+    """Return an answer with its statements, their citations and the words of the documents.
 
     Args:
         rows: the tables.
         answer_id: the answer.
-        most: most rows shown of its context; None for all.
+        most: most context rows; None for all.
     """
-    (found,) = rows.of("answers.answers", "answer_id", [answer_id]).iter_rows(named=True)
+    (answer,) = rows.of("answers.answers", "answer_id", [answer_id]).iter_rows(named=True)
     citations = rows.of("answers.answer_citations", "answer_id", [answer_id]).sort("number")
     cited = _CitationSteps(rows, citations)
     facts = (
@@ -40,40 +40,40 @@ def answer_step(rows: LineageRows, answer_id: str, most: int | None) -> LineageS
     )
     statements = [
         LineageStep(
-            "statement", f"{answer_id}:{place}", text, facts={"cites": numbers}, steps=cited.steps(numbers)
+            "statement", f"{answer_id}:{position}", text, facts={"cites": numbers}, steps=cited.steps(numbers)
         )
-        for place, (text, numbers) in enumerate(passages(found["text"]))
+        for position, (text, numbers) in enumerate(passages(answer["text"]))
     ]
     return LineageStep(
         "answer",
         answer_id,
-        found["question"],
-        found["text"],
-        {name: found[name] for name in facts if found[name] is not None},
+        answer["question"],
+        answer["text"],
+        {name: answer[name] for name in facts if answer[name] is not None},
         steps=(_context(rows, answer_id, most), *statements),
     )
 
 
 def passages(text: str) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield what an answer says with the numbers of the marks that hold for it; none for what cites nothing.
+    """Yield the statements of an answer with their citation numbers; uncited statements have none.
 
-    A mark holds for what stands between it and the mark before, inside a paragraph.
+    A citation mark applies to the text since the previous mark, within a paragraph.
     """
     end = 0
-    for found in _MARKS.finditer(text):
-        before, _, last = text[end : found.start()].rpartition("\n\n")
+    for mark in _MARKS.finditer(text):
+        before, _, last = text[end : mark.start()].rpartition("\n\n")
         if _says(before):
             yield _folded(before), ()
         if _says(last):
-            yield _folded(last), tuple(sorted(set(map(int, _NUMBER.findall(found[0])))))
-        end = found.end()
+            yield _folded(last), tuple(sorted(set(map(int, _NUMBER.findall(mark[0])))))
+        end = mark.end()
     if _says(text[end:]):
         yield _folded(text[end:]), ()
 
 
 def _context(rows: LineageRows, answer_id: str, most: int | None) -> LineageStep:
     shown = rows.of("answers.answer_contexts", "answer_id", [answer_id]).sort(~pl.col("used"), "position")
-    kept = shown if most is None else shown.head(most)
+    first = shown if most is None else shown.head(most)
     return LineageStep(
         "context",
         answer_id,
@@ -81,9 +81,9 @@ def _context(rows: LineageRows, answer_id: str, most: int | None) -> LineageStep
         facts={"rows": len(shown)},
         steps=tuple(
             LineageStep(row["kind"], row["record_id"], row["title"], facts={"used": row["used"]})
-            for row in kept.iter_rows(named=True)
+            for row in first.iter_rows(named=True)
         ),
-        left_out=len(shown) - len(kept),
+        left_out=len(shown) - len(first),
     )
 
 
@@ -92,13 +92,13 @@ class _CitationSteps:
 
     def __init__(self, rows: LineageRows, citations: pl.DataFrame) -> None:
         self._rows = {row["number"]: row for row in citations.iter_rows(named=True)}
-        named = pl.concat(
+        titled = pl.concat(
             [
                 citations.select("kind", id="record_id"),
                 citations.select(kind="via_kind", id="via_id").drop_nulls(),
             ]
         )
-        self._titles = titles_of(rows, named)
+        self._titles = titles_of(rows, titled)
         self._units = units_of(rows, citations["text_unit_id"].drop_nulls().unique())
         self._triples = _triples(rows, citations.filter(pl.col("text_unit_id").is_null()))
 
@@ -131,20 +131,20 @@ class _CitationSteps:
 
 
 def _triples(rows: LineageRows, wordless: pl.DataFrame) -> dict[str, Triple]:
-    """The relationships that are cited without words, by id."""
+    """Return by id the relationships that are cited without words."""
     cited = wordless.filter(pl.col("kind") == "relationship")["record_id"].unique()
-    found = rows.of("graph.relationships", "relationship_id", cited)
-    ends = pl.concat([found["source_id"], found["target_id"]]).unique()
+    relationships = rows.of("graph.relationships", "relationship_id", cited)
+    ends = pl.concat([relationships["source_id"], relationships["target_id"]]).unique()
     titles = dict(rows.of("graph.entities", "entity_id", ends, ("entity_id", "title")).iter_rows())
-    units = units_of(rows, found["text_unit_ids"].explode().drop_nulls().unique())
-    made = (triple_of(row, titles, units) for row in found.iter_rows(named=True))
-    return {triple.relationship_id: triple for triple in made if triple}
+    units = units_of(rows, relationships["text_unit_ids"].explode().drop_nulls().unique())
+    triples = (triple_of(row, titles, units) for row in relationships.iter_rows(named=True))
+    return {triple.relationship_id: triple for triple in triples if triple}
 
 
 def _row_of(cited: Mapping[str, Any]) -> Row | None:
-    """The row of a table or a result that is cited, as the answer had it."""
-    told = json.loads(cited.get("row") or "null")
-    return Row(told["table"], told["key"], told["title"], told["values"]) if told else None
+    """Return the cited row of a table or query result, as it was when the answer was written."""
+    row = json.loads(cited.get("row") or "null")
+    return Row(row["table"], row["key"], row["title"], row["values"]) if row else None
 
 
 def _quotation(row: Mapping[str, Any], units: Mapping[str, Passage]) -> LineageStep | None:
@@ -157,10 +157,10 @@ def _quotation(row: Mapping[str, Any], units: Mapping[str, Passage]) -> LineageS
 
 
 def _says(text: str) -> bool:
-    said = [one for one in text.split("\n\n") if not _HEADING.match(one.strip())]
-    return any(character.isalnum() for one in said for character in one)
+    paragraphs = [part for part in text.split("\n\n") if not _HEADING.match(part.strip())]
+    return any(character.isalnum() for paragraph in paragraphs for character in paragraph)
 
 
 def _folded(text: str) -> str:
-    # A mark may stand before the stop of its sentence.
+    # A mark may precede the full stop of its sentence.
     return " ".join(text.split()).lstrip(".,;:!? ")

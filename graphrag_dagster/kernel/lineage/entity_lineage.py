@@ -1,4 +1,4 @@
-"""The names of an entity, the decisions that joined them, and instances under resolved entities."""
+"""Lineage of an entity: its names, the decisions that merged them, and instances by resolved entity."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ DECISIONS = "resolution.decisions"
 
 
 def names_step(rows: LineageRows, entity: str, most: int | None) -> LineageStep | None:
-    """Return the names of an entity with the decisions that joined them; None where it has only one.
+    """Return the names of an entity with the decisions that merged them; None if it has only one.
 
     Args:
         rows: the tables.
@@ -23,19 +23,21 @@ def names_step(rows: LineageRows, entity: str, most: int | None) -> LineageStep 
     surfaces = _by_mentions(rows.of(ALIASES, "entity", [entity], ("name", "surface", "mentions")))
     if len(surfaces) < 2:
         return None
-    known = rows.all(ALIASES, ("document_id", "name", "surface", "full_name", "entity", "title", "mentions"))
-    found = decisions_on(rows.all(DECISIONS, ()), known, entity).filter("joins")
-    shown = found if most is None else found.head(most)
+    aliases = rows.all(
+        ALIASES, ("document_id", "name", "surface", "full_name", "entity", "title", "mentions")
+    )
+    decisions = decisions_on(rows.all(DECISIONS, ()), aliases, entity).filter("joins")
+    shown = decisions if most is None else decisions.head(most)
     paths = _paths(rows, shown["document_id"])
     steps = tuple(decision_step(row, paths) for row in shown.iter_rows(named=True))
     title = ", ".join(surfaces)
     return LineageStep(
-        "names", "", title, facts={"names": surfaces}, steps=steps, left_out=len(found) - len(steps)
+        "names", "", title, facts={"names": surfaces}, steps=steps, left_out=len(decisions) - len(steps)
     )
 
 
 def decision_step(row: Mapping[str, Any], paths: Mapping[str, str]) -> LineageStep:
-    """Return a row of ``resolution.decisions`` as a step; ``paths`` by id of document."""
+    """Return a row of ``resolution.decisions`` as a step; ``paths`` are those of documents by id."""
     facts = {
         "verdict": row["verdict"],
         "by": row["decided_by"],
@@ -45,12 +47,12 @@ def decision_step(row: Mapping[str, Any], paths: Mapping[str, str]) -> LineageSt
         "decision_id": row["decision_id"],
         "document": paths.get(row["document_id"]),
     }
-    told = {key: value for key, value in facts.items() if value is not None}
-    return LineageStep("decision", row["pair_id"], f"{row['one']} – {row['other']}", row["reason"], told)
+    present = {key: value for key, value in facts.items() if value is not None}
+    return LineageStep("decision", row["pair_id"], f"{row['one']} – {row['other']}", row["reason"], present)
 
 
 def _by_mentions(names: pl.DataFrame) -> list[str]:
-    """Return the commonest spelling of each name, the most frequent names first."""
+    """Return the most common spelling of each name, most frequent names first."""
     surfaces: list[str] = (
         names.group_by("name", "surface")
         .agg(pl.col("mentions").sum())
@@ -64,10 +66,10 @@ def _by_mentions(names: pl.DataFrame) -> list[str]:
 
 
 def _paths(rows: LineageRows, documents: pl.Series) -> dict[str, str]:
-    found = rows.of(
+    paths = rows.of(
         "corpus.documents", "document_id", documents.drop_nulls().unique(), ("document_id", "path")
     )
-    return dict(found.select("document_id", "path").iter_rows())
+    return dict(paths.select("document_id", "path").iter_rows())
 
 
 _ALIASES = "resolution.aliases"
@@ -75,7 +77,7 @@ _COLUMNS = ("document_id", "name", "entity")
 
 
 class ResolvedRows:
-    """Looks up instances by entity or text unit; names in what is returned are those of entities.
+    """Looks up instances by entity or text unit, with their names replaced by those of the resolved entities.
 
     Args:
         rows: the tables.
@@ -87,29 +89,29 @@ class ResolvedRows:
     def of_entities(
         self, table: str, names: Sequence[str], entities: Iterable[str], columns: Sequence[str] = ()
     ) -> pl.DataFrame:
-        """Return the instances of which the first name is one of the entities'.
+        """Return the instances whose first name resolves to one of the entities.
 
         Args:
-            table: as ``schema.table``, with ``text_unit_id``.
-            names: its columns that hold names.
+            table: ``schema.table``, with ``text_unit_id``.
+            names: the columns with names.
             entities: normalised names.
-            columns: of the table; all where none are given.
+            columns: columns of the table; default: all.
         """
-        wanted = sorted(set(entities))
-        spelled = self._rows.of(_ALIASES, "entity", wanted, _COLUMNS)["name"].to_list()
-        found = self._rows.of(table, names[0], sorted({*wanted, *spelled}), columns)
-        return self._named(found, names).filter(pl.col(names[0]).is_in(wanted))
+        resolved = sorted(set(entities))
+        spellings = self._rows.of(_ALIASES, "entity", resolved, _COLUMNS)["name"].to_list()
+        instances = self._rows.of(table, names[0], sorted({*resolved, *spellings}), columns)
+        return self._named(instances, names).filter(pl.col(names[0]).is_in(resolved))
 
     def in_units(
         self, table: str, names: Sequence[str], units: Iterable[str], columns: Sequence[str] = ()
     ) -> pl.DataFrame:
-        """Return the instances in text units.
+        """Return the instances in some text units.
 
         Args:
-            table: as ``schema.table``, with ``text_unit_id``.
-            names: its columns that hold names.
-            units: ids.
-            columns: of the table, ``text_unit_id`` among them; all where none are given.
+            table: ``schema.table``, with ``text_unit_id``.
+            names: the columns with names.
+            units: ids of text units.
+            columns: columns of the table, including ``text_unit_id``; default: all.
         """
         return self._named(self._rows.of(table, "text_unit_id", units, columns), names)
 
@@ -120,9 +122,11 @@ class ResolvedRows:
             instances["text_unit_id"].unique(),
             ("text_unit_id", "document_id"),
         )
-        said = pl.concat([instances[name] for name in names]).drop_nulls().unique()
+        mentioned = pl.concat([instances[name] for name in names]).drop_nulls().unique()
         documents = units["document_id"].unique()
-        # A name that is said everywhere would bring all other names of the corpus with it.
-        column, wanted = ("name", said) if len(said) < len(documents) else ("document_id", documents)
-        aliases = self._rows.of(_ALIASES, column, wanted, _COLUMNS)
+        # Filter by whichever is rarer: a frequent name has aliases in most documents of the corpus.
+        column, values = (
+            ("name", mentioned) if len(mentioned) < len(documents) else ("document_id", documents)
+        )
+        aliases = self._rows.of(_ALIASES, column, values, _COLUMNS)
         return Resolved(aliases, units).named(instances, *names)

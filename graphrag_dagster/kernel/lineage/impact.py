@@ -1,4 +1,4 @@
-"""What rests on a document: what would go, and what would change, without it."""
+"""Impact of a document: the rows that would be deleted or changed without it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,16 +45,15 @@ _NO_SUMMARIES = pl.DataFrame(
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What would be different without some documents. The communities are taken to stay as they are.
+    """The differences without some documents, assuming that communities stay as they are.
 
-    Each frame has the rows concerned, the most concerned first: ``documents``; ``copies``, paths of files
-    with the same content, which would take a document's place; ``text_units``, which go; ``entities`` and
-    ``relationships`` with ``gone``, and before and after: ``frequency`` or ``weight``, ``instances``, and
-    ``descriptions``, the number of distinct ones, of which ``redescribed`` says whether they are to be merged
-    anew; ``claims`` in the same way; ``communities`` that lose members; ``context_nodes`` that go;
-    ``reports`` whose context shows what goes or changes; ``summaries`` of CoTeRAG-S that tell of it;
-    ``answers`` that cite the documents, or were shown what goes or changes. ``totals``: rows of the corpus
-    by sort.
+    Each frame has the affected rows, most affected first. ``documents``; ``copies``, paths of files with the
+    same content, which would replace a document; ``text_units``, which are deleted. ``entities`` and
+    ``relationships`` have ``gone`` and the values before and after: ``frequency`` or ``weight``,
+    ``instances``, and ``descriptions``, the number of distinct ones, with ``redescribed`` if they must be
+    merged again. ``claims`` likewise. ``communities`` lose members; ``context_nodes`` are deleted.
+    ``reports`` have deleted or changed rows in their context; ``summaries`` of CoTeRAG-S mention them.
+    ``answers`` cite the documents or had such rows in their context. ``totals``: rows of the corpus by kind.
     """
 
     documents: pl.DataFrame
@@ -71,10 +70,10 @@ class Impact:
     totals: Mapping[str, int]
 
     def counts(self) -> dict[str, int]:
-        """Return how many rows of each sort go, change, or would be asked for again at most."""
+        """Return the numbers of rows that are deleted or changed, or at most requested again from a model."""
         entities, relationships, claims = self.entities, self.relationships, self.claims
         reports = self.reports
-        cites = self.answers.filter(pl.col("citations") > 0)
+        citing = self.answers.filter(pl.col("citations") > 0)
         return {
             "text_units_gone": len(self.text_units),
             "entities_gone": int(entities["gone"].sum()),
@@ -86,7 +85,7 @@ class Impact:
             "communities_less": len(self.communities),
             "context_nodes_gone": len(self.context_nodes),
             "reports_holding": len(reports.filter("holds")),
-            "answers_citing": len(cites),
+            "answers_citing": len(citing),
             "descriptions_again": sum(
                 int(frame["redescribed"].sum()) for frame in (entities, relationships, claims)
             ),
@@ -95,27 +94,27 @@ class Impact:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as values that JSON can hold."""
+        """Return everything as JSON-compatible values."""
         frames = ("documents", "text_units", "entities", "relationships", "claims", "communities", "reports")
-        told = ("context_nodes", "summaries", "answers")
+        others = ("context_nodes", "summaries", "answers")
         return {
             "counts": self.counts(),
             "totals": dict(self.totals),
             "copies": list(self.copies),
-            **{name: getattr(self, name).to_dicts() for name in (*frames, *told)},
+            **{name: getattr(self, name).to_dicts() for name in (*frames, *others)},
         }
 
 
 def impact(rows: LineageRows, asked: str) -> Impact:
-    """Return what would go and change without a document.
+    """Return the impact of a document.
 
     Args:
         rows: the tables.
-        asked: path of a file, which means all documents in it; or id, beginning of the id,
-            ``human_readable_id`` or title of a document. A title that several documents have means them all.
+        asked: path of a file, for all documents in it; or id, prefix of the id, ``human_readable_id`` or
+            title of a document. A title shared by several documents selects all of them.
 
     Raises:
-        QuestionError: there is no such document; names near ones.
+        QuestionError: no such document; the message suggests similar ones.
     """
     documents = _documents(rows, asked)
     units = rows.of("corpus.text_chunks", "document_id", documents["document_id"], _UNIT_COLUMNS)
@@ -126,7 +125,7 @@ def impact(rows: LineageRows, asked: str) -> Impact:
     triples = stated_in(rows, ids)
     gone = entities.filter("gone")["entity_id"]
     of_systems = lineages()
-    summaries = next((one.affected(rows, triples, gone) for one in of_systems), _NO_SUMMARIES)
+    summaries = next((lineage.affected(rows, triples, gone) for lineage in of_systems), _NO_SUMMARIES)
     touched = Touched(units, entities, relationships, claims, triples, summaries)
     reports = affected_reports(rows, touched)
     sizes = (
@@ -154,24 +153,26 @@ def impact(rows: LineageRows, asked: str) -> Impact:
         answers=affected_answers(rows, documents["document_id"], touched, reports["report_id"]),
         totals={
             **{name: rows.count(table) for name, table in _COUNTED.items()},
-            "summaries": sum(rows.count(one.table) for one in of_systems),
+            "summaries": sum(rows.count(lineage.table) for lineage in of_systems),
         },
     )
 
 
 def _documents(rows: LineageRows, asked: str) -> pl.DataFrame:
-    known = rows.all(
+    all_documents = rows.all(
         "corpus.documents", ("document_id", "human_readable_id", "path", "row", "title", "characters")
     )
-    found = known.filter(pl.col("path") == asked)
-    if found.is_empty():
-        candidates = known.select(id="document_id", number="human_readable_id", label="path", name="title")
-        found = known.filter(pl.col("document_id").is_in(find("document", candidates, asked)))
-    return found.sort("human_readable_id").drop("human_readable_id")
+    matches = all_documents.filter(pl.col("path") == asked)
+    if matches.is_empty():
+        candidates = all_documents.select(
+            id="document_id", number="human_readable_id", label="path", name="title"
+        )
+        matches = all_documents.filter(pl.col("document_id").is_in(find("document", candidates, asked)))
+    return matches.sort("human_readable_id").drop("human_readable_id")
 
 
 def _entities(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
-    """Entities with an instance in the units, before and after."""
+    """Return entities with an instance in the units, before and after."""
     table, columns = (
         "extraction.gleaned_entities",
         ("name", "text_unit_id", "round", "position", "description"),
@@ -179,7 +180,7 @@ def _entities(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
     resolved = ResolvedRows(rows)
     names = resolved.in_units(table, ["name"], units, columns)["name"].unique()
     records = resolved.of_entities(table, ["name"], names, columns)
-    found = rows.of(
+    entities = rows.of(
         "graph.entities",
         "name",
         names,
@@ -193,11 +194,11 @@ def _entities(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
         frequency_after="units",
         instances_after="instances",
     )
-    return found.join(after, on="name").with_columns(gone=pl.col("instances_after") == 0)
+    return entities.join(after, on="name").with_columns(gone=pl.col("instances_after") == 0)
 
 
 def _relationships(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
-    """Relationships with an instance in the units, before and after."""
+    """Return relationships with an instance in the units, before and after."""
     pair = {
         "source": pl.min_horizontal("source", "target"),
         "target": pl.max_horizontal("source", "target"),
@@ -206,11 +207,11 @@ def _relationships(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
     table = "extraction.gleaned_relationships"
     columns = (*ends, "text_unit_id", "round", "position", "description", "strength")
     resolved = ResolvedRows(rows)
-    stated = resolved.in_units(table, ends, units, columns).filter(pl.col("source") != pl.col("target"))
-    pairs = stated.select(**pair).unique()
-    both = resolved.of_entities(table, ends, [*pairs["source"], *pairs["target"]], columns)
-    records = both.with_columns(**pair).join(pairs, on=ends, how="semi")
-    found = rows.of(
+    in_units = resolved.in_units(table, ends, units, columns).filter(pl.col("source") != pl.col("target"))
+    pairs = in_units.select(**pair).unique()
+    instances = resolved.of_entities(table, ends, [*pairs["source"], *pairs["target"]], columns)
+    records = instances.with_columns(**pair).join(pairs, on=ends, how="semi")
+    relationships = rows.of(
         "graph.relationships",
         "source",
         pairs["source"].unique(),
@@ -226,24 +227,24 @@ def _relationships(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
     )
     weight = pl.col("instances_after") if _counted(rows) else pl.col("strength")
     return (
-        found.join(after, on=ends)
+        relationships.join(after, on=ends)
         .with_columns(gone=pl.col("instances_after") == 0, weight_after=weight.cast(pl.Float64))
         .drop("strength")
     )
 
 
 def _claims(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
-    """Claims with an instance in the units, before and after."""
+    """Return claims with an instance in the units, before and after."""
     about = ["subject", "object", "type"]
-    # Claims without an object are alike as well.
-    other = pl.col("object").fill_null("")
+    # Two claims without an object have equal objects, too.
+    object_name = pl.col("object").fill_null("")
     table, names = "extraction.claims", ["subject", "object"]
     columns = (*about, "text_unit_id", "round", "position", "description")
     resolved = ResolvedRows(rows)
     subjects = resolved.in_units(table, names, units, columns)["subject"].unique()
-    records = resolved.of_entities(table, names, subjects, columns).with_columns(other)
-    made = records.filter(pl.col("text_unit_id").is_in(units.implode())).select(about).unique()
-    found = rows.of(
+    records = resolved.of_entities(table, names, subjects, columns).with_columns(object_name)
+    touched = records.filter(pl.col("text_unit_id").is_in(units.implode())).select(about).unique()
+    claims = rows.of(
         "graph.claims",
         "subject",
         subjects,
@@ -257,26 +258,27 @@ def _claims(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
             "description",
             "instances",
         ),
-    ).with_columns(other)
-    after = _after(rows, records.join(made, on=about, how="semi"), units, about).select(
+    ).with_columns(object_name)
+    after = _after(rows, records.join(touched, on=about, how="semi"), units, about).select(
         *about, "descriptions", "redescribed", "description_changes", instances_after="instances"
     )
-    return found.join(after, on=about).with_columns(
+    return claims.join(after, on=about).with_columns(
         pl.col("object").replace("", None), gone=pl.col("instances_after") == 0
     )
 
 
 def _counted(rows: LineageRows) -> bool:
-    """Whether weights are numbers of records, and not sums of strengths."""
-    known = rows.all("graph.relationships", ("weight", "instances"))
-    return bool((known["weight"] == known["instances"]).all())
+    """Whether weights are numbers of records, not sums of strengths."""
+    relationships = rows.all("graph.relationships", ("weight", "instances"))
+    return bool((relationships["weight"] == relationships["instances"]).all())
 
 
 def _after(rows: LineageRows, records: pl.DataFrame, units: pl.Series, key: list[str]) -> pl.DataFrame:
-    """What is left of groups of records without the units.
+    """Return what remains of groups of records without the units.
 
-    ``descriptions``: distinct ones left; ``redescribed``: there are several, and not those of before in the
-    same order, so that they are to be merged again; ``description_changes``: they are not those of before.
+    ``descriptions``: remaining distinct ones; ``redescribed``: there are several, and not the same in the
+    same order as before, so they must be merged again; ``description_changes``: they are not the same as
+    before.
     """
     order = rows.of(
         "corpus.text_chunks",
@@ -285,18 +287,18 @@ def _after(rows: LineageRows, records: pl.DataFrame, units: pl.Series, key: list
         ("text_unit_id", "human_readable_id"),
     )
     ordered = records.join(order, on="text_unit_id").sort("human_readable_id", "round", "position")
-    left = ordered.filter(~pl.col("text_unit_id").is_in(units.implode()))
-    counted = left.group_by(key).agg(
+    remaining = ordered.filter(~pl.col("text_unit_id").is_in(units.implode()))
+    counted = remaining.group_by(key).agg(
         instances=pl.len(),
         units=pl.col("text_unit_id").n_unique(),
-        strength=pl.col("strength").sum() if "strength" in left.columns else pl.lit(0.0),
+        strength=pl.col("strength").sum() if "strength" in remaining.columns else pl.lit(0.0),
     )
     changed = pl.col("told").ne_missing(pl.col("told_before"))
     return (
         _told(ordered, key)
         .rename({"told": "told_before"})
         .join(counted, on=key, how="left")
-        .join(_told(left, key), on=key, how="left")
+        .join(_told(remaining, key), on=key, how="left")
         .with_columns(
             pl.col("instances", "units").fill_null(0),
             pl.col("strength").fill_null(0.0),
@@ -308,19 +310,19 @@ def _after(rows: LineageRows, records: pl.DataFrame, units: pl.Series, key: list
 
 
 def _told(ordered: pl.DataFrame, key: list[str]) -> pl.DataFrame:
-    """The distinct descriptions of each group, in order of first appearance."""
-    said = pl.col("description").filter(pl.col("description") != "")
-    return ordered.group_by(key, maintain_order=True).agg(told=said.unique(maintain_order=True))
+    """Return the distinct descriptions of each group, in order of first appearance."""
+    nonblank = pl.col("description").filter(pl.col("description") != "")
+    return ordered.group_by(key, maintain_order=True).agg(told=nonblank.unique(maintain_order=True))
 
 
 def _communities(rows: LineageRows, gone: pl.Series) -> pl.DataFrame:
-    """Communities that lose members, those that lose the most first."""
+    """Return communities that lose members, those that lose most first."""
     lost = (
         rows.of("graph.community_members", "entity_id", gone, ("community_id", "entity_id"))
         .group_by("community_id")
         .agg(lost=pl.len().cast(pl.Int32))
     )
-    found = rows.of(
+    communities = rows.of(
         "graph.communities",
         "community_id",
         lost["community_id"],
@@ -328,7 +330,7 @@ def _communities(rows: LineageRows, gone: pl.Series) -> pl.DataFrame:
     )
     titles = rows.of("reports.community_reports", "report_id", lost["community_id"], ("report_id", "title"))
     return (
-        found.join(lost, on="community_id")
+        communities.join(lost, on="community_id")
         .join(titles, left_on="community_id", right_on="report_id", how="left")
         .with_columns(size_after=pl.col("size") - pl.col("lost"))
         .sort(-pl.col("lost"), "level", "community_id")

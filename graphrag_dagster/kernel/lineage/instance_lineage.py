@@ -1,4 +1,4 @@
-"""From entities, relationships, claims and triples to extracted or imported records, and to their words."""
+"""Lineage of entities, relationships, claims and triples: extracted or imported records, and their words."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ Below = Mapping[str, tuple[tuple[LineageStep, ...], int]]
 
 
 class ImportedRows:
-    """Looks up rows of graphs that came from elsewhere.
+    """Looks up rows of imported graphs.
 
     Args:
         rows: the tables.
@@ -33,16 +33,16 @@ class ImportedRows:
         self._most = most
 
     def entities(self, names: Iterable[str]) -> Below:
-        """Return by name the rows that declare entities; where none does, those of their relations."""
-        wanted = sorted(set(names))
-        declared = self._rows.of(ENTITIES, "name", wanted).with_columns(owner="name")
-        bare = sorted(set(wanted) - set(declared["owner"]))
-        ends = (self._rows.of(RELATIONS, end, bare).with_columns(owner=end) for end in ("head", "tail"))
+        """Return by name the rows that declare entities, or else those of their relations."""
+        sorted_names = sorted(set(names))
+        declared = self._rows.of(ENTITIES, "name", sorted_names).with_columns(owner="name")
+        undeclared = sorted(set(sorted_names) - set(declared["owner"]))
+        ends = (self._rows.of(RELATIONS, end, undeclared).with_columns(owner=end) for end in ("head", "tail"))
         related = pl.concat(ends).unique(["path", "row", "owner"])
         return {**self._below(ENTITIES, declared), **self._below(RELATIONS, related)}
 
     def relationships(self, found: pl.DataFrame) -> Below:
-        """Return by id the rows that state relationships, given as rows of ``graph.relationships``."""
+        """Return by id the rows that state relationships, given rows of ``graph.relationships``."""
         ends = pl.concat([found["source"], found["target"]]).unique()
         stated = self._stated(ends).with_columns(
             source=pl.min_horizontal("head", "tail"), target=pl.max_horizontal("head", "tail")
@@ -51,63 +51,63 @@ class ImportedRows:
         return self._below(RELATIONS, stated.join(owners, on=["source", "target"]))
 
     def triples(self, found: pl.DataFrame) -> Below:
-        """Return by id the rows that state triples, given as rows of ``graph.triples``."""
+        """Return by id the rows that state triples, given rows of ``graph.triples``."""
         owners = found.select("head", "relation", "tail", owner="triple_id")
         stated = self._stated(found["head"].unique())
         return self._below(RELATIONS, stated.join(owners, on=["head", "relation", "tail"]))
 
     def claims(self, found: pl.DataFrame) -> Below:
-        """Return by id the rows that make claims, given as rows of ``graph.claims``."""
+        """Return by id the rows that make claims, given rows of ``graph.claims``."""
         about = ["subject", "object", "type"]
-        made = self._rows.of(CLAIMS, "subject", found["subject"].unique())
+        stated = self._rows.of(CLAIMS, "subject", found["subject"].unique())
         owners = found.select(*about, owner="claim_id")
-        return self._below(CLAIMS, made.join(owners, on=about, nulls_equal=True))
+        return self._below(CLAIMS, stated.join(owners, on=about, nulls_equal=True))
 
     def _stated(self, heads: Iterable[str]) -> pl.DataFrame:
-        found = self._rows.of(RELATIONS, "head", heads)
-        return found.filter(pl.col("outcome").is_in(_IN_THE_GRAPH))
+        relations = self._rows.of(RELATIONS, "head", heads)
+        return relations.filter(pl.col("outcome").is_in(_IN_THE_GRAPH))
 
     def _below(self, table: str, rows: pl.DataFrame) -> dict[str, tuple[tuple[LineageStep, ...], int]]:
-        """The first rows of each owner as steps, and how many more it has."""
+        """Return the first rows of each owner as steps, and the number of omitted ones."""
         ordered = rows.sort("owner", "path", "row")
-        kept = ordered
+        shown = ordered
         if self._most is not None:
-            kept = ordered.group_by("owner", maintain_order=True).head(self._most)
+            shown = ordered.group_by("owner", maintain_order=True).head(self._most)
         total = dict(ordered.group_by("owner").len().iter_rows())
-        texts = self._texts(kept)
+        texts = self._texts(shown)
         steps: dict[str, list[LineageStep]] = {}
-        for row in kept.iter_rows(named=True):
+        for row in shown.iter_rows(named=True):
             steps.setdefault(row["owner"], []).append(_row_step(table, row, texts(row)))
-        return {owner: (tuple(made), total[owner] - len(made)) for owner, made in steps.items()}
+        return {owner: (tuple(owned), total[owner] - len(owned)) for owner, owned in steps.items()}
 
     def _texts(self, rows: pl.DataFrame) -> "_Texts":
-        named = [name for name in ("text_unit_keys", "text_unit_key") if name in rows.columns]
-        keys = set(rows[named[0]].explode().drop_nulls()) if named else set()
+        key_columns = [name for name in ("text_unit_keys", "text_unit_key") if name in rows.columns]
+        keys = set(rows[key_columns[0]].explode().drop_nulls()) if key_columns else set()
         return _Texts(self._rows, keys, self._most)
 
 
 class _Texts:
-    """The text units that rows name."""
+    """The text units that imported rows refer to."""
 
     def __init__(self, rows: LineageRows, keys: set[str], most: int | None) -> None:
-        found = rows.of("imports.text_units", "key", sorted(keys), ("graph", "key", "text_unit_id"))
-        self._ids = {(graph, key): unit for graph, key, unit in found.rows()}
+        imported = rows.of("imports.text_units", "key", sorted(keys), ("graph", "key", "text_unit_id"))
+        self._ids = {(graph, key): unit for graph, key, unit in imported.rows()}
         self._units = units_of(rows, sorted(set(self._ids.values())))
         self._most = most
 
     def __call__(self, row: Mapping[str, Any]) -> Sequence[LineageStep]:
         keys = row.get("text_unit_keys") or [row.get("text_unit_key")]
         ids = [self._ids.get((row["graph"], key), "") for key in keys[: self._most]]
-        units = [self._units[one] for one in ids if one in self._units]
+        units = [self._units[unit_id] for unit_id in ids if unit_id in self._units]
         return [unit_step(unit, (unit.whole(),)) for unit in units]
 
 
 def _row_step(table: str, row: Mapping[str, Any], texts: Sequence[LineageStep]) -> LineageStep:
     facts = {name: row[name] for name in ("label", "type", "weight", "outcome") if row.get(name)}
-    said = row.get("said") or row.get("description") or ""
+    text = row.get("said") or row.get("description") or ""
     evidence = () if texts else (imported_row(table, row),)
-    place = f"{row['path']}:{row['row']}"
-    return LineageStep("row", place, place, said, facts, evidence, steps=tuple(texts))
+    location = f"{row['path']}:{row['row']}"
+    return LineageStep("row", location, location, text, facts, evidence, steps=tuple(texts))
 
 
 _MENTIONS = "extraction.gleaned_entities"
@@ -118,7 +118,7 @@ _Ends = Mapping[tuple[str, str], list[tuple[int, int]]]
 
 
 class Instances:
-    """Looks up records with what lies below them; each call reads what all of its records need at once.
+    """Looks up records and what they are based on; each call reads everything its records need at once.
 
     Args:
         rows: the tables.
@@ -132,9 +132,9 @@ class Instances:
         self._most = most
 
     def entities(self, ids: Iterable[str]) -> dict[str, LineageStep]:
-        """Return entities by id, each with its instances in the order of the corpus."""
-        found = self._rows.of("graph.entities", "entity_id", ids)
-        records = self._resolved.of_entities(_MENTIONS, ["name"], found["name"]).select(
+        """Return entities by id, each with its instances in corpus order."""
+        entities = self._rows.of("graph.entities", "entity_id", ids)
+        records = self._resolved.of_entities(_MENTIONS, ["name"], entities["name"]).select(
             "instance_id",
             "text_unit_id",
             "round",
@@ -146,7 +146,7 @@ class Instances:
             owner="name",
             title="surface",
         )
-        below = {**self._imported.entities(found["name"]), **self._below(records)}
+        below = {**self._imported.entities(entities["name"]), **self._below(records)}
         return {
             row["entity_id"]: _step(
                 "entity",
@@ -164,13 +164,13 @@ class Instances:
                 ),
                 below.get(row["name"], ((), 0)),
             )
-            for row in found.iter_rows(named=True)
+            for row in entities.iter_rows(named=True)
         }
 
     def relationships(self, ids: Iterable[str]) -> dict[str, LineageStep]:
-        """Return relationships by id, each with its instances of both directions."""
-        found = self._rows.of("graph.relationships", "relationship_id", ids)
-        ends = pl.concat([found["source"], found["target"]]).unique()
+        """Return relationships by id, each with its instances in both directions."""
+        relationships = self._rows.of("graph.relationships", "relationship_id", ids)
+        ends = pl.concat([relationships["source"], relationships["target"]]).unique()
         records = (
             self._resolved.of_entities(_STATEMENTS, ["source", "target"], ends)
             .select(
@@ -187,9 +187,9 @@ class Instances:
                 target=pl.max_horizontal("source", "target"),
                 title=pl.format("{} – {}", "source", "target"),
             )
-            .join(found.select("source", "target", owner="relationship_id"), on=["source", "target"])
+            .join(relationships.select("source", "target", owner="relationship_id"), on=["source", "target"])
         )
-        below = {**self._imported.relationships(found), **self._below(records)}
+        below = {**self._imported.relationships(relationships), **self._below(records)}
         return {
             row["relationship_id"]: _step(
                 "relationship",
@@ -199,23 +199,23 @@ class Instances:
                 ("human_readable_id", "weight", "instances", "description_engine"),
                 below.get(row["relationship_id"], ((), 0)),
             )
-            for row in found.iter_rows(named=True)
+            for row in relationships.iter_rows(named=True)
         }
 
     def claims(self, ids: Iterable[str]) -> dict[str, LineageStep]:
-        """Return claims by id, each with its instances in the order of the corpus."""
-        found = self._rows.of("graph.claims", "claim_id", ids)
+        """Return claims by id, each with its instances in corpus order."""
+        claims = self._rows.of("graph.claims", "claim_id", ids)
         records = (
-            self._resolved.of_entities(_CLAIMS, ["subject", "object"], found["subject"])
+            self._resolved.of_entities(_CLAIMS, ["subject", "object"], claims["subject"])
             .join(
-                found.select("subject", "object", "type", owner="claim_id"),
+                claims.select("subject", "object", "type", owner="claim_id"),
                 on=["subject", "object", "type"],
                 nulls_equal=True,
             )
             .with_columns(title=_ABOUT)
             .rename({"claim_id": "instance_id"})
         )
-        below = {**self._imported.claims(found), **self._below(records.drop("subject", "object"))}
+        below = {**self._imported.claims(claims), **self._below(records.drop("subject", "object"))}
         return {
             row["claim_id"]: _step(
                 "claim",
@@ -233,20 +233,20 @@ class Instances:
                 ),
                 below.get(row["claim_id"], ((), 0)),
             )
-            for row in found.with_columns(title=_ABOUT).iter_rows(named=True)
+            for row in claims.with_columns(title=_ABOUT).iter_rows(named=True)
         }
 
     def _below(self, records: pl.DataFrame) -> dict[str, tuple[tuple[LineageStep, ...], int]]:
-        """The first records of each owner as steps, and how many more it has."""
+        """Return the first records of each owner as steps, and the number of omitted ones."""
         ordered = in_corpus_order(self._rows, records)
-        kept = ordered
+        shown = ordered
         if self._most is not None:
-            kept = ordered.group_by("owner", maintain_order=True).head(self._most)
-        units = units_of(self._rows, kept["text_unit_id"].unique())
-        ends = self._ends(kept) if "target" in kept.columns else {}
+            shown = ordered.group_by("owner", maintain_order=True).head(self._most)
+        units = units_of(self._rows, shown["text_unit_id"].unique())
+        ends = self._ends(shown) if "target" in shown.columns else {}
         total = dict(ordered.group_by("owner").len().iter_rows())
         steps: dict[str, list[LineageStep]] = {}
-        for row in kept.iter_rows(named=True):
+        for row in shown.iter_rows(named=True):
             unit = units[row["text_unit_id"]]
             words = _words(unit, row, ends)
             facts = ("type", "status", "start_date", "end_date", "basis", "strength", "engine", "round")
@@ -254,23 +254,23 @@ class Instances:
                 "instance", row["instance_id"], row["title"], row, facts, ((unit_step(unit, words),), 0)
             )
             steps.setdefault(row["owner"], []).append(instance)
-        return {owner: (tuple(made), total[owner] - len(made)) for owner, made in steps.items()}
+        return {owner: (tuple(owned), total[owner] - len(owned)) for owner, owned in steps.items()}
 
     def _ends(self, records: pl.DataFrame) -> _Ends:
-        """Where the ends of relation records that have no words of their own stand, by unit and name."""
-        bare = records.filter(pl.col("spans").list.len() == 0)
-        names = set(bare["source"]) | set(bare["target"])
+        """Return the spans of the ends of relation records without their own spans, by unit and name."""
+        spanless = records.filter(pl.col("spans").list.len() == 0)
+        names = set(spanless["source"]) | set(spanless["target"])
         mentions = self._resolved.in_units(
-            _MENTIONS, ["name"], bare["text_unit_id"].unique(), ("text_unit_id", "name", "spans")
+            _MENTIONS, ["name"], spanless["text_unit_id"].unique(), ("text_unit_id", "name", "spans")
         ).filter(pl.col("name").is_in(list(names)))
-        found: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        ends: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for unit, name, spans in mentions.iter_rows():
-            found.setdefault((unit, name), []).extend((span["start"], span["end"]) for span in spans)
-        return found
+            ends.setdefault((unit, name), []).extend((span["start"], span["end"]) for span in spans)
+        return ends
 
 
 def quoted(units: Mapping[str, Passage], unit_id: str, start: int, end: int) -> LineageStep | None:
-    """Return a text unit with words of it; None where there is no such unit."""
+    """Return a text unit with a quote; None if there is no such unit."""
     unit = units.get(unit_id)
     return unit_step(unit, (unit.words(start, end),)) if unit else None
 
@@ -283,8 +283,8 @@ def _step(
     facts: Sequence[str],
     below: tuple[tuple[LineageStep, ...], int],
 ) -> LineageStep:
-    told = {name: row[name] for name in facts if row.get(name) is not None}
-    return LineageStep(kind, identity, title, row["description"], told, steps=below[0], left_out=below[1])
+    present = {name: row[name] for name in facts if row.get(name) is not None}
+    return LineageStep(kind, identity, title, row["description"], present, steps=below[0], left_out=below[1])
 
 
 def _words(unit: Passage, row: Mapping[str, Any], ends: _Ends | None = None) -> tuple[Words, ...]:
@@ -292,19 +292,19 @@ def _words(unit: Passage, row: Mapping[str, Any], ends: _Ends | None = None) -> 
     if spans:
         return tuple(unit.words(start, end) for start, end in spans)
     if ends:
-        one, other = (ends.get((unit.text_unit_id, row[end]), []) for end in ("source", "target"))
-        if found := tuple(_naming_both(unit, one, other)):
-            return found
+        source, target = (ends.get((unit.text_unit_id, row[end]), []) for end in ("source", "target"))
+        if words := tuple(_naming_both(unit, source, target)):
+            return words
     return (unit.whole(),)
 
 
 def _naming_both(
-    unit: Passage, one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]
+    unit: Passage, source: Sequence[tuple[int, int]], target: Sequence[tuple[int, int]]
 ) -> Iterator[Words]:
     for sentence in unit.sentences:
         inside = [
             any(sentence.start <= start and end <= sentence.end for start, end in spans)
-            for spans in (one, other)
+            for spans in (source, target)
         ]
         if all(inside):
             yield unit.words(sentence.start, sentence.end, exact=False)
@@ -315,31 +315,31 @@ _SAID = pl.format("{} {} {}", "head", "relation", "tail")
 
 
 def triple_steps(rows: LineageRows, ids: Iterable[str], most: int | None = 5) -> list[LineageStep]:
-    """Return triples with what states them, words or rows of a graph, in the order of their ids.
+    """Return triples with their sources (words, or rows of a graph), in the order of their ids.
 
     Args:
         rows: the tables.
-        ids: of the triples.
-        most: most rows of a graph for each; None for all.
+        ids: ids of the triples.
+        most: most rows of a graph per triple; None for all.
     """
-    found = rows.of(_TRIPLES, "triple_id", ids).with_columns(title=_SAID)
-    units = units_of(rows, found["evidence_unit_id"].drop_nulls().unique())
-    imported = ImportedRows(rows, most).triples(found)
+    triples = rows.of(_TRIPLES, "triple_id", ids).with_columns(title=_SAID)
+    units = units_of(rows, triples["evidence_unit_id"].drop_nulls().unique())
+    imported = ImportedRows(rows, most).triples(triples)
     return [
         _triple_step(row, units, *imported.get(row["triple_id"], ((), 0)))
-        for row in found.iter_rows(named=True)
+        for row in triples.iter_rows(named=True)
     ]
 
 
 def stated_in(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
-    """Return the triples that some text units state: ``triple_id``, ``head_id``, ``tail_id``."""
-    known = rows.all(_TRIPLES, ("triple_id", "head_id", "tail_id", "text_unit_ids"))
-    told = (
-        known.select("triple_id", "text_unit_ids")
+    """Return the triples stated in some text units: ``triple_id``, ``head_id``, ``tail_id``."""
+    triples = rows.all(_TRIPLES, ("triple_id", "head_id", "tail_id", "text_unit_ids"))
+    stated = (
+        triples.select("triple_id", "text_unit_ids")
         .explode("text_unit_ids")
         .filter(pl.col("text_unit_ids").is_in(units.implode()))
     )
-    return known.drop("text_unit_ids").join(told.select("triple_id").unique(), on="triple_id", how="semi")
+    return triples.drop("text_unit_ids").join(stated.select("triple_id").unique(), on="triple_id", how="semi")
 
 
 def _triple_step(

@@ -1,4 +1,4 @@
-"""Lineage of a corpus's rows: what was published last is read, else the working file."""
+"""Lineage of a corpus's rows, from the published snapshot or else the working file."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.storage.migrations import rows_shown
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.kernel.tables import Table
 
-#: What indexes of older versions, which did not merge claims, have in place of merged ones.
+#: Replaces merged claims in indexes of older versions, which did not merge them.
 _UNMERGED = (
     "(select *, 'as_is' as description_engine, null::varchar as description_problem, "
     "null::integer as description_repaired, "
@@ -30,11 +30,11 @@ _UNMERGED = (
 
 
 def why(warehouse: Warehouse, corpus: str, kind: WhyKind, asked: str, most: int | None = 5) -> LineageStep:
-    """Return the way from a row to the words it rests on; see
+    """Return the lineage of a row down to words of documents; see
     :func:`graphrag_dagster.kernel.lineage.row_lineage.why`.
 
     Raises:
-        QuestionError: no row fits, or more than one.
+        QuestionError: no row matches, or several do.
         WarehouseError: the corpus has not been indexed.
     """
     with reading(warehouse, corpus) as rows:
@@ -42,10 +42,10 @@ def why(warehouse: Warehouse, corpus: str, kind: WhyKind, asked: str, most: int 
 
 
 def impact(warehouse: Warehouse, corpus: str, document: str) -> Impact:
-    """Return what rests on a document; see :func:`graphrag_dagster.kernel.lineage.impact.impact`.
+    """Return the impact of a document; see :func:`graphrag_dagster.kernel.lineage.impact.impact`.
 
     Raises:
-        QuestionError: there is no such document.
+        QuestionError: no such document.
         WarehouseError: the corpus has not been indexed.
     """
     with reading(warehouse, corpus) as rows:
@@ -54,13 +54,13 @@ def impact(warehouse: Warehouse, corpus: str, document: str) -> Impact:
 
 @contextmanager
 def reading(warehouse: Warehouse, corpus: str) -> Iterator["TableRows"]:
-    """Open the tables that lineage walks over.
+    """Open the tables for lineage.
 
     Raises:
         WarehouseError: the corpus has not been indexed, or its tables cannot be read.
     """
     with published.reading(warehouse, corpus) as (reader, _):
-        # A snapshot that an earlier version made has only what a search reads.
+        # A snapshot of an older version only has the tables that searches read.
         if reader.has(tables.GLEANED_ENTITIES):
             yield TableRows(reader)
             return
@@ -87,13 +87,13 @@ class TableRows:
         self, table: str, column: str, values: Iterable[str], columns: Sequence[str] = (), /
     ) -> pl.DataFrame:
         """Return the rows whose column has one of the values."""
-        wanted = pl.Series("value", values, dtype=pl.String)
-        if wanted.is_empty():
+        keys = pl.Series("value", values, dtype=pl.String)
+        if keys.is_empty():
             return self._empty(table, columns)
-        self.reader.connection.register("wanted", wanted.to_frame().to_arrow())
+        self.reader.connection.register("wanted", keys.to_frame().to_arrow())
         try:
             condition = f'and "{column}" in (select value from wanted)'
-            return self._select(table, columns, condition, wanted if column == "report_id" else None)
+            return self._select(table, columns, condition, keys if column == "report_id" else None)
         finally:
             self.reader.connection.unregister("wanted")
 
@@ -102,13 +102,13 @@ class TableRows:
         source = self._source(declared_table(table))
         if source is None:
             return 0
-        found = first_row(
+        row = first_row(
             self.reader.connection.execute(
                 f"select count(*) from {source} where corpus = ?",
                 [self.reader.corpus],
             )
         )
-        return int(found[0]) if found else 0
+        return int(row[0]) if row else 0
 
     def _select(
         self, table: str, columns: Sequence[str], condition: str, reports: Iterable[str] | None = None
@@ -132,7 +132,7 @@ class TableRows:
             ) from error
 
     def _source(self, declared: Table, reports: Iterable[str] | None = None) -> str | None:
-        """Where rows come from; of contexts without a table of rows, those of the reports will do."""
+        """Return the SQL source of a table; for missing context rows, those of the given reports suffice."""
         if self.reader.has(declared):
             return qualified(declared)
         if declared is tables.MERGED_CLAIMS and self.reader.has(tables.CLAIMS):
@@ -144,9 +144,9 @@ class TableRows:
     def _read_off(self, reports: Iterable[str] | None) -> str:
         name = "read_off" if reports is None else "read_off_some"
         if reports is not None or name not in self._registered:
-            shown = rows_shown(self.reader.connection, self.reader.corpus, reports)
-            named = shown.with_columns(corpus=pl.lit(self.reader.corpus))
-            self.reader.connection.register(name, named.to_arrow())
+            rows = rows_shown(self.reader.connection, self.reader.corpus, reports)
+            with_corpus = rows.with_columns(corpus=pl.lit(self.reader.corpus))
+            self.reader.connection.register(name, with_corpus.to_arrow())
             self._registered.add(name)
         return name
 

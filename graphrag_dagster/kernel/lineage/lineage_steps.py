@@ -1,4 +1,4 @@
-"""The steps from a row to what it rests on, and the rows that lineage reads."""
+"""The steps of a row's lineage, and the rows that lineage reads."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -11,20 +11,20 @@ from graphrag_dagster.kernel.text.evidence import Evidence, Passage, Words, pass
 
 
 class LineageRows(Protocol):
-    """Rows of the tables of one corpus; a table is named as ``schema.table``.
+    """Rows of one corpus's tables, by full name ``schema.table``.
 
     A table that was never made has no rows.
     """
 
     def all(self, table: str, columns: Sequence[str], /) -> pl.DataFrame:
-        """Return columns of all rows, in the order of the table's key."""
+        """Return columns of all rows, in key order."""
 
     def of(
         self, table: str, column: str, values: Iterable[str], columns: Sequence[str] = (), /
     ) -> pl.DataFrame:
-        """Return the rows whose column has one of the values, in the order of the table's key.
+        """Return the rows whose column has one of the values, in key order.
 
-        Columns: the given, else all.
+        Columns: the given ones, default all.
         """
 
     def count(self, table: str, /) -> int:
@@ -33,9 +33,10 @@ class LineageRows(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LineageStep:
-    """A row on the way: what it is, what it says, what it rests on, and the rows it was made from.
+    """A row with its text, its evidence and the rows it was made from.
 
-    ``facts`` are further columns of the row; ``left_out`` counts the rows below that are not in ``steps``.
+    ``facts`` are other columns of the row; ``left_out`` counts the source rows that are missing from
+    ``steps``.
     """
 
     kind: str
@@ -48,26 +49,26 @@ class LineageStep:
     left_out: int = 0
 
     def all_evidence(self) -> Iterator[Evidence]:
-        """Yield the evidence of this row and of all below."""
+        """Yield the evidence of this row and of all rows below."""
         yield from self.evidence
         for step in self.steps:
             yield from step.all_evidence()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row and all below as values that JSON can hold."""
+        """Return the row and all rows below as JSON-compatible values."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class SystemLineage:
-    """Rows of a system's own that have a lineage.
+    """Lineage of a system's own kind of rows.
 
     Attributes:
-        kind: what people call such a row.
-        table: full name of theirs.
-        columns: ``id``, ``number``, ``label`` and ``name``, by which one is found.
-        step: gives the lineage of one: the tables, its id, and most rows below it.
-        affected: gives those that change with triples that go and entities that go.
+        kind: name of the kind for users.
+        table: full name of their table.
+        columns: ``id``, ``number``, ``label`` and ``name``, for look-up.
+        step: returns the lineage of one row, given the tables, its id, and the most rows below it.
+        affected: returns the rows affected by deleted triples and entities.
     """
 
     kind: str
@@ -78,7 +79,7 @@ class SystemLineage:
 
     @property
     def key(self) -> str:
-        """The column that has the id."""
+        """The id column."""
         (name,) = self.columns["id"].meta.root_names()
         return name
 
@@ -98,19 +99,19 @@ _TITLES = {
 
 
 def titles_of(rows: LineageRows, named: pl.DataFrame) -> Mapping[str, str]:
-    """Return by id the titles of rows; of kinds that have none there is nothing.
+    """Return the titles of rows by id, for kinds that have titles.
 
     Args:
         rows: the tables.
-        named: ``kind`` and ``id`` of each.
+        named: ``kind`` and ``id`` of each row.
     """
-    found: dict[str, str] = {}
-    of_systems = {one.kind: (one.table, one.key, one.columns["label"]) for one in lineages()}
+    titles: dict[str, str] = {}
+    of_systems = {own.kind: (own.table, own.key, own.columns["label"]) for own in lineages()}
     for kind, (table, key, title) in {**_TITLES, **of_systems}.items():
         ids = named.filter(pl.col("kind") == kind)["id"].unique()
         columns = [key, *title.meta.root_names()]
-        found |= dict(rows.of(table, key, ids, columns).select(key, label=title).iter_rows())
-    return found
+        titles |= dict(rows.of(table, key, ids, columns).select(key, label=title).iter_rows())
+    return titles
 
 
 _UNITS = "corpus.text_chunks"
@@ -130,7 +131,7 @@ def units_of(rows: LineageRows, ids: Iterable[str]) -> Mapping[str, Passage]:
 
 
 def unit_step(unit: Passage, words: tuple[Words, ...]) -> LineageStep:
-    """Return a text unit with words of it."""
+    """Return a text unit with quoted words."""
     facts = {
         "human_readable_id": unit.human_readable_id,
         "document_id": unit.document_id,
@@ -142,7 +143,7 @@ def unit_step(unit: Passage, words: tuple[Words, ...]) -> LineageStep:
 
 
 def in_corpus_order(rows: LineageRows, records: pl.DataFrame) -> pl.DataFrame:
-    """Return records with ``text_unit_id``, ``round`` and ``position`` in the order of the corpus."""
+    """Return records with ``text_unit_id``, ``round`` and ``position`` in corpus order."""
     order = rows.of(
         _UNITS, "text_unit_id", records["text_unit_id"].unique(), ("text_unit_id", "human_readable_id")
     ).rename({"human_readable_id": "_unit"})

@@ -1,4 +1,4 @@
-"""Why a row is there: the steps from it down to the words of the documents."""
+"""Lineage of any row: the steps from it down to words of documents."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,72 +22,72 @@ from graphrag_dagster.kernel.lineage.lineage_steps import (
 from graphrag_dagster.kernel.text.text_similarity import normalise
 
 _NEAR, _LEAST_PREFIX = 5, 4
-#: Likeness, 0–100, from which a name may be what was meant.
+#: Least similarity, 0–100, of a suggested name.
 _ALIKE = 65
 
 
 def find(kind: str, candidates: pl.DataFrame, asked: str) -> list[str]:
-    """Return the ids of the rows that are meant, in the order of the candidates.
+    """Return the ids of the matching rows, in the order of the candidates.
 
-    The first of these that fits anything counts: the id; the small number; a name or the label, whatever its
-    case; any other name; the beginning of the id, from four characters on, which only one row may have.
+    The first criterion that matches anything decides: the id; the small number; a name or the label, ignoring
+    case; any other name; a prefix of the id of at least four characters, which must be unique.
 
     Args:
-        kind: what the rows are, for the errors.
-        candidates: ``id``, ``number`` (may be null), ``label``, and ``name`` (may be null); perhaps
-            ``others``, a list of normalised names (may be null).
-        asked: what the person wrote.
+        kind: kind of the rows, for error messages.
+        candidates: ``id``, ``number`` (nullable), ``label``, and ``name`` (nullable); optionally ``others``,
+            a list of normalised names (nullable).
+        asked: the user's input.
 
     Raises:
-        QuestionError: nothing fits, or only the beginning of several ids; names what comes near.
+        QuestionError: nothing matches, or only a prefix of several ids; the message suggests similar rows.
     """
-    wanted = asked.strip()
-    lowered = wanted.lower()
-    ways = [pl.col("id") == wanted]
-    if wanted.isascii() and wanted.isdigit() and len(wanted) < 10:
-        ways.append(pl.col("number") == int(wanted))
-    ways.append(
+    query = asked.strip()
+    lowered = query.lower()
+    criteria = [pl.col("id") == query]
+    if query.isascii() and query.isdigit() and len(query) < 10:
+        criteria.append(pl.col("number") == int(query))
+    criteria.append(
         (pl.col("label").str.to_lowercase() == lowered)
         | (pl.col("name").str.to_lowercase() == lowered)
-        | (pl.col("name") == normalise(wanted))
+        | (pl.col("name") == normalise(query))
     )
     if "others" in candidates.columns:
-        ways.append(pl.col("others").list.contains(normalise(wanted)))
-    for way in ways:
-        found: list[str] = candidates.filter(way.fill_null(value=False))["id"].to_list()
-        if found:
-            return found
-    if len(wanted) >= _LEAST_PREFIX:
-        begins = candidates.filter(pl.col("id").str.starts_with(lowered))
-        if len(begins):
-            return [_only(kind, begins, asked)]
-    raise QuestionError(unknown(kind, candidates, wanted))
+        criteria.append(pl.col("others").list.contains(normalise(query)))
+    for criterion in criteria:
+        matches: list[str] = candidates.filter(criterion.fill_null(value=False))["id"].to_list()
+        if matches:
+            return matches
+    if len(query) >= _LEAST_PREFIX:
+        prefixed = candidates.filter(pl.col("id").str.starts_with(lowered))
+        if len(prefixed):
+            return [_only(kind, prefixed, asked)]
+    raise QuestionError(unknown(kind, candidates, query))
 
 
 def find_one(kind: str, candidates: pl.DataFrame, asked: str) -> str:
-    """Return the id of the one row that is meant; see :func:`find`.
+    """Return the id of the only matching row; see :func:`find`.
 
     Raises:
-        QuestionError: nothing fits, or more than one does; names what comes near, or what fits.
+        QuestionError: nothing matches, or several rows do; the message lists similar or matching ones.
     """
-    found = find(kind, candidates, asked)
-    return _only(kind, candidates.filter(pl.col("id").is_in(found)), asked)
+    matches = find(kind, candidates, asked)
+    return _only(kind, candidates.filter(pl.col("id").is_in(matches)), asked)
 
 
 def unknown(kind: str, candidates: pl.DataFrame, wanted: str) -> str:
-    """Return that there is no such row, with those that come near; arguments as for :func:`find`."""
+    """Return an error message for an unknown row, with similar ones; arguments as for :func:`find`."""
     if candidates.is_empty():
         return f"no {kind} {wanted!r}: there is none at all in this corpus"
     from rapidfuzz import process, utils
 
     labels = candidates["label"].to_list()
-    # What holds the words that were asked for comes before what only looks like them.
-    inside = [place for place, label in enumerate(labels) if wanted.lower() in label.lower()]
-    near = [(labels[place], 100.0, place) for place in inside[:_NEAR]] or process.extract(
+    # Labels that contain the input take precedence over similar ones.
+    inside = [index for index, label in enumerate(labels) if wanted.lower() in label.lower()]
+    near = [(labels[index], 100.0, index) for index in inside[:_NEAR]] or process.extract(
         wanted, labels, limit=_NEAR, processor=utils.default_process
     )
-    if places := [place for _, score, place in near if score >= _ALIKE]:
-        return f"no {kind} {wanted!r}; did you mean {_listed(candidates[places], ' or ')}?"
+    if indices := [index for _, score, index in near if score >= _ALIKE]:
+        return f"no {kind} {wanted!r}; did you mean {_listed(candidates[indices], ' or ')}?"
     return f"no {kind} {wanted!r}, nor one that is called alike; there are {_listed(candidates.head(_NEAR))}"
 
 
@@ -101,7 +101,9 @@ def _only(kind: str, fits: pl.DataFrame, asked: str) -> str:
 
 
 def _listed(rows: pl.DataFrame, between: str = ", ") -> str:
-    return between.join(f"{_cut(label)!r} ({one})" for one, label in rows.select("id", "label").iter_rows())
+    return between.join(
+        f"{_cut(label)!r} ({row_id})" for row_id, label in rows.select("id", "label").iter_rows()
+    )
 
 
 def _cut(text: str, length: int = 70) -> str:
@@ -162,15 +164,15 @@ def why(rows: LineageRows, kind: WhyKind, asked: str, most: int | None = 5) -> L
 
     Args:
         rows: the tables.
-        kind: what the row is.
-        asked: its id, the beginning of that, its ``human_readable_id``, or what it is called: title or any
-            name of an entity, ``SOURCE – TARGET`` of a relationship, ``HEAD relation TAIL`` of a triple, the
-            title of a report or of a summary of CoTeRAG-S, the words of a claim, the question of an answer.
-        most: most rows of one sort below a row; None for all. Entities and relationships that a report or an
-            answer cites show fewer.
+        kind: kind of the row.
+        asked: its id, a prefix of it, its ``human_readable_id``, or its name: title or any name of an entity,
+            ``SOURCE – TARGET`` of a relationship, ``HEAD relation TAIL`` of a triple, title of a report or of
+            a summary of CoTeRAG-S, text of a claim, question of an answer.
+        most: most rows of one kind below a row; None for all. Entities and relationships cited by a report or
+            an answer show fewer.
 
     Raises:
-        QuestionError: no row fits, or more than one; names near ones.
+        QuestionError: no row matches, or several do; the message suggests similar ones.
     """
     identity = _identity(rows, kind, asked)
     instances = Instances(rows, most)
@@ -182,25 +184,25 @@ def why(rows: LineageRows, kind: WhyKind, asked: str, most: int | None = 5) -> L
         return instances.claims([identity])[identity]
     if kind == "triple":
         return triple_steps(rows, [identity], most)[0]
-    if (own := _of_a_system(kind)) is not None:
-        return own.step(rows, identity, most)
+    if (lineage := _of_a_system(kind)) is not None:
+        return lineage.step(rows, identity, most)
     if kind == "report":
         return Reports(rows, most).report(identity)
     return answer_step(rows, identity, most)
 
 
 def entity_named(rows: LineageRows, asked: str) -> str:
-    """Return the id of the entity that is meant; ``asked`` and errors as of :func:`why`."""
+    """Return the id of an entity; ``asked`` and errors as for :func:`why`."""
     return find_one("entity", _candidates(rows, "entity"), asked)
 
 
 def _of_a_system(kind: WhyKind) -> SystemLineage | None:
-    return next((one for one in lineages() if one.kind == kind), None)
+    return next((lineage for lineage in lineages() if lineage.kind == kind), None)
 
 
 def _found_in(kind: WhyKind) -> tuple[str, Mapping[str, pl.Expr]]:
-    if (own := _of_a_system(kind)) is not None:
-        return own.table, own.columns
+    if (lineage := _of_a_system(kind)) is not None:
+        return lineage.table, lineage.columns
     if kind not in _CANDIDATES:
         raise QuestionError(f"no installed system has rows of the kind {kind}")
     return _CANDIDATES[kind]
@@ -209,19 +211,19 @@ def _found_in(kind: WhyKind) -> tuple[str, Mapping[str, pl.Expr]]:
 def _identity(rows: LineageRows, kind: WhyKind, asked: str) -> str:
     table, columns = _found_in(kind)
     (key,) = columns["id"].meta.root_names()
-    # Who has the id needs none of the others.
-    found = rows.of(table, key, [asked.strip()], (key,))
-    return find_one(kind, _candidates(rows, kind), asked) if found.is_empty() else str(found[key][0])
+    # With an exact id, the other candidates need not be read.
+    matches = rows.of(table, key, [asked.strip()], (key,))
+    return find_one(kind, _candidates(rows, kind), asked) if matches.is_empty() else str(matches[key][0])
 
 
 def _candidates(rows: LineageRows, kind: WhyKind) -> pl.DataFrame:
     table, columns = _found_in(kind)
     needed = _names(columns.values())
-    found = rows.all(table, needed).select(**columns)
+    candidates = rows.all(table, needed).select(**columns)
     if kind != "entity":
-        return found
+        return candidates
     names = rows.all(ALIASES, ("entity", "name")).group_by("entity").agg(others=pl.col("name").unique())
-    return found.join(names, left_on="name", right_on="entity", how="left", maintain_order="left")
+    return candidates.join(names, left_on="name", right_on="entity", how="left", maintain_order="left")
 
 
 def _named(rows: LineageRows, step: LineageStep, most: int | None) -> LineageStep:
@@ -244,11 +246,11 @@ _CONTEXT = ("report_id", "tokens", "complete", "entities", "relationships", "cla
 
 
 class Reports:
-    """Looks up reports with what lies below them.
+    """Looks up reports and what they are based on.
 
     Args:
         rows: the tables.
-        most: most rows of one sort below a row; None for all.
+        most: most rows of one kind below a row; None for all.
     """
 
     def __init__(self, rows: LineageRows, most: int | None) -> None:
@@ -257,33 +259,33 @@ class Reports:
         self._instances = Instances(rows, None if most is None else min(most, _CITED_INSTANCES))
 
     def report(self, report_id: str) -> LineageStep:
-        """Return a report with its context and with what it cites, down to the words."""
-        (found,) = self._rows.of("reports.community_reports", "report_id", [report_id]).iter_rows(named=True)
+        """Return a report with its context and its citations, down to words of documents."""
+        (report,) = self._rows.of("reports.community_reports", "report_id", [report_id]).iter_rows(named=True)
         contexts = self._rows.of("reports.report_contexts", "report_id", [report_id], _CONTEXT)
         context = [self._context(row) for row in contexts.iter_rows(named=True)]
         facts = ("human_readable_id", "level", "rating", "tokens", "engine", "problem")
         return LineageStep(
             "report",
             report_id,
-            found["title"],
-            facts={name: found[name] for name in facts if found[name] is not None},
+            report["title"],
+            facts={name: report[name] for name in facts if report[name] is not None},
             steps=(*context, *self._parts([report_id], self._most)[report_id]),
         )
 
     def cited(self, ids: Iterable[str]) -> dict[str, LineageStep]:
-        """Return reports that something cites, each with the words that it quotes."""
-        found = self._rows.of("reports.community_reports", "report_id", ids)
+        """Return cited reports, each with the words it quotes."""
+        reports = self._rows.of("reports.community_reports", "report_id", ids)
         least = None if self._most is None else min(self._most, _CITED_INSTANCES)
-        parts = self._parts(found["report_id"].to_list(), least)
+        parts = self._parts(reports["report_id"].to_list(), least)
         return {
             identity: LineageStep("report", identity, title, facts={"level": level}, steps=parts[identity])
-            for identity, title, level in found.select("report_id", "title", "level").iter_rows()
+            for identity, title, level in reports.select("report_id", "title", "level").iter_rows()
         }
 
     def _context(self, row: Mapping[str, Any]) -> LineageStep:
         shown = self._rows.of("reports.report_context_rows", "report_id", [row["report_id"]]).sort("position")
-        kept = pl.concat([self._cut(shown.filter(pl.col("kind") == kind)) for kind in _KINDS])
-        titles = titles_of(self._rows, kept.select("kind", id="record_id"))
+        first = pl.concat([self._cut(shown.filter(pl.col("kind") == kind)) for kind in _KINDS])
+        titles = titles_of(self._rows, first.select("kind", id="record_id"))
         outside = outsiders(self._rows, row["report_id"], shown)
         return LineageStep(
             "context",
@@ -297,29 +299,29 @@ class Reports:
                     titles.get(identity, ""),
                     facts={"number": number},
                 )
-                for kind, identity, number in kept.select("kind", "record_id", "number").iter_rows()
+                for kind, identity, number in first.select("kind", "record_id", "number").iter_rows()
             ),
-            left_out=len(shown) - len(kept),
+            left_out=len(shown) - len(first),
         )
 
     def _cut(self, shown: pl.DataFrame) -> pl.DataFrame:
         return shown if self._most is None else shown.head(self._most)
 
     def _parts(self, ids: Sequence[str], most: int | None) -> dict[str, tuple[LineageStep, ...]]:
-        """The summary and the findings of reports, each with what it cites."""
+        """Return the summary and the findings of reports, each with its citations."""
         references = self._rows.of("reports.report_references", "report_id", ids).sort(
             "report_id", "finding", "position"
         )
-        kept = references
+        shown = references
         if most is not None:
-            kept = references.group_by("report_id", "finding", "kind", maintain_order=True).head(most)
-        below = self._cited_steps(kept)
+            shown = references.group_by("report_id", "finding", "kind", maintain_order=True).head(most)
+        below = self._cited_steps(shown)
         counted = references.group_by("report_id", "finding").len().rows()
         totals = {(report, finding): number for report, finding, number in counted}
         written = self._written(ids)
-        made: dict[str, tuple[LineageStep, ...]] = {}
+        parts: dict[str, tuple[LineageStep, ...]] = {}
         for report_id in ids:
-            made[report_id] = tuple(
+            parts[report_id] = tuple(
                 LineageStep(
                     "summary" if finding < 0 else "finding",
                     f"{report_id}:{finding}",
@@ -330,17 +332,17 @@ class Reports:
                 )
                 for finding, title, text in written[report_id]
             )
-        return made
+        return parts
 
     def _written(self, ids: Sequence[str]) -> dict[str, list[tuple[int, str, str]]]:
         summaries = self._rows.of("reports.community_reports", "report_id", ids, ("report_id", "summary"))
         findings = self._rows.of("reports.report_findings", "report_id", ids).sort("report_id", "position")
-        made = {report: [(-1, "summary", text)] for report, text in summaries.iter_rows()}
+        parts = {report: [(-1, "summary", text)] for report, text in summaries.iter_rows()}
         for report, position, title, text in findings.select(
             "report_id", "position", "summary", "explanation"
         ).iter_rows():
-            made[report].append((position, title, text))
-        return made
+            parts[report].append((position, title, text))
+        return parts
 
     def _cited_steps(self, references: pl.DataFrame) -> dict[tuple[str, int], list[LineageStep]]:
         valid = references.filter("valid")
@@ -355,7 +357,7 @@ class Reports:
             "report": self.cited(ids["report"]) if len(ids["report"]) else {},
         }
         units = units_of(self._rows, ids["text_unit"])
-        made: dict[tuple[str, int], list[LineageStep]] = {}
+        steps: dict[tuple[str, int], list[LineageStep]] = {}
         for row in references.iter_rows(named=True):
             kind, identity = row["kind"], row["record_id"]
             step = None
@@ -363,7 +365,7 @@ class Reports:
                 step = quoted(units, identity, row["start_char"], row["end_char"])
             elif row["valid"]:
                 step = records[kind].get(identity)
-            made.setdefault((row["report_id"], row["finding"]), []).append(
+            steps.setdefault((row["report_id"], row["finding"]), []).append(
                 step or LineageStep(kind, identity or "", row["cited_as"], facts={"valid": False})
             )
-        return made
+        return steps

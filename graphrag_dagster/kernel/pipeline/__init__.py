@@ -1,1 +1,1 @@
-"""The pipeline: its stages in order, each a function from the tables it reads to the tables it makes."""
+"""The pipeline: stages in order, each a function from input tables to output tables."""

@@ -1,4 +1,4 @@
-"""The step of the corpus: documents and their text units."""
+"""The corpus step: documents and their text units."""
 
 from collections.abc import Iterator
 
@@ -28,13 +28,13 @@ from graphrag_dagster.kernel.tables import (
 def corpus(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Every file with its status, the documents read, and their text units (paper §3.1.1).
 
-    Text units are token windows of the documents, or those that come with a graph.
+    Text units are token windows of the documents, or come with an imported graph.
     """
-    own, imported = run.settings.text_units, run.settings.makes("imports")
+    settings, imported = run.settings.text_units, run.settings.makes("imports")
     check_removals(run.corpora, run.warehouse, run.corpus)
     if imported:
-        texts = imported_texts(tables[IMPORTED_DOCUMENTS], tables[IMPORTED_TEXT_UNITS], own.encoding)
-        # What a server gave is no file, which could have changed.
+        texts = imported_texts(tables[IMPORTED_DOCUMENTS], tables[IMPORTED_TEXT_UNITS], settings.encoding)
+        # Data from a server is not a file, which could have changed.
         files = tables[IMPORTED_FILES].filter(pl.col("format").ne_missing(SERVER))
         contents = CorpusContents(files, texts.documents)
     else:
@@ -56,14 +56,14 @@ def corpus(tables: Tables, run: StepRun) -> Iterator[Made]:
     )
     yield Made(DOCUMENT_METADATA, metadata_of(documents))
     yield Made(DOCUMENT_PERIODS, periods_of(documents))
-    units = texts.text_units if imported else cut(documents, **own.model_dump())
+    units = texts.text_units if imported else cut(documents, **settings.model_dump())
     tokens = units["tokens"]
     yield Made(
         TEXT_CHUNKS,
         units,
         {
             "tokens": int(tokens.sum()),
-            "encoding": own.encoding,
+            "encoding": settings.encoding,
             "sizes": histogram(tokens.to_list(), "Text unit sizes", "tokens"),
         },
     )

@@ -1,4 +1,4 @@
-"""Changes of a corpus's files and settings since the published state, and the guard against lost files."""
+"""Changes of a corpus's files and settings since its publication, and the guard against lost files."""
 
 import hashlib
 import os
@@ -27,12 +27,12 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 def changed_files(store: CorpusStore, name: str, snapshot: Published | None) -> FileChanges:
     """Compare the files of a corpus with those of its snapshot, by content.
 
-    Without a snapshot every file is added. Files are hashed; they are parsed only where one that was refused
-    then might be taken now.
+    Without a snapshot, every file is added. Files are hashed, and parsed only if one that was rejected before
+    might be accepted now.
 
     Raises:
-        CorpusError: there is no such corpus.
-        SettingsError: its settings cannot be used.
+        CorpusError: no such corpus.
+        SettingsError: its settings are invalid.
     """
     hashes = store.hashes(name)
     if snapshot is None:
@@ -41,21 +41,21 @@ def changed_files(store: CorpusStore, name: str, snapshot: Published | None) -> 
     if files is None:
         return FileChanges(unchanged=len(hashes))
     before = {file["path"]: file.get("sha256") for file in files}
-    # Whether a file that no reader took then, and that has a hash now, is taken now only reading tells.
+    # A file that no reader accepted before may be accepted now; only reading it shows that.
     if any(content and before.get(path, content) is None for path, content in hashes.items()):
         hashes = dict(store.read(name).files.select("path", "sha256").iter_rows())
     return compare_files(before, hashes)
 
 
 def changed_settings(settings: CorpusSettings, snapshot: Published) -> list[Change]:
-    """Compare settings with those of a snapshot, keys joined by dots."""
+    """Compare settings with those of a snapshot, by dotted key."""
     return compare_values(settings_then(settings, snapshot.manifest), _told(settings))
 
 
 def settings_then(settings: CorpusSettings, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that a manifest tells of; a key that there was not yet had what is its default now.
+    """Return the settings in a manifest by dotted key; keys it lacks have their present defaults.
 
-    A manifest without settings is taken to be made with ``settings``.
+    A manifest without settings is assumed to be made with ``settings``.
     """
     if "settings" not in manifest:
         return _told(settings)
@@ -64,23 +64,23 @@ def settings_then(settings: CorpusSettings, manifest: Mapping[str, Any]) -> dict
 
 
 def _told(settings: CorpusSettings) -> dict[str, Any]:
-    """Settings as a manifest tells of them."""
+    """Return settings in the form of a manifest, by dotted key."""
     return flattened(redacted_settings(settings.model_dump(mode="json")))
 
 
-#: The share of the published files that has to be gone, and most that there may be now in proportion to them.
+#: Least share of the published files that is gone, and most files now, relative to the published ones.
 _GONE, _LEFT = 0.8, 0.2
 
 
 def check_removals(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> None:
-    """Refuse to index a folder that has lost all or nearly all files since it was published.
+    """Refuse to index a folder that has lost all or nearly all files since publication.
 
-    Files that were renamed are not gone. Nothing is refused where nothing is published, nor where
-    ``corpora.accept_removals`` says that it is meant.
+    Renamed files do not count as lost. Nothing is refused if nothing is published or
+    ``corpora.accept_removals`` is set.
 
     Raises:
-        CorpusError: too much is gone.
-        SettingsError: the settings cannot be used.
+        CorpusError: too many files are gone.
+        SettingsError: the settings are invalid.
     """
     snapshot = published(warehouse, corpus)
     if snapshot is None or corpora.accept_removals:
@@ -89,14 +89,14 @@ def check_removals(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> N
     now = {file.path for file in corpora.found(corpus)}
     if not _suspicious(len(before), len(before - now), len(now)):
         return
-    # Only now are they hashed, which tells what was renamed.
+    # Hash files only now, to recognise renamed ones.
     removed = len(changed_files(corpora, corpus, snapshot).removed)
     if not _suspicious(len(before), removed, len(now)):
         return
     folder = corpora.folder(corpus)
-    left = f"{removed:,} of the {counted(len(before), 'file')} that corpus {corpus!r} was published with"
+    missing = f"{removed:,} of the {counted(len(before), 'file')} that corpus {corpus!r} was published with"
     raise CorpusError(
-        f"{left} are gone from {folder}, which contains {counted(len(now), 'file')} now; the published "
+        f"{missing} are gone from {folder}, which contains {counted(len(now), 'file')} now; the published "
         "snapshots are unchanged. If its disk is not mounted, mount it, and run again; if they were "
         f"deleted on purpose, run: graphrag-dagster index {shlex.quote(corpus)} --accept-removals (in "
         "Dagster: accept_removals: true in the config of the resource corpora)"
@@ -112,17 +112,17 @@ _LEFTOVERS = ("~", ".swp", ".swo")
 
 
 def cheap_fingerprint(folders: Iterable[Path]) -> str:
-    """Hash of path, size and time of change of every file below folders, ``corpus.yaml`` among them.
+    """Hash of path, size and modification time of every file below folders, including ``corpus.yaml``.
 
-    Hidden files and what editors leave are no part of a corpus. Reads no file.
+    Hidden files and leftovers of editors are skipped. Reads no file.
 
     Raises:
         OSError: a folder cannot be listed.
     """
     digest = hashlib.sha256()
     for path, entry in chain.from_iterable(map(_files, folders)):
-        found = entry.stat()
-        digest.update(f"{path}\0{found.st_size}\0{found.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+        status = entry.stat()
+        digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:16]
 
 
@@ -130,7 +130,7 @@ def content_fingerprint(folders: Iterable[Path]) -> str:
     """Hash of path and content of every file below folders.
 
     Raises:
-        OSError: a file cannot be read, for instance because it has just gone.
+        OSError: a file cannot be read, for instance because it has just been deleted.
     """
     digest = hashlib.sha256()
     for path, entry in chain.from_iterable(map(_files, folders)):
@@ -141,8 +141,8 @@ def content_fingerprint(folders: Iterable[Path]) -> str:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Files at any depth, with their path below the folder, sorted by it."""
-    found: list[tuple[str, os.DirEntry[str]]] = []
+    """Return files at any depth with their path below the folder, sorted by path."""
+    files: list[tuple[str, os.DirEntry[str]]] = []
     pending = [(str(folder), "")]
     while pending:
         current, prefix = pending.pop()
@@ -154,23 +154,23 @@ def _files(folder: Path) -> Iterator[tuple[str, os.DirEntry[str]]]:
                 if entry.is_dir(follow_symlinks=False):
                     pending.append((entry.path, f"{path}/"))
                 elif entry.is_file():
-                    found.append((path, entry))
-    return iter(sorted(found, key=lambda one: one[0]))
+                    files.append((path, entry))
+    return iter(sorted(files, key=lambda item: item[0]))
 
 
 def changed_since_published(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> bool:
-    """Whether files or settings differ from those that the current snapshot was made from.
+    """Whether files or settings differ from those of the current snapshot.
 
-    True where nothing is published yet, or what is published is damaged. Reads every file.
+    True if nothing is published yet, or the snapshot is damaged. Reads every file.
 
     Raises:
-        CorpusError: there is no such corpus.
-        SettingsError: its settings cannot be used.
+        CorpusError: no such corpus.
+        SettingsError: its settings are invalid.
     """
     try:
         snapshot = published(warehouse, corpus)
     except DamagedError:
-        # An index publishes anew.
+        # Indexing publishes a new one.
         return True
     if snapshot is None or changed_settings(corpora.settings(corpus), snapshot):
         return True

@@ -21,34 +21,34 @@ from graphrag_dagster.kernel.tables import UNIT_LEDGER
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """The files and folders that went, and the replies that were forgotten."""
+    """The deleted files and folders, and the deleted cache entries."""
 
     paths: tuple[Path, ...]
     memory: Pruned
 
 
 def made_of(warehouse: Warehouse, corpus: str) -> list[Path]:
-    """Return the files and folders made of a corpus that there are, the working file first."""
+    """Return the existing files and folders made from a corpus, the working file first."""
     file = warehouse.file(corpus)
-    places = [
+    paths = [
         file,
         file.with_name(file.name + ".wal"),
         file.parent / "reports" / corpus,
         folder_of(warehouse, corpus),
         note_file(warehouse, corpus),
     ]
-    return [place for place in places if place.exists()]
+    return [path for path in paths if path.exists()]
 
 
 def delete_made(warehouse: Warehouse, corpus: str) -> Deleted:
-    """Delete what was made of a corpus, its accounts, and the replies that no other corpus uses.
+    """Delete everything made from a corpus, its usage accounts, and cached replies that no other corpus uses.
 
-    Killed at any moment, it can be called again.
+    If the process is killed, it can be called again.
 
     Raises:
         HeldError: another process holds the working file.
         WarehouseError: something cannot be deleted.
-        CacheFileError: another process reads the file of replies for too long.
+        CacheFileError: another process reads the cache file for too long.
     """
     paths = made_of(warehouse, corpus)
     file = warehouse.file(corpus)
@@ -72,7 +72,7 @@ def delete_made(warehouse: Warehouse, corpus: str) -> Deleted:
 
 
 def _unlink_locked(warehouse: Warehouse, corpus: str, file: Path) -> None:
-    """No other process may be at work on the file; one that is no DuckDB file is nobody's work."""
+    """Delete the file while holding its lock; a file that is not a DuckDB file cannot be in use."""
     try:
         with warehouse.connect(corpus):
             remove_leftovers(file.resolve())
@@ -86,15 +86,15 @@ def _unlink_locked(warehouse: Warehouse, corpus: str, file: Path) -> None:
 
 
 def withdraw(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> None:
-    """Undo that a folder was made known as a corpus, if nothing was extracted from it or paid for it.
+    """Undo the registration of a folder as a corpus, if nothing was extracted from it or paid for it.
 
-    The folder stays, and so do Dagster's records of the run that failed.
+    The folder stays, and so do Dagster's records of the failed run.
     """
-    # Dagster is loaded only when something is to be withdrawn.
+    # Imported here, so that Dagster is only loaded when needed.
     from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import recorded
     from graphrag_dagster.kernel.pipeline.orchestration.run_history import forget_partition
 
-    # Why the index failed is told, not what hinders here.
+    # Errors here must not hide why indexing failed.
     with suppress(GraphragError, OSError):
         if _has_something(warehouse, corpus):
             return
@@ -114,5 +114,5 @@ def _has_something(warehouse: Warehouse, corpus: str) -> bool:
         with warehouse.reading(corpus) as reader:
             return reader.has(UNIT_LEDGER) and not reader.is_empty(UNIT_LEDGER)
     except WarehouseError:
-        # Nothing was begun.
+        # Nothing has been written yet.
         return False

@@ -1,13 +1,13 @@
-"""Erasure: data that came only from deleted documents leaves the corpus's files with the next run.
+"""Erasure: data that came only from deleted documents is removed from the corpus's files by the next run.
 
-The run itself rebuilds the tables of the index. Everything else that may hold words of a removed or edited
-document is handled here: results of other jobs on the older index, cached replies, freed blocks of the
-working file, older snapshots, and the report. All of it depends only on the files on disk, so that the next
-run completes one that was killed:
+The run itself rebuilds the index tables. This module handles everything else that may contain words of a
+deleted or edited document: results of other jobs on the older index, cached replies, freed blocks of the
+working file, older snapshots, and the report. It depends only on files on disk, so that the
+next run completes one that was killed:
 
-1. :func:`note_deleted`, before the table of documents is replaced, writes the ids of those that go to a file.
-2. :func:`erase`, before publishing, and 3. :func:`clear_older`, after it, act on that file and on what the
-   kept snapshots have. The file is the last that goes.
+1. Before the documents table is replaced, :func:`note_deleted` writes the ids of deleted documents to a file.
+2. :func:`erase`, before publishing, and 3. :func:`clear_older`, after it, use that file and the contents of
+   the existing snapshots. The file is deleted last.
 """
 
 import json
@@ -44,34 +44,34 @@ _TEXTS = (
 
 
 def names_in_texts(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the names of which decisions speak, by their normalised form.
+    """Return the names in decisions on entity resolution, by their normalised form.
 
     Args:
-        settings: of a corpus, as a manifest has them.
+        settings: a corpus's settings, as in a manifest.
     """
     resolution = settings.get("resolution") or {}
-    decisions = [one for verdict in ("same", "different") for one in resolution.get(verdict) or ()]
-    return {normalise(name): name for one in decisions for name in one.get("names") or ()}
+    decisions = [decision for verdict in ("same", "different") for decision in resolution.get(verdict) or ()]
+    return {normalise(name): name for decision in decisions for name in decision.get("names") or ()}
 
 
 def snapshots_with_undone_names(
     warehouse: Warehouse, corpus: str, files: Iterable[Path], said: Set[str]
 ) -> list[Path]:
-    """Return the snapshots in which a name stands that only a decision ever brings, and none does now.
+    """Return the snapshots that contain a name which only a withdrawn decision introduced.
 
     Args:
-        warehouse: with the corpus's working file, of which the texts are asked.
-        corpus: its name.
+        warehouse: the warehouse; the texts of the working file are searched.
+        corpus: the corpus.
         files: manifests of the snapshots.
-        said: normalised names of which decisions speak now.
+        said: normalised names in the present decisions.
     """
-    told = {file: {key: name for key, name in _told(file).items() if key not in said} for file in files}
-    names = {key: name for found in told.values() for key, name in found.items()}
+    undone = {file: {key: name for key, name in _told(file).items() if key not in said} for file in files}
+    names = {key: name for by_key in undone.values() for key, name in by_key.items()}
     if not names:
         return []
     with warehouse.reading(corpus) as reader:
         gone = {key for key, name in names.items() if not _stands(reader.connection, name)}
-    return [file for file, found in told.items() if gone.intersection(found)]
+    return [file for file, by_key in undone.items() if gone.intersection(by_key)]
 
 
 def _told(file: Path) -> dict[str, str]:
@@ -79,17 +79,17 @@ def _told(file: Path) -> dict[str, str]:
         manifest = json.loads(file.read_text(encoding="utf-8"))
         return names_in_texts(manifest.get("settings") or {})
     except (OSError, ValueError, TypeError, AttributeError):
-        # What cannot be read is dealt with as one that may have documents that are gone.
+        # An unreadable snapshot is handled as one that may contain deleted documents.
         return {}
 
 
 def _stands(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
     for query in _TEXTS:
         try:
-            found = connection.execute(query, {"name": " ".join(name.split()).lower()}).fetchone()
+            row = connection.execute(query, {"name": " ".join(name.split()).lower()}).fetchone()
         except duckdb.CatalogException:
             continue
-        if found and found[0]:
+        if row and row[0]:
             return True
     return False
 
@@ -102,9 +102,7 @@ _SELECT_FILES = "select status, sha256 from imports.files"
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """Result of an erasure: the number of deleted documents, deleted tables and replies, and sizes of the
-    file.
-    """
+    """Result of an erasure: numbers of deleted documents, tables and cache entries, and file sizes."""
 
     documents: int
     dropped: tuple[str, ...]
@@ -112,7 +110,7 @@ class Erased:
     file: Compacted
 
     def metadata(self) -> dict[str, object]:
-        """As metadata of an asset."""
+        """Return it as asset metadata."""
         return {
             "documents_gone": self.documents,
             "tables_dropped": ", ".join(self.dropped) or "none",
@@ -124,12 +122,12 @@ class Erased:
 
 
 def note_deleted(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> None:
-    """Note which documents of the working file are not among those that will replace them; durably.
+    """Durably record which documents of the working file are missing from those that will replace them.
 
     Args:
-        warehouse: the corpora's files.
-        corpus: its name.
-        documents: rows of ``corpus.documents`` as they will be written.
+        warehouse: the warehouse.
+        corpus: the corpus.
+        documents: rows of ``corpus.documents`` to be written.
     """
     before = _working_documents(warehouse, corpus)
     if before is not None:
@@ -137,9 +135,9 @@ def note_deleted(warehouse: Warehouse, corpus: str, documents: pl.DataFrame) -> 
 
 
 class DeletedGraphs:
-    """Files of graphs, or what servers gave, that the working file was made of before it is made anew.
+    """Graph files, or data from servers, that the working file was made from before it is made again.
 
-    A file of a graph is as a document is: of one that was edited, something may be gone.
+    A graph file is treated like a document: an edit may have removed something.
     """
 
     def __init__(self, warehouse: Warehouse, corpus: str) -> None:
@@ -148,10 +146,10 @@ class DeletedGraphs:
         self._before = set() if before is None else _graphs(before)
 
     def note(self, files: pl.DataFrame) -> None:
-        """Note which of them are no longer there as they were; durably.
+        """Durably record which of them were changed or deleted.
 
         Args:
-            files: rows of ``imports.files`` as they will be written.
+            files: rows of ``imports.files`` to be written.
         """
         _note(self._warehouse, self._corpus, self._before - _graphs(files))
 
@@ -163,15 +161,15 @@ def _note(warehouse: Warehouse, corpus: str, gone: set[str]) -> None:
 
 
 def deleted_documents(warehouse: Warehouse, corpus: str, newest: str | None = None) -> set[str]:
-    """Return the ids of documents, with what is told of them, that an older state had and the last has not.
+    """Return identities of documents (id and metadata) of older states that are missing from the current one.
 
-    Older states are the kept snapshots and what :func:`note_deleted` noted. A snapshot that cannot be read
+    Older states are the existing snapshots and the record of :func:`note_deleted`. An unreadable snapshot
     counts as one such document.
 
     Args:
-        warehouse: the corpora's files.
-        corpus: its name.
-        newest: version of the snapshot that was just made of the working file, which is no older state.
+        warehouse: the warehouse.
+        corpus: the corpus.
+        newest: version of the snapshot just made from the working file, which is not an older state.
     """
     known = _known(warehouse, corpus)
     if known is None:
@@ -180,36 +178,37 @@ def deleted_documents(warehouse: Warehouse, corpus: str, newest: str | None = No
     for file in _snapshots(warehouse, corpus):
         if file.stem == newest:
             continue
-        held = _held_by(file)
-        gone |= {f"unreadable: {file.name}"} if held is None else held - known
+        contents = _held_by(file)
+        gone |= {f"unreadable: {file.name}"} if contents is None else contents - known
     return gone
 
 
 def erase(warehouse: Warehouse, corpus: str, memory: Database, said: Set[str] | None = None) -> Erased | None:
-    """Erase what may come from gone documents, if any are gone; to be called when the index is made anew.
+    """Erase everything that may come from deleted documents, if there are any. Call when the index is
+    rebuilt.
 
-    Tables of questions, answers, evaluation and studies were made from the older index as a whole: what of
-    them speaks of a document cannot be told from what does not, so all of them go, as if never made. So do
-    the replies that made them, and what tables an earlier version of this package left in its schemas.
+    Tables of questions, answers, evaluation and studies depend on the older index as a whole. Their rows
+    cannot be attributed to documents, so all of them are dropped, with the replies they were made from. So
+    are tables that an older version of this package left in its schemas.
 
     Args:
-        warehouse: the corpora's files.
-        corpus: its name.
-        memory: the cached replies.
-        said: normalised names of which decisions speak now; None: no name is looked for.
+        warehouse: the warehouse.
+        corpus: the corpus.
+        memory: the LLM cache.
+        said: normalised names in the present decisions; None to skip the search for names.
 
     Returns:
-        what was done; None where no document is gone, and no name of a decision that was taken back.
+        what was erased; None if no document was deleted and no decision with a name was withdrawn.
 
     Raises:
-        WarehouseError: the file is held by another process, or cannot be written anew.
-        CacheFileError: another process reads the file of replies for too long.
+        WarehouseError: another process holds the file, or it cannot be rewritten.
+        CacheFileError: another process reads the cache file for too long.
     """
     gone = deleted_documents(warehouse, corpus)
     if not gone:
-        # A name of which only a decision spoke may lie in freed blocks, and in nothing else.
-        named = _with_undone_names(warehouse, corpus, said)
-        return Erased(0, (), Pruned(0, 0, 0), compact(warehouse, corpus)) if named else None
+        # A name that only a decision contained can only be left in freed blocks.
+        undone = _with_undone_names(warehouse, corpus, said)
+        return Erased(0, (), Pruned(0, 0, 0), compact(warehouse, corpus)) if undone else None
     dropped = _drop_made_from_index(warehouse, corpus)
     with ThreadPoolExecutor(1, "prune") as executor:
         pruning = executor.submit(Upkeep(memory).prune, corpus, assets=users_of("index"))
@@ -220,11 +219,12 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database, said: Set[str] | 
 def clear_older(
     warehouse: Warehouse, corpus: str, keep_version: str, said: Set[str] | None = None
 ) -> list[str]:
-    """Delete the report and the older snapshots that may hold gone documents, once a newer one is published.
+    """Delete the report and older snapshots that may contain deleted documents, after a newer one is
+    published.
 
-    These are the snapshots with such documents and all that were made later, since their answers may still
-    speak of them; and those that have names of which only decisions spoke that were taken back. A reader
-    that has one open keeps reading it; its bytes are freed when it is closed.
+    These are the snapshots with such documents and all later ones, because their answers may still quote
+    them, and snapshots with names that only withdrawn decisions introduced. A reader that has one open keeps
+    reading it; its disk space is freed when it is closed.
 
     Returns:
         the versions of the deleted snapshots.
@@ -233,10 +233,10 @@ def clear_older(
         WarehouseError: a file cannot be deleted.
     """
     note = note_file(warehouse, corpus)
-    # What tells that a snapshot has to go is removed last, so that a run after a kill knows it.
+    # The evidence that a snapshot must be deleted is removed last, so that a run after a kill finds it.
     data = (".duckdb.wal", ".duckdb.tmp", ".duckdb")
-    named = [one for one in _with_undone_names(warehouse, corpus, said) if one.stem != keep_version]
-    for file in named:
+    undone = [file for file in _with_undone_names(warehouse, corpus, said) if file.stem != keep_version]
+    for file in undone:
         for ending in (*data, ".json"):
             _remove(file.with_name(file.stem + ending))
     cleared = []
@@ -248,7 +248,7 @@ def clear_older(
             _remove(file.with_name(file.stem + ending))
     _clear_derived(warehouse, corpus)
     note.unlink(missing_ok=True)
-    return [file.stem for file in (*cleared, *named)]
+    return [file.stem for file in (*cleared, *undone)]
 
 
 def _clear_derived(warehouse: Warehouse, corpus: str) -> None:
@@ -258,25 +258,27 @@ def _clear_derived(warehouse: Warehouse, corpus: str) -> None:
         raise WarehouseError(f"{error.filename} cannot be deleted: {error.strerror}") from error
 
 
-def _with_undone_names(warehouse: Warehouse, corpus: str, said: Set[str] | None) -> list[Path]:
-    if said is None or not warehouse.file(corpus).is_file():
+def _with_undone_names(warehouse: Warehouse, corpus: str, names: Set[str] | None) -> list[Path]:
+    if names is None or not warehouse.file(corpus).is_file():
         return []
     manifests = sorted(folder_of(warehouse, corpus).glob("*.json"))
     files = [file for file in manifests if not file.name.startswith(".")]
-    return snapshots_with_undone_names(warehouse, corpus, files, said)
+    return snapshots_with_undone_names(warehouse, corpus, files, names)
 
 
 def _tainted(warehouse: Warehouse, corpus: str, keep_version: str) -> list[Path]:
-    """The snapshots to delete, the newest first, so that a kill leaves the one that tells of the others."""
+    """Return the snapshots to delete, newest first, so that a kill leaves the evidence for the others."""
     known = _known(warehouse, corpus) or set()
-    made = {file: file.stat().st_mtime for file in _snapshots(warehouse, corpus) if file.stem != keep_version}
-    held = {file: _held_by(file) for file in made}
-    holding = [file for file, ids in held.items() if ids is None or ids - known]
+    times = {
+        file: file.stat().st_mtime for file in _snapshots(warehouse, corpus) if file.stem != keep_version
+    }
+    contents = {file: _held_by(file) for file in times}
+    outdated = [file for file, ids in contents.items() if ids is None or ids - known]
     note = note_file(warehouse, corpus)
-    noted = [note.stat().st_mtime] if note.is_file() else []
-    since = min([made[file] for file in holding] + noted, default=float("inf"))
-    going = {file for file, when in made.items() if when >= since} | set(holding)
-    return sorted(going, key=lambda file: (made[file], file.name), reverse=True)
+    recorded = [note.stat().st_mtime] if note.is_file() else []
+    since = min([times[file] for file in outdated] + recorded, default=float("inf"))
+    deleted = {file for file, time in times.items() if time >= since} | set(outdated)
+    return sorted(deleted, key=lambda file: (times[file], file.name), reverse=True)
 
 
 def _drop_made_from_index(warehouse: Warehouse, corpus: str) -> list[str]:
@@ -286,7 +288,7 @@ def _drop_made_from_index(warehouse: Warehouse, corpus: str) -> list[str]:
         present = connection.execute(
             "select schema_name, table_name from duckdb_tables() where not internal and not temporary"
         ).fetchall()
-        going = sorted(
+        dropped = sorted(
             f"{schema}.{name}"
             for schema, name in present
             if schema in schemas
@@ -296,32 +298,32 @@ def _drop_made_from_index(warehouse: Warehouse, corpus: str) -> list[str]:
             )
         )
         connection.begin()
-        for full_name in going:
+        for full_name in dropped:
             schema, name = (part.replace('"', '""') for part in full_name.split(".", 1))
             connection.execute(f'drop table "{schema}"."{name}"')
         connection.commit()
-    return going
+    return dropped
 
 
 def _identities(documents: pl.DataFrame) -> set[str]:
-    """Ids of the documents with what is told of them beside their texts, but not where they lie.
+    """Return hashes of the documents' ids and metadata, without their paths.
 
-    A title that is only the name of the file is left out: a document that was moved is not gone.
+    A title that is only the file name is left out, so that a moved document does not count as deleted.
     """
     rows = documents.select(_TOLD).iter_rows()
     return {
-        stable_id(identity, source, "" if _from_path(title, path, row) else title, date, told)
-        for identity, path, row, source, title, date, told in rows
+        stable_id(identity, source, "" if _from_path(title, path, row) else title, date, metadata)
+        for identity, path, row, source, title, date, metadata in rows
     }
 
 
 def _graphs(files: pl.DataFrame) -> set[str]:
-    """Identities of the files of graphs that were read: their contents, wherever they lie."""
-    return {stable_id("graph", of) for of in files.filter(status="read")["sha256"]}
+    """Return identities of the graph files that were read, by content and not by path."""
+    return {stable_id("graph", sha256) for sha256 in files.filter(status="read")["sha256"]}
 
 
 def _known(warehouse: Warehouse, corpus: str) -> set[str] | None:
-    """Identities of what the working file is made of; None where it has no documents yet."""
+    """Return the identities of the working file's inputs; None if it has no documents yet."""
     now = _working_documents(warehouse, corpus)
     files = warehouse.read_if_present(tables.IMPORTED_FILES, corpus)
     return None if now is None else _identities(now) | (set() if files is None else _graphs(files))
@@ -333,35 +335,35 @@ def _from_path(title: str, path: str, row: int | None) -> bool:
 
 
 def _working_documents(warehouse: Warehouse, corpus: str) -> pl.DataFrame | None:
-    """Metadata of the working file's documents beside their texts; None if it has none yet."""
+    """Return the working file's documents without their texts; None if it has none yet."""
     if not warehouse.file(corpus).is_file():
         return None
     with warehouse.reading(corpus) as reader:
         try:
             return frame_of(reader.connection, f"{_SELECT} where {of_corpus(corpus)}")
         except (duckdb.BinderException, duckdb.CatalogException):
-            # An older version wrote them, in another form.
+            # An older version wrote them in another form.
             return reader.read_if_present(tables.DOCUMENTS)
 
 
 def _held_by(file: Path) -> Set[str] | None:
-    """Identities of a snapshot's documents; None where it cannot be read."""
+    """Return the identities of a snapshot's documents; None if it cannot be read."""
     try:
-        told = file.stat()
-        return _identities_in(file, told.st_ino, told.st_mtime_ns, told.st_size)
+        status = file.stat()
+        return _identities_in(file, status.st_ino, status.st_mtime_ns, status.st_size)
     except (OSError, duckdb.Error):
         return None
 
 
 @lru_cache(maxsize=8)
 def _identities_in(file: Path, _inode: int, _changed: int, _size: int) -> Set[str]:
-    # Asked several times while an index is published, and a snapshot never changes.
+    # Cached: needed several times during publication, and a snapshot never changes.
     with duckdb.connect(str(file), read_only=True, config=CONFIG) as connection:
         documents = frame_of(connection, _SELECT)
         try:
             files = frame_of(connection, _SELECT_FILES)
         except duckdb.CatalogException:
-            # Older versions knew no graphs.
+            # Older versions did not import graphs.
             files = tables.IMPORTED_FILES.empty()
     return frozenset(_identities(documents) | _graphs(files))
 
@@ -377,7 +379,7 @@ def _snapshots(warehouse: Warehouse, corpus: str) -> Iterable[Path]:
 
 
 def note_file(warehouse: Warehouse, corpus: str) -> Path:
-    """File with the ids of deleted documents, until everything derived from them is erased."""
+    """File that records the deleted documents until everything derived from them is erased."""
     file = warehouse.file(corpus)
     return file.with_name(f".{file.name}.gone.json")
 
@@ -389,7 +391,7 @@ def _noted(warehouse: Warehouse, corpus: str) -> set[str]:
     except FileNotFoundError:
         return set()
     except (ValueError, KeyError, TypeError):
-        # It was written all the same: something is gone.
+        # The record exists, so something was deleted.
         return {"unreadable note"}
 
 

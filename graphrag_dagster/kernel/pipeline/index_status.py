@@ -1,4 +1,4 @@
-"""Changes of a corpus since it was last published, and the work to catch up."""
+"""Changes of a corpus since its last publication, and the work to catch up."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,13 +40,13 @@ _ENDED = ("FAILURE", "CANCELED", "CANCELING")
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedIndex:
-    """A run that has not come to its end.
+    """A run that has not finished.
 
     Attributes:
         run_id: its id.
-        failed: whether it failed; otherwise it runs, or was killed so that nobody noted its end.
-        begun: when it began.
-        step: the one that failed.
+        failed: whether it failed; otherwise it is running, or was killed without its end being recorded.
+        begun: when it started.
+        step: the step that failed.
     """
 
     run_id: str
@@ -56,12 +56,12 @@ class UnfinishedIndex:
 
 
 def unfinished_index(corpus: str) -> UnfinishedIndex | None:
-    """Return the last run that was to index a corpus, unless it came to its end or there is none.
+    """Return the last run to index a corpus if it has not succeeded, else None.
 
     Raises:
-        DagsterInstanceError: Dagster's settings or records cannot be used.
+        DagsterInstanceError: Dagster's settings or records are unusable.
     """
-    # Late, since not every command asks, and Dagster is imported with it.
+    # Imported here because it imports Dagster, which not every command needs.
     from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import recorded
 
     with recorded() as instance:
@@ -80,8 +80,8 @@ def unfinished_index(corpus: str) -> UnfinishedIndex | None:
 def _last(instance: "DagsterInstance", corpus: str) -> "RunRecord | None":
     from dagster import RunsFilter
 
-    wanted = RunsFilter(tags={"dagster/partition": corpus})
-    records = instance.get_run_records(wanted, limit=_MOST_RUNS, order_by="id", ascending=False)
+    runs_of_corpus = RunsFilter(tags={"dagster/partition": corpus})
+    records = instance.get_run_records(runs_of_corpus, limit=_MOST_RUNS, order_by="id", ascending=False)
     return next((record for record in records if record.dagster_run.job_name in _INDEXING), None)
 
 
@@ -94,9 +94,10 @@ def _failed_step(instance: "DagsterInstance", run_id: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedRun:
-    """A run that began after the last publication and has not published.
+    """A run that started after the last publication and has not published.
 
-    ``state``: it failed, or it runs, or was killed so that nobody noted its end. ``begun``: UTC, ISO 8601.
+    ``state``: it failed, or it is running or was killed without its end being recorded. ``begun``: UTC, ISO
+    8601.
     """
 
     run_id: str
@@ -111,20 +112,20 @@ class Status:
 
     Attributes:
         corpus: its name.
-        snapshot: the published state; None if there is none, and then everything must be done.
+        snapshot: the published state; None if there is none, and everything must be made.
         files: changed files.
         settings: changed keys.
         prompts: names of changed prompts.
         models: changed models by task.
-        code: changed code by asset.
+        code: assets with changed code.
         libraries: changed versions of packages that affect results.
-        package: versions of this package then and now where they differ.
+        package: the old and new version of this package, if they differ.
         redo: stages of the index that must run again, in order.
-        asked: affected stages with their own jobs.
-        unfinished: a run that ended half-way.
-        asks_models: whether a stage of the index asks a model.
-        newest: whether the current snapshot was published last; after a rollback it was not.
-        damaged: whether the current snapshot is no longer what was published.
+        asked: affected stages that have their own jobs.
+        unfinished: a run that did not finish.
+        asks_models: whether a stage of the index calls a model.
+        newest: whether the current snapshot is the one published last; False after a rollback.
+        damaged: whether the current snapshot was modified after publication.
     """
 
     corpus: str
@@ -145,25 +146,25 @@ class Status:
 
     @property
     def up_to_date(self) -> bool:
-        """Whether nothing is to be done."""
+        """Whether there is nothing to do."""
         done = self.snapshot is not None and not self.damaged
         return done and not self.redo and not self.unfinished
 
     @property
     def unchanged(self) -> bool:
-        """Whether nothing at all differs, and the published state is the newest there is."""
+        """Whether nothing at all differs, and the published state is the newest."""
         differing = (self.files, self.settings, self.models, self.prompts, self.code, self.libraries)
         return self.up_to_date and self.newest and not any(differing) and self.package is None
 
 
 def status_of(name: str) -> Status:
-    """Compare a corpus with its published state; files are hashed, not parsed.
+    """Compare a corpus with its published state. Files are hashed, not parsed.
 
     Args:
         name: the corpus.
 
     Raises:
-        GraphragError: the corpus or its settings cannot be used, or the published state is damaged.
+        GraphragError: the corpus or its settings are invalid, or the published state is damaged.
     """
     store, warehouse = CorpusStore(), Warehouse()
     settings = store.settings(name)
@@ -195,20 +196,20 @@ def _compared(
     now = SnapshotProvenance(settings).told(None)
     old, new = settings_then(settings, then), flattened(now["settings"])
     changed = changed_settings(settings, snapshot)
-    prompts = [one.key for one in _common(then, "prompts", now["prompts"])]
-    models = [one for one in _common(then, "models", now["models"]) if one.key != "embedder"]
-    made_by = [one.key for one in _common(then, "code", code_of_tables())]
-    concerned = stages_of_settings(changed, old, new) | stages_of_prompts(prompts, new)
+    prompts = [change.key for change in _common(then, "prompts", now["prompts"])]
+    models = [change for change in _common(then, "models", now["models"]) if change.key != "embedder"]
+    code = [change.key for change in _common(then, "code", code_of_tables())]
+    affected = stages_of_settings(changed, old, new) | stages_of_prompts(prompts, new)
     libraries = _common(then, "libraries", now["libraries"])
-    concerned |= {declared_table(key.replace("/", ".")).group for key in made_by}
-    # Models at an endpoint are known by their task, those on this machine by the setting that names them.
-    sections = [section for section, dot, _ in (one.key.partition(".") for one in models) if dot]
-    concerned = concerned.union(*map(stages_reading, sections))
-    concerned |= stages_of_libraries((one.key for one in libraries), new)
+    affected |= {declared_table(key.replace("/", ".")).group for key in code}
+    # Endpoint models are identified by their task, local models by the setting that names them.
+    sections = [section for section, dot, _ in (change.key.partition(".") for change in models) if dot]
+    affected = affected.union(*map(stages_reading, sections))
+    affected |= stages_of_libraries((change.key for change in libraries), new)
     if files:
-        concerned.add("corpus")
-    redo = following(concerned, _indexed(settings, changed))
-    asked = [stage for stage in settings.stages_made("request") if stage in concerned]
+        affected.add("corpus")
+    redo = following(affected, _indexed(settings, changed))
+    requested = [stage for stage in settings.stages_made("request") if stage in affected]
     package = compare_values({"package": then.get("package", now["package"])}, {"package": now["package"]})
     return Status(
         name,
@@ -217,20 +218,20 @@ def _compared(
         tuple(changed),
         tuple(prompts),
         tuple(models),
-        tuple(made_by),
+        tuple(code),
         tuple(libraries),
         package[0] if package else None,
         tuple(redo),
-        tuple(asked),
+        tuple(requested),
         unfinished,
         _asks_models(settings),
     )
 
 
 def _indexed(settings: CorpusSettings, changed: Iterable[Change]) -> list[str]:
-    """Return the stages of an index; one that was switched off leaves its tables empty."""
-    keys = {one.key for one in changed}
-    switched = {one.name for one in stages().values() if one.switch and f"{one.switch}.enabled" in keys}
+    """Return the stages of an index, including those just switched off, whose tables become empty."""
+    keys = {change.key for change in changed}
+    switched = {name for name, s in stages().items() if s.switch and f"{s.switch}.enabled" in keys}
     return [name for name in stages_made("index") if settings.makes(name) or name in switched]
 
 
@@ -239,7 +240,7 @@ def _asks_models(settings: CorpusSettings) -> bool:
 
 
 def _common(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> list[Change]:
-    """Differing keys among those that both know: a key new to this package is not a change of the corpus."""
+    """Return changes of keys that are in both; a key new in this package is not a change of the corpus."""
     before = manifest.get(part, {})
     both = before.keys() & now.keys()
     return compare_values({key: before[key] for key in both}, {key: now[key] for key in both})
@@ -265,15 +266,15 @@ def _time(iso: str) -> datetime:
 def stages_of_settings(
     changes: Iterable[Change], before: Mapping[str, Any], now: Mapping[str, Any]
 ) -> set[str]:
-    """Return the stages whose results changed settings may change; flat settings before and now."""
-    found: set[str] = set()
+    """Return the stages whose results may be affected by changed settings; old and new settings are flat."""
+    affected: set[str] = set()
     for change in changes:
-        found |= _stages_of_setting(change.key, before, now)
-    return found
+        affected |= _stages_of_setting(change.key, before, now)
+    return affected
 
 
 def stages_of_prompts(names: Iterable[str], now: Mapping[str, Any]) -> set[str]:
-    """Return the stages that send changed prompts: those whose engine asks a model."""
+    """Return the stages that use changed prompts: those whose engine calls a model."""
     changed = set(names)
     shared = bool(changed.intersection(SHARED_PROMPTS))
     return {
@@ -286,27 +287,27 @@ def stages_of_prompts(names: Iterable[str], now: Mapping[str, Any]) -> set[str]:
 def stages_of_libraries(names: Iterable[str], now: Mapping[str, Any]) -> set[str]:
     """Return the stages that use changed packages."""
     changed = set(names)
-    found = {stage.name for stage in stages().values() if changed.intersection(stage.libraries)}
+    affected = {stage.name for stage in stages().values() if changed.intersection(stage.libraries)}
     for section in {task.section for task in tasks().values()}:
         engine, stage = engines().get(_engine(section, now)), stage_of(section)
         if engine and changed.intersection(_libraries(engine, stage, now)):
-            found.add(stage)
+            affected.add(stage)
     embedder = embedders().get(str(now.get("embeddings.embedder")))
     if embedder and changed.intersection(embedder.libraries):
-        found |= stages_reading("embeddings")
+        affected |= stages_reading("embeddings")
     reranker = rerankers().get(str(now.get("search.reranker")))
     if reranker and changed.intersection(reranker.libraries):
-        found.add(stage_of("search"))
-    return found
+        affected.add(stage_of("search"))
+    return affected
 
 
 def following(names: Iterable[str], indexed: Sequence[str]) -> list[str]:
-    """Return the stages of an index that are named, or read what such a one makes, in their order."""
-    found: set[str] = set()
+    """Return the stages of an index that are named or depend on one that is, in their order."""
+    affected: set[str] = set()
     for name in indexed:
-        if name in names or found.intersection(stages()[name].reads):
-            found.add(name)
-    return [name for name in indexed if name in found]
+        if name in names or affected.intersection(stages()[name].reads):
+            affected.add(name)
+    return [name for name in indexed if name in affected]
 
 
 def _libraries(engine: Engine, stage: str, settings: Mapping[str, Any]) -> set[str]:
@@ -320,7 +321,7 @@ def _stages_of_setting(key: str, before: Mapping[str, Any], now: Mapping[str, An
         return set(stages())
     if key == "engine" or rest == "engine":
         sections = {task.section for task in tasks().values()} if key == "engine" else {section}
-        return {stage_of(one) for one in sections if _engine(one, before) != _engine(one, now)}
+        return {stage_of(name) for name in sections if _engine(name, before) != _engine(name, now)}
     if section == "model":
         return _stages_of_model(rest, now)
     reading = engines_reading(key)
@@ -335,15 +336,15 @@ def _stages_of_model(key: str, now: Mapping[str, Any]) -> set[str]:
         _, role, key = key.split(".", 2)
     if key.split(".")[0] not in (*DECIDING_REPLIES, *DECIDING_REQUESTS):
         return set()
-    found = {
+    affected = {
         stage_of(task.section)
         for task in tasks().values()
         if role in {None, task.role} and _asks_model(task.section, now)
     }
     embedder = embedders().get(str(now.get("embeddings.embedder")))
     if role in {None, "embed"} and embedder and embedder.asks_model:
-        found |= stages_reading("embeddings")
-    return found
+        affected |= stages_reading("embeddings")
+    return affected
 
 
 def _asks_model(section: str, settings: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Publishes the tables of a corpus as read-only copies: erases deleted data, records provenance."""
+"""Publishes the tables of a corpus as read-only copies, erases deleted data, and records provenance."""
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -42,7 +42,7 @@ class Publication:
     erased: dict[str, object] = field(default_factory=dict)
 
     def metadata(self) -> dict[str, Any]:
-        """Its metadata in Dagster."""
+        """Return it as asset metadata."""
         return {
             **stored_at(self.snapshot.file),
             "version": self.snapshot.version,
@@ -61,85 +61,87 @@ def publish_index(
     fresh: Collection[Table],
     memory: Database,
 ) -> Publication:
-    """Publish the tables of the index; what came only from documents that are gone leaves the files.
+    """Publish the index tables, and erase data that came only from deleted documents.
 
-    What questions need of a large index is made with it.
+    For a large index, the derived files that questions need are made as well.
 
     Args:
-        warehouse: with the tables.
-        corpus: its name.
-        provenance: what they were made with.
-        fresh: the tables of the index.
-        memory: the cached replies.
+        warehouse: the warehouse.
+        corpus: the corpus.
+        provenance: the provenance of the tables.
+        fresh: the index tables.
+        memory: the LLM cache.
     """
-    said = frozenset(names_in_texts(provenance.settings.model_dump(mode="json", include={"resolution"})))
-    erased = erase(warehouse, corpus, memory, said)
+    names = frozenset(names_in_texts(provenance.settings.model_dump(mode="json", include={"resolution"})))
+    erased = erase(warehouse, corpus, memory, names)
     before = _standing(warehouse, corpus)
-    made, changed = publish(warehouse, corpus, provenance, fresh=fresh)
-    outlived = before if changed and before is not None and before.file.is_file() else None
-    if outlived and deleted_documents(warehouse, corpus, made.version):
-        # One that cannot be read has nothing to tell, and is about to go.
+    snapshot, changed = publish(warehouse, corpus, provenance, fresh=fresh)
+    superseded = before if changed and before is not None and before.file.is_file() else None
+    if superseded and deleted_documents(warehouse, corpus, snapshot.version):
+        # An unreadable snapshot has nothing to offer, and is about to be deleted.
         with suppress(WarehouseError):
             for system in systems().values():
                 if system.superseded:
-                    loaded(system.superseded)(warehouse, corpus, outlived, made)
-    cleared = clear_older(warehouse, corpus, made.version, said)
-    if made.large:
+                    loaded(system.superseded)(warehouse, corpus, superseded, snapshot)
+    cleared = clear_older(warehouse, corpus, snapshot.version, names)
+    if snapshot.large:
         from graphrag_dagster.kernel.questions.snapshot_opening import prepare
 
         prepare(warehouse, corpus)
-    gone = {**erased.metadata(), "snapshots_deleted": len(cleared)} if erased else {}
-    return Publication(made, changed, len(snapshots(warehouse, corpus)), gone)
+    erasure = {**erased.metadata(), "snapshots_deleted": len(cleared)} if erased else {}
+    return Publication(snapshot, changed, len(snapshots(warehouse, corpus)), erasure)
 
 
 def _standing(warehouse: Warehouse, corpus: str) -> Published | None:
     try:
         return published(warehouse, corpus)
     except WarehouseError:
-        # What is damaged is replaced by what is published now.
+        # A damaged snapshot is about to be replaced.
         return None
 
 
 def publish_results(
     warehouse: Warehouse, corpus: str, provenance: SnapshotProvenance, fresh: Collection[Table]
 ) -> Publication:
-    """Publish what was made with the published index beside it; arguments as :func:`publish_index`."""
-    made, changed = publish(warehouse, corpus, provenance, fresh=fresh)
-    return Publication(made, changed, len(snapshots(warehouse, corpus)))
+    """Publish results of requested jobs beside the published index; for arguments see
+    :func:`publish_index`.
+    """
+    snapshot, changed = publish(warehouse, corpus, provenance, fresh=fresh)
+    return Publication(snapshot, changed, len(snapshots(warehouse, corpus)))
 
 
 def code_of_tables(
     instance: DagsterInstance, run_id: str, warehouse: Warehouse, corpus: str, assets: Collection[Table]
 ) -> dict[str, str]:
-    """Return the versions of the code that made each table of a corpus last, by asset key.
+    """Return the code version that last made each table of a corpus, by asset key.
 
     Args:
-        instance: knows what was made.
+        instance: the Dagster instance with the records.
         run_id: the run that publishes.
-        warehouse: with the tables.
-        corpus: its name.
-        assets: tables that are assets; of others an earlier release may have left records.
+        warehouse: the warehouse.
+        corpus: the corpus.
+        assets: tables that are assets; other tables may have records of an older release.
     """
-    # One query for all of this run: one for each table would take as long as the copy.
+    # One query for the whole run: one per table would take as long as the copy.
     of_run = instance.get_records_for_run(run_id, of_type=DagsterEventType.ASSET_MATERIALIZATION)
-    events = [one.event_log_entry.asset_materialization for one in of_run.records]
-    made = {str(one.asset_key.path): one for one in events if one and one.partition == corpus}
+    events = [record.event_log_entry.asset_materialization for record in of_run.records]
+    latest = {str(event.asset_key.path): event for event in events if event and event.partition == corpus}
     with warehouse.reading(corpus) as reader:
-        there = [table for table in all_tables() if reader.has(table)]
+        existing = [table for table in all_tables() if reader.has(table)]
     versions: dict[str, str] = {}
-    for table in there:
-        # The tables of a group have one version.
+    for table in existing:
+        # The tables of a group share one version.
         if table in assets and table.group not in versions:
             key = AssetKey(table.asset_key)
-            one = made.get(str(key.path)) or _last(instance, key, corpus)
-            if one and (version := (one.tags or {}).get(_CODE_VERSION)):
+            event = latest.get(str(key.path)) or _last(instance, key, corpus)
+            if event and (version := (event.tags or {}).get(_CODE_VERSION)):
                 versions[table.group] = version
-    return {"/".join(one.asset_key): versions[one.group] for one in there if one.group in versions}
+    return {"/".join(table.asset_key): versions[table.group] for table in existing if table.group in versions}
 
 
 def _last(instance: DagsterInstance, key: AssetKey, corpus: str) -> AssetMaterialization | None:
-    wanted = AssetRecordsFilter(asset_key=key, asset_partitions=[corpus])
-    records = instance.fetch_materializations(wanted, limit=1).records
+    of_asset = AssetRecordsFilter(asset_key=key, asset_partitions=[corpus])
+    records = instance.fetch_materializations(of_asset, limit=1).records
     return records[0].asset_materialization if records else None
 
 
@@ -148,31 +150,33 @@ _RUN_USAGE = next(model.query for model in our_models() if model.table == tables
 
 
 def published_snapshot(_tables: Tables, run: StepRun) -> Iterator[Made | Artifact]:
-    """All tables, those of the index as they are now, copied once all checks have passed."""
-    account, told = _account(run)
+    """All tables, copied after all checks have passed. Index tables are taken as they are now."""
+    account, usage = _account(run)
     yield account
-    made = publish_index(run.warehouse, run.corpus, _provenance(run), _INDEX, run.memory.database())
-    shown: dict[str, Any] = {}
+    publication = publish_index(run.warehouse, run.corpus, _provenance(run), _INDEX, run.memory.database())
+    display: dict[str, Any] = {}
     for system in systems().values():
         if system.shown:
-            shown |= loaded(system.shown)(run.corpus, run.warehouse, run.corpora)
-    yield Artifact(made.snapshot.index, {**made.metadata(), **told, **shown})
+            display |= loaded(system.shown)(run.corpus, run.warehouse, run.corpora)
+    yield Artifact(publication.snapshot.index, {**publication.metadata(), **usage, **display})
 
 
 def published_results(_tables: Tables, run: StepRun) -> Iterator[Made | Artifact]:
-    """All tables, those that were made with the published index as they are now, copied beside it."""
-    account, told = _account(run)
+    """All tables, copied beside the published index. Results of requested jobs are taken as they are now."""
+    account, usage = _account(run)
     yield account
-    made = publish_results(run.warehouse, run.corpus, _provenance(run), RESULTS)
-    yield Artifact(made.snapshot.version, {**made.metadata(), **told})
+    publication = publish_results(run.warehouse, run.corpus, _provenance(run), RESULTS)
+    yield Artifact(publication.snapshot.version, {**publication.metadata(), **usage})
 
 
 def _account(run: StepRun) -> tuple[Made, dict[str, Any]]:
-    """The account of every run: calls, retries, tokens, money and seconds; and what this run has used."""
+    """Return the usage of every run (calls, retries, tokens, money and seconds) and the metadata of this
+    run.
+    """
     log = run.memory.usage_log()
     used = log.of_run(run.corpus, run.run_id)
-    told = shown_use(used) if used != ModelUse() else {"model_calls": 0}
-    return Made(MODEL_USAGE, log.table(run.corpus)), told
+    shown = shown_use(used) if used != ModelUse() else {"model_calls": 0}
+    return Made(MODEL_USAGE, log.table(run.corpus)), shown
 
 
 def _provenance(run: StepRun) -> SnapshotProvenance:

@@ -1,4 +1,4 @@
-"""Display of results: rows as Markdown, counts, small pictures."""
+"""Display of results: rows as Markdown, counts, small images."""
 
 import base64
 import re
@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.documents.file_records import error_line
 
 @dataclass(frozen=True, slots=True)
 class Rectangle:
-    """A rectangle by its corner nearest to the origin, its width and its height."""
+    """A rectangle: the corner nearest to the origin, width and height."""
 
     x: float
     y: float
@@ -27,17 +27,17 @@ class Rectangle:
 
 
 def squarified(values: Sequence[float], frame: Rectangle) -> list[Rectangle]:
-    """Divide a frame into rectangles of areas in proportion to values, as near to squares as rows allow.
+    """Divide a frame into rectangles with areas proportional to values, as close to squares as rows allow.
 
     Args:
-        values: positive, the largest first.
-        frame: what is divided; its area is not 0.
+        values: positive, in descending order.
+        frame: the frame to divide; its area is not 0.
 
     Returns:
         one rectangle for each value, in their order.
 
     Raises:
-        ValueError: a value is not positive, or a larger one follows it.
+        ValueError: a value is not positive, or larger than the previous one.
     """
     if any(value <= 0 for value in values):
         raise ValueError("a treemap shows positive values")
@@ -54,7 +54,7 @@ def squarified(values: Sequence[float], frame: Rectangle) -> list[Rectangle]:
 
 
 def _treemap_row(areas: Sequence[float], side: float) -> Sequence[float]:
-    """The areas that stand beside each other along a side: as many as make the worst of them squarer."""
+    """Return the next row along a side: as many areas as improve the worst aspect ratio."""
     taken = 1
     while taken < len(areas) and _worst(areas[: taken + 1], side) <= _worst(areas[:taken], side):
         taken += 1
@@ -62,24 +62,24 @@ def _treemap_row(areas: Sequence[float], side: float) -> Sequence[float]:
 
 
 def _worst(row: Sequence[float], side: float) -> float:
-    thick = sum(row) / side
-    return max(max(thick * thick / area, area / (thick * thick)) for area in (row[0], row[-1]))
+    depth = sum(row) / side
+    return max(max(depth * depth / area, area / (depth * depth)) for area in (row[0], row[-1]))
 
 
 def _laid(row: Sequence[float], frame: Rectangle) -> tuple[list[Rectangle], Rectangle]:
-    """Lay a row along the shorter side of a frame; return it, and what is left of the frame."""
+    """Lay a row along the shorter side of a frame; return its rectangles and the rest of the frame."""
     placed = []
     if frame.width >= frame.height:
-        thick, y = sum(row) / frame.height, frame.y
+        depth, y = sum(row) / frame.height, frame.y
         for area in row:
-            placed.append(Rectangle(frame.x, y, thick, area / thick))
-            y += area / thick
-        return placed, Rectangle(frame.x + thick, frame.y, max(frame.width - thick, 0.0), frame.height)
-    thick, x = sum(row) / frame.width, frame.x
+            placed.append(Rectangle(frame.x, y, depth, area / depth))
+            y += area / depth
+        return placed, Rectangle(frame.x + depth, frame.y, max(frame.width - depth, 0.0), frame.height)
+    depth, x = sum(row) / frame.width, frame.x
     for area in row:
-        placed.append(Rectangle(x, frame.y, area / thick, thick))
-        x += area / thick
-    return placed, Rectangle(frame.x, frame.y + thick, frame.width, max(frame.height - thick, 0.0))
+        placed.append(Rectangle(x, frame.y, area / depth, depth))
+        x += area / depth
+    return placed, Rectangle(frame.x, frame.y + depth, frame.width, max(frame.height - depth, 0.0))
 
 
 _Given = ParamSpec("_Given")
@@ -87,7 +87,7 @@ _MOST_BINS, _FEWEST_BINS = 30, 5
 _WIDTH, _HEIGHT = 450, 234
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 14, 30, 42
 _MAP_WIDTH, _MAP_HEIGHT = 720, 420
-#: Colours of the lowest and the highest rating, and from which share of it on letters are white.
+#: Colours of the lowest and highest rating, and the share of it from which letters are white.
 _PALE, _DEEP = (226, 238, 247), (8, 64, 107)
 _DARK_FROM = 0.55
 _WIDEST = 1e300
@@ -96,11 +96,11 @@ _LETTER, _LINE, _FEWEST_LETTERS = 6.2, 14, 6
 
 
 class Markdown(str):
-    """A text that is shown as Markdown."""
+    """A text displayed as Markdown."""
 
 
 class Url(str):
-    """An address that is shown as a link."""
+    """An address displayed as a link."""
 
 
 class FilePath(str):
@@ -108,21 +108,21 @@ class FilePath(str):
 
 
 def rows_of(frame: pl.DataFrame) -> Markdown:
-    """The frame as a table with shortened cells."""
+    """Return a frame as a Markdown table with shortened cells."""
     lines = [_row(frame.columns), _row("---" for _ in frame.columns)]
     lines += [_row(_cell(value) for value in row) for row in frame.iter_rows()]
     return Markdown("\n".join(lines))
 
 
 def quoted(text: str) -> str:
-    """Return words of documents as code in a table: no link, picture or HTML comes of them."""
+    """Return words of documents as inline code for a table, so that no link, image or HTML is rendered."""
     shown = printable(text).replace("|", "\\|")
     fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
     return f"{fence} {shown} {fence}" if shown.strip() else ""
 
 
 def counts(frame: pl.DataFrame, column: str) -> dict[str, int]:
-    """Frequency of each value of the column, sorted by value."""
+    """Return the frequency of each value of the column, sorted by value."""
     return dict(frame.group_by(column).len().sort(column).iter_rows())
 
 
@@ -139,12 +139,12 @@ def _cell(value: object) -> str:
 def _drawn(
     draw: Callable[_Given, Markdown],
 ) -> Callable[_Given, Markdown]:
-    """Decorate what draws: a picture that cannot be drawn says so, and ends no run."""
+    """Make a drawing function return an error message instead of failing the run."""
 
     @wraps(draw)
-    def drawn(*given: _Given.args, **named: _Given.kwargs) -> Markdown:
+    def drawn(*args: _Given.args, **kwargs: _Given.kwargs) -> Markdown:
         try:
-            return draw(*given, **named)
+            return draw(*args, **kwargs)
         except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
             return Markdown(f"this could not be drawn: {escape(error_line(error))}")
 
@@ -153,15 +153,15 @@ def _drawn(
 
 @_drawn
 def histogram(values: Sequence[float], title: str, x_label: str) -> Markdown:
-    """A histogram as an SVG image inside Markdown; says so where there are no values.
+    """Return a histogram as an SVG image in Markdown, or a message if there are no values.
 
-    Values that are no finite numbers are counted beside it.
+    Non-finite values are omitted and counted.
     """
-    given = np.asarray(values, dtype=np.float64)
-    finite = given[np.isfinite(given)]
-    # Of the widest numbers the difference of two is none.
+    array = np.asarray(values, dtype=np.float64)
+    finite = array[np.isfinite(array)]
+    # The difference of two huge numbers would overflow.
     shown = finite[np.abs(finite) <= _WIDEST]
-    left_out = len(given) - len(shown)
+    left_out = len(array) - len(shown)
     note = f"{left_out:,} values that are too large, or not numbers, are omitted" if left_out else ""
     if not len(shown):
         return Markdown(note or "no values")
@@ -173,39 +173,39 @@ def histogram(values: Sequence[float], title: str, x_label: str) -> Markdown:
 
 @_drawn
 def treemap(cells: Sequence[tuple[str, int, float | None]], title: str) -> Markdown:
-    """A treemap as an SVG image inside Markdown; says so where there are no cells.
+    """Return a treemap as an SVG image in Markdown, or a message if there are no cells.
 
     Args:
-        cells: title, size and rating (0–10, the darker the higher; None without) of each, the largest first.
-        title: of the picture.
+        cells: title, size and rating (0–10, darker if higher; None if unrated) of each, by descending size.
+        title: title of the image.
     """
     if not cells:
         return Markdown("no communities")
     frame = Rectangle(0, 26, _MAP_WIDTH, _MAP_HEIGHT - 26)
     parts = [_opening(_MAP_WIDTH, _MAP_HEIGHT), _text(_MAP_WIDTH / 2, 18, title, size=13)]
-    for (name, size, rating), one in zip(cells, squarified([cell[1] for cell in cells], frame), strict=True):
+    for (name, size, rating), box in zip(cells, squarified([cell[1] for cell in cells], frame), strict=True):
         share = 0.0 if rating is None else min(max(rating / 10, 0.0), 1.0)
         fill = "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(_PALE, _DEEP, strict=True))
         rated = "not rated" if rating is None else f"rating {rating:.1f}"
-        told = escape(f"{printable(name)}: {size:,} members, {rated}")
+        tooltip = escape(f"{printable(name)}: {size:,} members, {rated}")
         parts.append(
-            f'<rect x="{one.x:.1f}" y="{one.y:.1f}" width="{one.width:.1f}" height="{one.height:.1f}" '
-            f'fill="{fill}" stroke="#fff"><title>{told}</title></rect>'
+            f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" '
+            f'fill="{fill}" stroke="#fff"><title>{tooltip}</title></rect>'
         )
-        letters = int(one.width / _LETTER) - 1
-        if one.height >= 2 * _LINE and letters >= _FEWEST_LETTERS:
+        letters = int(box.width / _LETTER) - 1
+        if box.height >= 2 * _LINE and letters >= _FEWEST_LETTERS:
             shown = printable(name)
             shown = shown if len(shown) <= letters else f"{shown[: letters - 1]}…"
             ink = "#fff" if share > _DARK_FROM else "#1d2126"
-            at = (one.x + 4, one.y + _LINE)
+            at = (box.x + 4, box.y + _LINE)
             parts.append(f'<g fill="{ink}">{_text(*at, shown, anchor="start")}')
             parts.append(f"{_text(at[0], at[1] + _LINE, f'{size:,}', anchor='start')}</g>")
     return _picture(title, "".join([*parts, "</svg>"]))
 
 
 def _picture(title: str, svg: str) -> Markdown:
-    held = base64.b64encode(svg.encode()).decode()
-    return Markdown(f"![{title}](data:image/svg+xml;base64,{held})")
+    encoded = base64.b64encode(svg.encode()).decode()
+    return Markdown(f"![{title}](data:image/svg+xml;base64,{encoded})")
 
 
 def _opening(width: int, height: int) -> str:
@@ -217,23 +217,23 @@ def _opening(width: int, height: int) -> str:
 
 
 def _svg(counts: Sequence[int], edges: Sequence[float], title: str, x_label: str) -> str:
-    wide, high, base = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM, _HEIGHT - _BOTTOM
-    step, highest = wide / len(counts), max(counts)
+    width, height, base = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM, _HEIGHT - _BOTTOM
+    step, highest = width / len(counts), max(counts)
     parts = [_opening(_WIDTH, _HEIGHT), _text(_WIDTH / 2, 18, title, size=13)]
-    for place, count in enumerate(counts):
-        tall = count / highest * high
+    for index, count in enumerate(counts):
+        bar_height = count / highest * height
         parts.append(
-            f'<rect x="{_LEFT + place * step:.1f}" y="{base - tall:.1f}" width="{step * 0.92:.1f}" '
-            f'height="{tall:.1f}" fill="#3b6ea5"><title>{count}</title></rect>'
+            f'<rect x="{_LEFT + index * step:.1f}" y="{base - bar_height:.1f}" width="{step * 0.92:.1f}" '
+            f'height="{bar_height:.1f}" fill="#3b6ea5"><title>{count}</title></rect>'
         )
     parts.append(f'<path d="M{_LEFT} {_TOP}V{base}H{_WIDTH - _RIGHT}" fill="none" stroke="#333"/>')
     for share in (0.0, 0.5, 1.0):
         edge = edges[0] + share * (edges[-1] - edges[0])
-        parts.append(_text(_LEFT + share * wide, base + 15, f"{edge:,.4g}"))
+        parts.append(_text(_LEFT + share * width, base + 15, f"{edge:,.4g}"))
     parts += [
         _text(_LEFT - 5, _TOP + 4, f"{highest:,}", anchor="end"),
         _text(_LEFT - 5, base + 4, "0", anchor="end"),
-        _text(_LEFT + wide / 2, _HEIGHT - 8, x_label),
+        _text(_LEFT + width / 2, _HEIGHT - 8, x_label),
         "</svg>",
     ]
     return "".join(parts)

@@ -1,4 +1,4 @@
-"""Declaration of a step, the input of its function, and its output."""
+"""Declaration of a step, and the input and output of its function."""
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
@@ -41,16 +41,16 @@ class StepRun:
     """A run of a step for one corpus.
 
     Attributes:
-        corpus: its name.
-        run_id: of the run that the step is part of.
-        settings: of the corpus.
-        warehouse: with the tables of before.
+        corpus: the corpus.
+        run_id: the Dagster run.
+        settings: the corpus's settings.
+        warehouse: the warehouse, with the previous tables.
         corpora: reads the files of corpora.
-        language: opens the engines of the tasks.
-        memory: the cached replies of models, and the account of what they cost.
-        resources: of systems, by their keys.
-        code_of_tables: gives the version of the code that made each table of the corpus, by ``schema/table``.
-        begun: what the step has begun.
+        language: opens task providers.
+        memory: the LLM cache and the usage accounts.
+        resources: resources of systems, by key.
+        code_of_tables: returns the code version that made each table of the corpus, by ``schema/table``.
+        begun: background work that the step has started.
     """
 
     corpus: str
@@ -65,26 +65,26 @@ class StepRun:
     begun: list[Future[Any]] = field(default_factory=list)
 
     def session(self, user: str) -> TaskProvider:
-        """Return the engines of the tasks; what they ask of models is booked to ``user``."""
+        """Return the task provider; model calls are accounted to ``user``."""
         return self.language.session_of(self.settings, User(self.corpus, user, self.run_id))
 
     def resource(self, kind: type[R]) -> R:
         """Return the resource of a type that a system has declared."""
-        return next(one for one in self.resources.values() if isinstance(one, kind))
+        return next(resource for resource in self.resources.values() if isinstance(resource, kind))
 
     def before(self, table: Table) -> pl.DataFrame | None:
-        """Return the rows of a table as the last run left them; None where there are none."""
+        """Return the rows of a table from the previous run, or None."""
         return self.warehouse.read_if_present(table, self.corpus)
 
     def begin(self, work: Callable[[], T], *, quiet: bool = False) -> "Future[T]":
-        """Have work done in a thread while the step goes on, and return its result to come.
+        """Run work in a background thread, and return its future.
 
-        Where the run has a limit of tokens or money it is done at once: what is left of that is known then.
-        A step that fails does not wait for it, but where it is tried again.
+        If the run has a token or cost limit, the work is done immediately, so that the remaining budget is
+        known. A failing step does not wait for it unless it is retried.
 
         Args:
-            work: done once; what it raises, the result raises.
-            quiet: do not show its progress.
+            work: called once; the future has its result or exception.
+            quiet: whether to hide its progress.
         """
         result: Future[T] = Future()
 
@@ -105,12 +105,12 @@ class StepRun:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A table that was made.
+    """A table made by a step.
 
     Attributes:
         table: the table.
         rows: all rows of the corpus.
-        told: what is shown of them, by name.
+        told: displayed metadata, by name.
     """
 
     table: Table
@@ -120,7 +120,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A table that a step has written itself, since not all of its rows may fit in memory."""
+    """A table that a step has written itself, because its rows may exceed memory."""
 
     table: Table
     rows: WrittenTable
@@ -128,7 +128,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Output of a step besides tables: a version of its content, and its metadata by name."""
+    """Output of a step other than tables: the version of its content, and its metadata by name."""
 
     version: str
     told: Mapping[str, Any]
@@ -136,19 +136,19 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of the pipeline, and of a run.
+    """A step of the pipeline and of a run.
 
     Attributes:
-        name: of the step.
-        run: makes its tables, but for those that are made by queries. Where it raises, what it gave before is
-            written all the same.
-        reads: tables that ``run`` is given; those that the step makes by a query are made for it.
-        assets: the tables that are assets, each with what it is shown to be made of.
-        side_tables: tables that are written with these and are no assets: states, accounts, look-ups.
-        artifact: key of what it makes that is no table, and is an asset.
-        made_of: what the artifact is shown to be made of.
-        group: under which its assets are shown; default: its name.
-        requested: it is made by jobs of its own, not with the index.
+        name: name of the step.
+        run: makes its tables, except those made by queries. If it raises, the tables it has yielded are still
+            written.
+        reads: tables passed to ``run``; those that the step makes by a query are computed for it.
+        assets: the tables that are assets, each with its displayed dependencies.
+        side_tables: tables written together with these that are not assets: states, accounts, look-ups.
+        artifact: asset key of its output that is not a table.
+        made_of: the displayed dependencies of the artifact.
+        group: asset group; default: the name.
+        requested: whether it is made by separate jobs, not with the index.
     """
 
     name: str
@@ -173,17 +173,17 @@ class Step:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The stages that its tables are of; a system that is not installed has none."""
+        """The stages of its tables; stages of systems that are not installed are left out."""
         return tuple(dict.fromkeys(table.group for table in self.makes if table.group in stages()))
 
     @property
     def asks_models(self) -> bool:
-        """Whether it may ask a model."""
+        """Whether it may call a model."""
         return any(stages()[part].users for part in self.parts)
 
 
 def by_queries(_tables: Tables, _run: StepRun) -> Iterable[Made]:
-    """Make nothing: all tables of the step are made by queries."""
+    """Return nothing: all tables of the step are made by queries."""
     return ()
 
 
@@ -195,16 +195,16 @@ _TEXT_OF: Mapping[Table, Callable[[pl.DataFrame], pl.Series]] = {
 
 
 def embedded(run: StepRun, table: Table, rows: pl.DataFrame) -> Made:
-    """Embed rows: one call per distinct text and embedder, none where the last run made the vector.
+    """Embed rows, with one call per distinct text and embedder, reusing vectors of the previous run.
 
     Args:
-        run: of the stage.
-        table: of the vectors.
-        rows: of the table that they are made of.
+        run: the run of the stage.
+        table: the table of vectors.
+        rows: rows of the embedded table.
     """
     session = run.session(f"{table.name}_embeddings")
     embedder = session.embedder()
-    # Reports are searched by their vectors whatever else is kept.
+    # Vectors of reports are always kept, because searches need them.
     if run.settings.embeddings.kept != "all" and table != REPORT_EMBEDDINGS:
         rows = rows.clear()
     known, texts = run.before(table), _TEXT_OF[table](rows)

@@ -1,6 +1,6 @@
 """The steps of the pipeline in order: those of the kernel and of all systems.
 
-Each comes after its inputs. Publishing comes last, and takes every output that no other step reads.
+Each follows its inputs. Publishing comes last, and depends on every output that no other step reads.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,34 +68,34 @@ _CORPUS, _MARTS, _SNAPSHOT, _RESULTS = (
 
 
 def _in_order(declared: Sequence[Step], before: Sequence[Step] = ()) -> Sequence[Step]:
-    """Each step after those whose assets its own are made of; what nobody makes is left out of that."""
+    """Return each step after those it depends on; dependencies that no step makes are dropped."""
     makers = {key: step for step in (*before, *declared) for key in step.keys}
-    left, done = list(declared), list[Step]()
+    waiting, ordered = list(declared), list[Step]()
 
     def waits(step: Step) -> bool:
-        of = {*step.made_of, *(one for made_of in step.assets.values() for one in made_of)}
-        return any(makers[one] in left and makers[one] is not step for one in of if one in makers)
+        inputs = {*step.made_of, *(key for made_of in step.assets.values() for key in made_of)}
+        return any(makers[key] in waiting and makers[key] is not step for key in inputs if key in makers)
 
-    while left:
-        following = next(step for step in left if not waits(step))
-        left.remove(following)
-        done.append(
+    while waiting:
+        following = next(step for step in waiting if not waits(step))
+        waiting.remove(following)
+        ordered.append(
             replace(
                 following,
                 assets={
-                    table: tuple(one for one in made_of if one in makers)
+                    table: tuple(key for key in made_of if key in makers)
                     for table, made_of in following.assets.items()
                 },
             )
         )
-    return done
+    return ordered
 
 
 def _ends(steps: Iterable[Step]) -> tuple[Table | str, ...]:
-    """Assets that no other is made of."""
-    every = list(steps)
-    used = {one for step in every for made_of in (step.made_of, *step.assets.values()) for one in made_of}
-    return tuple(key for step in every for key in step.keys if key not in used)
+    """Return assets that no other asset depends on."""
+    all_steps = list(steps)
+    used = {key for step in all_steps for made_of in (step.made_of, *step.assets.values()) for key in made_of}
+    return tuple(key for step in all_steps for key in step.keys if key not in used)
 
 
 def _stage(step: Step) -> str:
@@ -104,22 +104,22 @@ def _stage(step: Step) -> str:
 
 def _composed() -> Sequence[Step]:
     declared = [step for system in systems().values() if system.pipeline for step in loaded(system.pipeline)]
-    own = (_CORPUS, _MARTS, _SNAPSHOT, _RESULTS)
-    made = {table for step in (*own, *declared) for table in step.makes}
-    # What no installed system makes is empty, so that it can be read.
-    unmade = tuple(table for table in KERNEL_TABLES if table not in made)
-    corpus = replace(_CORPUS, side_tables=(*_CORPUS.side_tables, *unmade))
-    index = _in_order([corpus, *(one for one in declared if not one.requested), _MARTS])
+    kernel_steps = (_CORPUS, _MARTS, _SNAPSHOT, _RESULTS)
+    made_tables = {table for step in (*kernel_steps, *declared) for table in step.makes}
+    # Tables that no installed system makes are written empty, so that they can be read.
+    other_tables = tuple(table for table in KERNEL_TABLES if table not in made_tables)
+    corpus = replace(_CORPUS, side_tables=(*_CORPUS.side_tables, *other_tables))
+    index = _in_order([corpus, *(step for step in declared if not step.requested), _MARTS])
     snapshot = replace(_SNAPSHOT, made_of=_ends(index))
     order = [*stages()]
-    later = sorted((one for one in declared if one.requested), key=lambda one: order.index(_stage(one)))
+    later = sorted((step for step in declared if step.requested), key=lambda step: order.index(_stage(step)))
     requested = _in_order(later, [*index, snapshot])
     return (*index, snapshot, *requested, replace(_RESULTS, made_of=(SNAPSHOT, *_ends(requested))))
 
 
-#: Those of the index, then those with jobs of their own.
+#: The steps of the index, then those with separate jobs.
 STEPS: Sequence[Step] = _composed()
-INDEX_STEPS: Sequence[Step] = tuple(one for one in STEPS if not one.requested)
+INDEX_STEPS: Sequence[Step] = tuple(step for step in STEPS if not step.requested)
 
 
 def step_of(table: Table) -> Step:
@@ -128,7 +128,7 @@ def step_of(table: Table) -> Step:
 
 
 def groups() -> Mapping[str, str]:
-    """Return the name of the group of each step; numbered, since Dagster sorts groups by their names."""
+    """Return the group name of each step, numbered because Dagster sorts groups by name."""
     names = dict.fromkeys(step.group or step.name for step in STEPS)
     numbered = {name: f"{number:02}_{name}" for number, name in enumerate(names, start=1)}
     return {step.name: numbered[step.group or step.name] for step in STEPS}

@@ -14,37 +14,39 @@ from graphrag_dagster.kernel.tables import Column, Table
 
 
 def violations(reader: Reader, table: Table) -> list[str]:
-    """Return what is wrong with the corpus's rows: duplicate keys, nulls, values, dangling references."""
+    """Return integrity problems of the corpus's rows: duplicate keys, nulls, invalid values, dangling
+    references.
+    """
     keys, ours = ", ".join(f'"{key}"' for key in table.key), of_corpus(reader.corpus)
     repeated = f"select 1 from {qualified(table)} where {ours} group by {keys} having count(*) > 1"
-    broken = [found for column in table.columns for found in _broken(column, ours)]
+    broken = [problem for column in table.columns for problem in _broken(column, ours)]
     counted = [
         f"(select count(*) from ({repeated}))",
-        *(f"count(*) filter (where {one})" for _, one in broken),
+        *(f"count(*) filter (where {condition})" for _, condition in broken),
     ]
     counts = reader.connection.execute(
         f"select {', '.join(counted)} from {qualified(table)} where {ours}"
     ).fetchall()[0]
-    told = [f"{counts[0]} keys are not unique"] if counts[0] else []
-    wrong = zip(broken, counts[1:], strict=True)
-    return [*told, *(f"{problem} in {count} rows" for (problem, _), count in wrong if count)]
+    problems = [f"{counts[0]} keys are not unique"] if counts[0] else []
+    numbered = zip(broken, counts[1:], strict=True)
+    return [*problems, *(f"{problem} in {count} rows" for (problem, _), count in numbered if count)]
 
 
 def _broken(column: Column, ours: str) -> Iterator[tuple[str, str]]:
-    """A possible problem of a column, and the rows that have it."""
+    """Yield the possible problems of a column, each with the SQL condition of the rows that have it."""
     name = f'"{column.name}"'
     if not column.nullable:
         yield f"{column.name} is null", f"{name} is null"
     if column.values:
-        listed = ", ".join(f"'{value}'" for value in column.values)
-        yield f"{column.name} is not allowed", f"{name} not in ({listed})"
+        allowed = ", ".join(f"'{value}'" for value in column.values)
+        yield f"{column.name} is not allowed", f"{name} not in ({allowed})"
     if column.references:
         target_name, _, key = column.references.rpartition(".")
         target = declared_table(target_name)
-        known = f'select "{key}" from {qualified(target)} where {ours}'
+        existing = f'select "{key}" from {qualified(target)} where {ours}'
         yield (
             f"{column.name} is missing from {column.references}",
-            f"{name} is not null and {name} not in ({known})",
+            f"{name} is not null and {name} not in ({existing})",
         )
 
 
@@ -52,9 +54,9 @@ class CheckedPlace:
     """Input of a check: the tables of a corpus, its settings and its published snapshot.
 
     Args:
-        reader: of the corpus; nothing is written while it is open.
-        settings: of the corpus.
-        warehouse: where its snapshots lie.
+        reader: reader of the corpus; nothing is written while it is open.
+        settings: the corpus's settings.
+        warehouse: the warehouse with the snapshots.
     """
 
     def __init__(self, reader: Reader, settings: CorpusSettings, warehouse: Warehouse) -> None:
@@ -62,7 +64,7 @@ class CheckedPlace:
         self._read: dict[Table, pl.DataFrame] = {}
 
     def read(self, table: Table) -> pl.DataFrame:
-        """All rows of the corpus."""
+        """Return all rows of the corpus."""
         if table not in self._read:
             self._read[table] = self.reader.read(table)
         return self._read[table]
@@ -70,7 +72,7 @@ class CheckedPlace:
 
 @dataclass(frozen=True, slots=True)
 class TableRule:
-    """Result of a check; ``problems`` is empty if it passed. Non-blocking checks only warn."""
+    """A rule; ``problems`` returns an empty list if it holds. Non-blocking rules only warn."""
 
     table: Table
     description: str
@@ -78,12 +80,12 @@ class TableRule:
     blocking: bool = True
 
 
-def _units_cover_documents(of: CheckedPlace) -> list[str]:
-    if of.settings.makes("imports"):
-        return check_texts(of.read(tables.DOCUMENTS), of.read(tables.TEXT_CHUNKS))
-    settings = of.settings.text_units
+def _units_cover_documents(place: CheckedPlace) -> list[str]:
+    if place.settings.makes("imports"):
+        return check_texts(place.read(tables.DOCUMENTS), place.read(tables.TEXT_CHUNKS))
+    settings = place.settings.text_units
     return check_units(
-        of.read(tables.DOCUMENTS), of.read(tables.TEXT_CHUNKS), settings.size, settings.overlap
+        place.read(tables.DOCUMENTS), place.read(tables.TEXT_CHUNKS), settings.size, settings.overlap
     )
 
 
@@ -98,6 +100,6 @@ _OWN = (
 
 
 def rules() -> Sequence[TableRule]:
-    """Return what must hold of tables: rules of the kernel and of all systems."""
-    named = [system.rules for system in systems().values() if system.rules]
-    return (*_OWN, *(rule for one in named for rule in loaded(one)))
+    """Return the rules of the kernel and of all systems."""
+    targets = [system.rules for system in systems().values() if system.rules]
+    return (*_OWN, *(rule for target in targets for rule in loaded(target)))

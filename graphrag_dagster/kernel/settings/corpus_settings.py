@@ -44,30 +44,30 @@ from graphrag_dagster.kernel.settings.yaml_file import Location, bytes_of, given
 
 
 def profiles() -> Mapping[str, Mapping[str, Any]]:
-    """Return values of settings by profile and key; keys that a profile does not name keep their defaults."""
-    found: dict[str, dict[str, Any]] = {"default": {}}
+    """Return the settings of each profile by name and key; unset keys keep their defaults."""
+    by_name: dict[str, dict[str, Any]] = {"default": {}}
     for system in systems().values():
         for name, values in system.profiles.items():
-            found.setdefault(name, {}).update(loaded(values))
-    return dict(sorted(found.items(), key=lambda one: (one[0] != "default", one[0])))
+            by_name.setdefault(name, {}).update(loaded(values))
+    return dict(sorted(by_name.items(), key=lambda item: (item[0] != "default", item[0])))
 
 
 #: A profile that systems declare.
 ProfileName = Annotated[str, NamedChoice(profiles)]
-#: Keys set only if the engine of their section uses a model; other engines reject the value.
+#: Keys a profile sets only if the engine of their section uses a model; other engines reject them.
 NEED_A_MODEL = frozenset({"search.general_knowledge"})
-#: Keys that count tokens; they are not set when text units are measured in characters.
+#: Keys a profile does not set when text units are measured in characters.
 _IN_TOKENS = frozenset({"text_units.size", "text_units.overlap"})
 
 
 def with_profile(given: Mapping[str, Any], engine: str) -> Mapping[str, Any]:
-    """Return the given settings, with the profile's values for the keys that are not given.
+    """Return the given settings, completed with the profile's values.
 
     Malformed sections and unknown profiles are left to validation.
 
     Args:
         given: a mapping of settings, not yet validated.
-        engine: the engine of a section that sets none.
+        engine: the engine of a section that does not set one.
     """
     name = given.get("profile")
     values = profiles().get(name) if isinstance(name, str) else None
@@ -99,14 +99,14 @@ def _fits(key: str, given: Mapping[str, Any], engine: str) -> bool:
 
 
 def _own(given: Mapping[str, Any], section: str) -> Mapping[str, Any]:
-    own = given.get(section)
-    return own if isinstance(own, Mapping) else {}
+    values = given.get(section)
+    return values if isinstance(values, Mapping) else {}
 
 
 def _asks_model(given: Mapping[str, Any], section: str, engine: str) -> bool:
     chosen = _own(given, section).get("engine") or given.get("engine") or engine
-    known = engines().get(chosen) if isinstance(chosen, str) else None
-    return known is not None and known.asks_model
+    declared = engines().get(chosen) if isinstance(chosen, str) else None
+    return declared is not None and declared.asks_model
 
 
 S = TypeVar("S", bound=Section)
@@ -155,9 +155,11 @@ class CorpusSettings(Section):
         for section in {task.section for task in tasks().values() if not task.model_only}:
             if not self.does(section):
                 continue
-            chosen, wanted = self.engine_of(section), {one.name for one in tasks_of(section)}
-            if not wanted.intersection(engines()[chosen].does):
-                able = ", ".join(one.name for one in engines().values() if wanted.intersection(one.does))
+            chosen, needed = self.engine_of(section), {task.name for task in tasks_of(section)}
+            if not needed.intersection(engines()[chosen].does):
+                able = ", ".join(
+                    name for name, engine in engines().items() if needed.intersection(engine.does)
+                )
                 raise ValueError(
                     f"the engine {chosen} cannot do {section}; set {section}.engine to one of {able}"
                 )
@@ -190,30 +192,30 @@ class CorpusSettings(Section):
     def section(self, kind: type[S]) -> S:
         """Return the section of a type, as in ``settings.section(CoteragSettings)``."""
         fields = type(self).model_fields.items()
-        found: S = getattr(self, next(name for name, field in fields if field.annotation is kind))
-        return found
+        section: S = getattr(self, next(name for name, field in fields if field.annotation is kind))
+        return section
 
     def sections(self) -> Iterator[Section]:
         """Yield all sections in declaration order."""
         values = (getattr(self, name) for name in type(self).model_fields)
-        return (one for one in values if isinstance(one, Section))
+        return (value for value in values if isinstance(value, Section))
 
     def data_limits(self, role: RoleName) -> Mapping[str, int]:
-        """Return the most tokens of data in prompts of a role, by the key that sets it."""
+        """Return the most data tokens in prompts of a role, by the key that limits them."""
         sections = ((name, getattr(self, name)) for name in type(self).model_fields)
         limits = (
-            own.data_tokens().get(role)
-            for name, own in sections
-            if isinstance(own, Section) and (not tasks_of(name) or self.asks_model(name))
+            section.data_tokens().get(role)
+            for name, section in sections
+            if isinstance(section, Section) and (not tasks_of(name) or self.asks_model(name))
         )
-        return dict(one for one in limits if one)
+        return dict(limit for limit in limits if limit)
 
     def most_data(self, role: RoleName) -> int:
-        """Return the most tokens of data in a prompt of a role; 0 where nothing limits it."""
+        """Return the most data tokens in a prompt of a role; 0 if nothing limits them."""
         return max(self.data_limits(role).values(), default=0)
 
     def lacks_vectors(self, what: str) -> str | None:
-        """Return an error if something compares vectors that are not stored; else None."""
+        """Return an error message if something compares vectors that are not stored, else None."""
         if self.embeddings.kept == "all":
             return None
         return (
@@ -222,7 +224,7 @@ class CorpusSettings(Section):
         )
 
     def unanswerable(self, key: str, names: Iterable[str]) -> str | None:
-        """Return an error if a search method that a key names cannot answer; None if all can."""
+        """Return an error message if a search method that a key names cannot answer, else None."""
         for method in (methods()[name] for name in names):
             if method.needs and not self.makes(method.needs):
                 return (
@@ -237,14 +239,19 @@ class CorpusSettings(Section):
         return None
 
     def answers_by(self, method: SearchMethod) -> bool:
-        """Whether the tables that a search method reads are made, and its tasks have a capable engine."""
+        """Whether a search method can answer: its tables are made and its tasks have a capable engine."""
         is_made = not method.needs or self.makes(method.needs)
         return is_made and not (method.needs_model and self.nobody_does(method.tasks))
 
     def nobody_does(self, names: Iterable[str]) -> str | None:
-        """Return the section of the first task that its engine cannot do; None if there is none."""
+        """Return the section of the first task that its engine does not support; None if all are
+        supported.
+        """
         sections = ((name, tasks()[name].section) for name in names)
-        return next((of for name, of in sections if name not in engines()[self.engine_of(of)].does), None)
+        return next(
+            (where for name, where in sections if name not in engines()[self.engine_of(where)].does),
+            None,
+        )
 
     def engine_of(self, section: str) -> str:
         """Return the engine of a section: its own setting, else the corpus's."""
@@ -258,17 +265,17 @@ class CorpusSettings(Section):
 
     def makes(self, stage: str) -> bool:
         """Whether a stage runs: it applies to this kind of corpus and is not disabled."""
-        if (of := stages().get(stage)) is None:
+        if (declared := stages().get(stage)) is None:
             return False
-        return self.kind in of.kinds and (not of.switch or getattr(self, of.switch).enabled)
+        return self.kind in declared.kinds and (not declared.switch or getattr(self, declared.switch).enabled)
 
     def with_columns_of(self, corpus: str, given: "CorpusSettings") -> "CorpusSettings":
         """Return these settings with the column settings that other sources declare for its files."""
         tables = {below(corpus, pattern): columns for pattern, columns in given.tables.items()}
         joined: dict[str, Any] = {"tables": {**self.tables, **tables}}
         for name in type(self).model_fields:
-            if isinstance(own := getattr(self, name), Section):
-                joined[name] = own.with_columns_of(corpus, getattr(given, name))
+            if isinstance(section := getattr(self, name), Section):
+                joined[name] = section.with_columns_of(corpus, getattr(given, name))
         return self.model_copy(update=joined)
 
     def stages_made(self, when: str) -> list[str]:
@@ -281,17 +288,17 @@ class CorpusSettings(Section):
         return sections_asked(self.stages_made("index"))
 
     def does(self, section: str) -> bool:
-        """Whether the work of a section is done: its stage runs, and it is not disabled."""
+        """Whether the work of a section is done: it is enabled, and so is its stage."""
         enabled: bool = getattr(getattr(self, section), "enabled", True)
         return enabled and self.makes(stage_of(section))
 
     def asks_model(self, section: str) -> bool:
-        """Whether the engine of a section uses a chat model; false if its work is not done."""
+        """Whether the engine of a section uses a chat model; False if its work is not done."""
         return self.does(section) and engines()[self.engine_of(section)].asks_model
 
     @property
     def roles_asked(self) -> set[str]:
-        """The roles of the tasks that a model does."""
+        """The roles of the tasks that a model performs."""
         return {
             task.role for task in tasks().values() if self.asks_model(task.section) and self.switched_on(task)
         }
@@ -302,7 +309,7 @@ class CorpusSettings(Section):
 
 
 if not TYPE_CHECKING:
-    # With the sections that systems declare; code gets them by type: `settings.section(PathSettings)`.
+    # Adds the sections that systems declare; code gets them by type: `settings.section(PathSettings)`.
     CorpusSettings = create_model(
         "CorpusSettings",
         __base__=CorpusSettings,
@@ -317,11 +324,11 @@ if not TYPE_CHECKING:
 
 
 def load_settings(folder: Path) -> CorpusSettings:
-    """Read ``corpus.yaml`` of a corpus folder and people's decisions; a missing file means all defaults.
+    """Read ``corpus.yaml`` of a corpus folder, and the decisions of users; a missing file means all defaults.
 
     Raises:
-        SettingsError: not YAML, an unknown key, or a value that is not allowed; names file, line, key and
-            fix. Or a decision is invalid, or contradicts another.
+        SettingsError: invalid YAML, an unknown key or an invalid value; names file, line, key and fix. Or a
+            decision is invalid or contradicts another.
     """
     settings = load_settings_file(folder)
     completed = {
@@ -342,13 +349,13 @@ def load_settings_file(folder: Path) -> CorpusSettings:
     return _settings_in(path, bytes_of(path))
 
 
-# Each step of a run reads them, because they may have changed.
+# Cached by content: each step of a run reads the file again, because it may have changed.
 @lru_cache(maxsize=16)
 def _settings_in(path: Path, data: bytes | None) -> CorpusSettings:
-    given = None if data is None else given_in(path, data)
-    if given is None or given.content is None:
+    parsed = None if data is None else given_in(path, data)
+    if parsed is None or parsed.content is None:
         return CorpusSettings()
-    return parse_settings(given.content, str(path), given.lines)
+    return parse_settings(parsed.content, str(path), parsed.lines)
 
 
 def parse_settings(
@@ -358,8 +365,8 @@ def parse_settings(
 
     Args:
         content: the mapping.
-        source: its name in errors.
-        lines: the line of every value, for errors, if there is a file.
+        source: its name in error messages.
+        lines: the line of every value, for error messages, if read from a file.
 
     Raises:
         SettingsError: see :func:`load_settings`.
@@ -387,6 +394,6 @@ _DECIDING = {
 
 
 def deciding_models(settings: CorpusSettings, sections: Collection[str]) -> list[str]:
-    """Return what of the models decides replies, for each role that tasks of some sections have."""
+    """Return the model settings that affect replies, for each role of the sections' tasks."""
     roles = sorted({task.role for task in tasks().values() if task.section in sections})
     return [settings.model.for_role(role).model_dump_json(include=_DECIDING) for role in roles]

@@ -1,4 +1,4 @@
-"""Credentials come from the environment; settings that seem to hold one are rejected and never shown."""
+"""Credentials come from the environment. Settings that seem to hold one are rejected and never shown."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import AfterValidator, BeforeValidator
 from pydantic_core import PydanticCustomError
 
-#: Type of the errors whose input is a credential.
+#: Type of validation errors whose input may be a credential.
 CREDENTIAL = "credential"
 
 _KEY = re.compile(
@@ -43,20 +43,20 @@ KEYS_STAND = "put the key into an environment variable, and its name into model.
 
 
 def looks_like_a_key(text: str) -> bool:
-    """Whether a text contains what looks like a provider's key or a token."""
+    """Whether a text contains something that looks like a provider's key or a token."""
     return bool(_KEY.search(text))
 
 
 def names_a_key(name: str) -> bool:
-    """Whether a key of a body, or of a URL's query, names a credential."""
+    """Whether a key of a request body or of a URL's query names a credential."""
     plain = re.sub(r"[^a-z]", "", name.lower())
     return plain in _NAMES or plain.endswith(_ENDS)
 
 
 def wrong_with_url(url: str) -> str | None:
-    """Return what is wrong with an endpoint's base URL, without quoting it; None if nothing is.
+    """Return the problem with an endpoint's base URL, without quoting it; None if it is valid.
 
-    A user and a password are not checked here.
+    User and password are not checked here.
     """
     try:
         parts = urlsplit(url)
@@ -73,9 +73,9 @@ def wrong_with_url(url: str) -> str | None:
 
 
 def shown_url(url: str) -> str:
-    """Return an address that is safe to show and store: no user or password, and no query values.
+    """Return a URL that is safe to show and store, without user, password and query values.
 
-    A server may give its keys any name, so every value is masked.
+    Every query value is masked because a server may give its keys any name.
     """
     try:
         parts = urlsplit(url)
@@ -95,17 +95,17 @@ def redacted(key: str, value: object) -> object:
     """Return a setting that is safe to show and store.
 
     Args:
-        key: the setting's key, joined by dots.
-        value: its value; a file of an earlier version may hold a credential.
+        key: the setting's dotted key.
+        value: its value. A file of an older version may hold a credential.
     """
     if not isinstance(value, str):
         return value
-    own = key.startswith("model.")
-    if own and (".query." in key or looks_like_a_key(value) or names_a_key(key.rpartition(".")[2])):
+    of_model = key.startswith("model.")
+    if of_model and (".query." in key or looks_like_a_key(value) or names_a_key(key.rpartition(".")[2])):
         return "***"
     if "://" not in value:
         return value
-    if own and ("@" in value or wrong_with_url(value)):
+    if of_model and ("@" in value or wrong_with_url(value)):
         return f"{value.partition('://')[0]}://***"
     return shown_url(value) if _ADDRESS.fullmatch(value) else value
 
@@ -122,8 +122,8 @@ def redacted_settings(settings: Mapping[str, Any], above: str = "") -> dict[str,
 
 def variable_of(value: str) -> str | None:
     """Return the environment variable that a header names as ``$NAME``; None if it is plain text."""
-    found = _FROM_ENVIRONMENT.fullmatch(value)
-    return found[1] if found else None
+    match = _FROM_ENVIRONMENT.fullmatch(value)
+    return match[1] if match else None
 
 
 def _url(url: str) -> str:
@@ -151,8 +151,8 @@ def _variable(name: str) -> str:
 
 
 def _body(body: dict[str, Any]) -> dict[str, Any]:
-    if found := next(_keys_in(body), None):
-        raise PydanticCustomError(CREDENTIAL, "{found} looks like a key; " + KEYS_STAND, {"found": found})
+    if key := next(_keys_in(body), None):
+        raise PydanticCustomError(CREDENTIAL, "{found} looks like a key; " + KEYS_STAND, {"found": key})
     return body
 
 
@@ -202,13 +202,13 @@ def _keys_in(value: object, path: str = "") -> Iterator[str]:
         yield path or "a text"
     elif isinstance(value, Mapping):
         for name, inner in value.items():
-            place = f"{path}.{name}".lstrip(".")
+            key = f"{path}.{name}".lstrip(".")
             if isinstance(inner, str) and inner and names_a_key(str(name)):
-                yield place
+                yield key
             elif looks_like_a_key(str(name)):
                 yield "one of its keys"
             else:
-                yield from _keys_in(inner, place)
+                yield from _keys_in(inner, key)
     elif isinstance(value, list | tuple | set):
         for inner in value:
             yield from _keys_in(inner, path)

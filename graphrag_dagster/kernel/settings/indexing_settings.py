@@ -58,7 +58,7 @@ class FileSettings(Section):
         return FileLimits(**self.model_dump(exclude={"ignore"}))
 
 
-#: Characters of a text unit, and of its overlap with the previous one, by default.
+#: Default size of a text unit, and of its overlap with the previous one, in characters.
 _SIZES_BY_CHARACTERS = (200, 20)
 
 
@@ -152,13 +152,13 @@ def _checked(cron: str) -> str:
 
 def _fits(item: str, least: int, most: int, words: tuple[str, ...]) -> bool:
     span, slash, step = item.partition("/")
-    found = _PART.fullmatch(span)
-    if found is None or (slash and not (step.isdecimal() and 0 < int(step) <= most)):
+    match = _PART.fullmatch(span)
+    if match is None or (slash and not (step.isdecimal() and 0 < int(step) <= most)):
         return False
-    if found["whole"]:
+    if match["whole"]:
         return True
-    first = _number(found["first"], words, least)
-    last = first if found["last"] is None else _number(found["last"], words, least)
+    first = _number(match["first"], words, least)
+    last = first if match["last"] is None else _number(match["last"], words, least)
     return first is not None and last is not None and least <= first <= last <= most
 
 

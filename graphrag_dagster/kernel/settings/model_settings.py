@@ -23,17 +23,17 @@ Reasoning = Literal["off", "low", "medium", "high", "default"]
 Price = Annotated[float, Field(ge=0, le=1_000_000)]
 SamplingSeed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
-#: At 0 most endpoints repeat themselves, so five verdicts are one; the paper averaged varying ones.
+#: At 0 most endpoints repeat the same verdict; the paper averaged five that vary.
 _VERDICTS_VARY = 0.7
 
 
 def _longest_replies() -> str:
-    return ", ".join(f"{one.name} {one.longest_reply}" for one in roles().values() if one.longest_reply)
+    return ", ".join(f"{role.name} {role.longest_reply}" for role in roles().values() if role.longest_reply)
 
 
-#: Keys that affect replies; where they come from, and how long they may be, is not among them.
+#: Keys that affect replies, without those for the endpoint and the reply length.
 DECIDING_REPLIES = ("name", "namespace", "temperature", "top_p", "seed", "reasoning", "extra_body")
-#: Keys that belong to an endpoint: a task with its own endpoint takes none of them from the section.
+#: Keys that belong to an endpoint; a task with its own endpoint does not inherit them.
 OF_AN_ENDPOINT = ("api_version", "organization", "project", "headers", "query")
 #: Keys that affect requests.
 DECIDING_REQUESTS = ("replies", "logit_bias")
@@ -170,15 +170,15 @@ class ModelSettings(Section):
         return self
 
     def for_role(self, role: str) -> "ModelSettings":
-        """Return the settings in force for a role: its own overrides, and all limits filled in.
+        """Return the effective settings of a role, with its overrides and all limits filled in.
 
         Settings of one endpoint, such as headers, are not sent to another.
 
         Raises:
-            CatalogueError: there is no such role.
+            CatalogueError: no such role.
         """
-        own = self.tasks.get(role)
-        given = {} if own is None else {k: v for k, v in own if v is not None}
+        overrides = self.tasks.get(role)
+        given = {} if overrides is None else {k: v for k, v in overrides if v is not None}
         if given.get("base_url", self.base_url) != self.base_url:
             fields = type(self).model_fields
             elsewhere = {key: fields[key].get_default(call_default_factory=True) for key in OF_AN_ENDPOINT}
@@ -191,7 +191,7 @@ class ModelSettings(Section):
 
     @property
     def verdict_temperature(self) -> float:
-        """Temperature for comparing answers; other requests of the task ``judge`` keep their own."""
+        """Temperature for comparing answers; other requests of the task ``judge`` keep theirs."""
         judge = self.for_role("judge")
         return judge.temperature if "temperature" in judge.model_fields_set else _VERDICTS_VARY
 

@@ -24,7 +24,7 @@ from graphrag_dagster.kernel.settings.section import (
 from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 
 Share = Annotated[float, Field(ge=0, lt=1)]
-#: Most characters of a prefix of embedded texts; longer ones would leave the model no room for the text.
+#: Most characters of a prefix of embedded texts, so that the model has room for the text.
 _LONGEST_PREFIX = 500
 _METHODS = declared_methods()
 
@@ -84,7 +84,7 @@ class LocalShares(Section):
 
     @property
     def of_graph(self) -> float:
-        """Share of the context that is reserved for other rows than text units."""
+        """Share of the context reserved for rows other than text units."""
         return self.reports + self.entities + self.relationships + self.claims
 
 
@@ -207,5 +207,5 @@ class SearchSettings(Section):
         return self
 
     def data_tokens(self) -> Mapping[str, tuple[str, int]]:
-        """Return the most tokens of data in a prompt."""
+        """Return the token limit of the context in answer prompts."""
         return {"answer": ("search.context_tokens", self.context_tokens)}

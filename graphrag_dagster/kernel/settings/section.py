@@ -1,4 +1,4 @@
-"""Base of all settings sections, types of values that the catalogue names, and settings of a graph server."""
+"""Base classes of settings sections, types for catalogue names, and settings of a graph server."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NamedChoice:
-    """A name from the catalogue, plug-ins included, checked when a value is validated; spelling is exact.
+    """The name of a catalogue entry, including plug-ins, checked on validation; case-sensitive.
 
-    The error, and the ``enum`` of the JSON schema, list the names as for a ``Literal``.
+    Errors and the ``enum`` of the JSON schema list the names as for a ``Literal``.
     """
 
     names: Callable[[], Iterable[str]]
@@ -58,7 +58,7 @@ class NamedChoice:
 EngineName: TypeAlias = Annotated[str, NamedChoice(engines)]
 #: A search method of the catalogue.
 Method: TypeAlias = Annotated[str, NamedChoice(methods)]
-#: A count; a number beyond the limit is a typing error.
+#: A count; a number beyond the limit is a typo.
 PositiveInt = Annotated[int, Field(gt=0, le=1_000_000_000)]
 #: Seed of random numbers.
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
@@ -90,7 +90,7 @@ class Section(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _truth_is_no_number(cls, given: Any) -> Any:
-        # Validates the whole section: a validator of every field would take a third of the loading time.
+        # One validator for the whole section: one per field would take a third of the loading time.
         if isinstance(given, Mapping) and (wrong := [name for name in given if cls._is_wrong(name, given)]):
             raise ValidationError.from_exception_data(
                 cls.__name__,
@@ -103,7 +103,7 @@ class Section(BaseModel):
         return None
 
     def completed(self, folder: Path) -> Self:  # noqa: ARG002 - sections that have something to say override it
-        """Return the section, with what other files of the corpus folder add to it.
+        """Return the section completed from other files of the corpus folder.
 
         Raises:
             SettingsError: such a file is invalid.
@@ -111,15 +111,15 @@ class Section(BaseModel):
         return self
 
     def with_columns_of(self, corpus: str, given: Self) -> Self:  # noqa: ARG002 - sections that have something to say override it
-        """Return the section, with the column settings of the same section of another corpus."""
+        """Return the section with the column settings of another corpus's section."""
         return self
 
     def deciding_answers(self) -> object:
-        """Return what of it decides answers, where that is not simply its values; None where it is."""
+        """Return the value that affects answers, if it is not the section itself; else None."""
         return None
 
     def data_tokens(self) -> Mapping[str, tuple[str, int]]:
-        """Return the most tokens of data in prompts of roles, each behind the key that sets it."""
+        """Return by role the key that limits the data tokens in its prompts, and the limit."""
         return {}
 
     def own_files(self) -> Iterable[str]:

@@ -22,15 +22,15 @@ def lines_of(values: Values) -> str:
     nested: dict[str, Any] = {}
     for key, value in values.items():
         *sections, last = key.split(".")
-        place = nested
+        mapping = nested
         for section in sections:
-            place = place.setdefault(section, {})
-        place[last] = value
+            mapping = mapping.setdefault(section, {})
+        mapping[last] = value
     return yaml.safe_dump(nested, sort_keys=False, allow_unicode=True)
 
 
 def with_values(text: str, values: Values) -> str:
-    """Return the text of a settings file with these values set; comments, order and layout are kept.
+    """Return the text of a settings file with these values set; comments, order and layout are preserved.
 
     Raises:
         SettingsError: one of them cannot be inserted.
@@ -68,13 +68,13 @@ def _with(text: str, keys: list[str], value: Any, name: str) -> str:
                 f"{'.'.join(keys[:depth]) or 'the file'} is not a mapping, so {name} cannot be set; set it "
                 "by hand"
             )
-        found = next((inner for outer, inner in node.value if outer.value == key), None)
+        child = next((inner for outer, inner in node.value if outer.value == key), None)
         rest = keys[depth + 1 :]
-        if found is None:
+        if child is None:
             return _inserted(text, node, keys[depth:], value)
-        if not rest or (isinstance(found, yaml.ScalarNode) and not found.value):
-            return _replaced(text, found, rest, value)
-        node = found
+        if not rest or (isinstance(child, yaml.ScalarNode) and not child.value):
+            return _replaced(text, child, rest, value)
+        node = child
     return text
 
 
@@ -84,16 +84,18 @@ def _appended(text: str, keys: list[str], value: Any) -> str:
 
 
 def _inserted(text: str, node: yaml.MappingNode, keys: list[str], value: Any) -> str:
-    """Insert a key that a mapping lacks, as its first."""
+    """Insert a missing key as the first of a mapping."""
     if node.flow_style:
-        place = node.start_mark.index + 1
-        return f"{text[:place]}{_flow(keys, value)}{', ' if node.value else ''}{text[place:]}"
+        position = node.start_mark.index + 1
+        return f"{text[:position]}{_flow(keys, value)}{', ' if node.value else ''}{text[position:]}"
     first = node.value[0][0].start_mark
     if not first.column:
         return _appended(text, keys, value)
     begin = first.index - first.column
-    own = "".join(f"{' ' * first.column}{line}\n" for line in lines_of({".".join(keys): value}).splitlines())
-    return text[:begin] + own + text[begin:]
+    lines = "".join(
+        f"{' ' * first.column}{line}\n" for line in lines_of({".".join(keys): value}).splitlines()
+    )
+    return text[:begin] + lines + text[begin:]
 
 
 def _replaced(text: str, node: yaml.Node, keys: list[str], value: Any) -> str:
@@ -101,15 +103,15 @@ def _replaced(text: str, node: yaml.Node, keys: list[str], value: Any) -> str:
     begin, end = node.start_mark.index, node.end_mark.index
     if not keys:
         return text[:begin] + (" " if begin == end else "") + _shown(value) + text[end:]
-    # An empty section: its mapping goes after the colon.
+    # An empty section: put its mapping after the colon.
     return f"{text[:begin]}{' ' if begin == end else ''}{{{_flow(keys, value)}}}{text[end:]}"
 
 
 def _flow(keys: list[str], value: Any) -> str:
-    told = _shown(value)
+    text = _shown(value)
     for key in reversed(keys[1:]):
-        told = f"{{{key}: {told}}}"
-    return f"{keys[0]}: {told}"
+        text = f"{{{key}: {text}}}"
+    return f"{keys[0]}: {text}"
 
 
 def _shown(value: Any) -> str:

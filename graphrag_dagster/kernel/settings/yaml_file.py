@@ -70,7 +70,7 @@ def parsed(text: str) -> YamlValues:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        # Newer versions of PyYAML have this limit, too, and a file reaches it first when it is parsed ahead.
+        # Newer PyYAML versions have a limit of their own, which is reached first when libyaml parses ahead.
         if "nesting depth" in str(error.problem):
             raise SettingsError(f"is nested more than {_DEEPEST} levels deep{where}") from None
         raise SettingsError(f"is not valid YAML: {error.problem or error.context}{where}") from None
@@ -89,19 +89,19 @@ def bytes_of(path: Path) -> bytes | None:
         SettingsError: it is not a regular file, too large, or unreadable.
     """
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "not a regular file"
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
             raise SettingsError(f"{path} is {kind}; settings must be a text file of that name")
-        if found.st_size > _MOST_BYTES:
+        if status.st_size > _MOST_BYTES:
             raise SettingsError(
-                f"{path} has {found.st_size:,} bytes; the limit for settings is {_MOST_BYTES:,}"
+                f"{path} has {status.st_size:,} bytes; the limit for settings is {_MOST_BYTES:,}"
             )
         return path.read_bytes()
     except OSError as error:
@@ -156,24 +156,24 @@ class _Composer:
         return _scalar(event)
 
     def _sequence(self, location: Location) -> list[object]:
-        made: list[object] = []
+        items: list[object] = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            made.append(self._value(event, (*location, len(made))))
-        return made
+            items.append(self._value(event, (*location, len(items))))
+        return items
 
     def _mapping(self, location: Location) -> dict[str, object]:
-        made: dict[str, object] = {}
+        mapping: dict[str, object] = {}
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             key = _key(event)
             inner = (*location, key)
-            if key in made:
+            if key in mapping:
                 first = self._lines[inner]
                 raise _refused(event, f"duplicate key {_short(key)}, first in line {first}; keep one")
             # The line of a key is more useful than that of its value, which may start below it.
             line = event.start_mark.line + 1
-            made[key] = self._value(next(self._events), inner)
+            mapping[key] = self._value(next(self._events), inner)
             self._lines[inner] = line
-        return made
+        return mapping
 
 
 def _key(event: Any) -> str:
@@ -195,7 +195,7 @@ def _scalar(event: Any) -> object:
     tag = event.tag
     if tag is None:
         tag = _RESOLVER.resolve(yaml.ScalarNode, text, event.implicit)  # type: ignore[no-untyped-call]
-    # Dates, and times such as 12:30, which YAML 1.1 reads as base-60 numbers, are texts here.
+    # Dates, and times such as 12:30 (base-60 numbers in YAML 1.1), stay texts.
     if tag not in _SCALARS or (tag in _NUMBERS and ":" in text):
         return text
     if tag in _NUMBERS and len(text) > _LONGEST_NUMBER:
@@ -234,7 +234,7 @@ _MEANT = {
 def told_of(
     details: Sequence[Mapping[str, Any]], root: type[BaseModel], lines: Mapping[Location, int]
 ) -> str:
-    """Return the first problems as one line, each with its line in the file if known.
+    """Describe the first problems in one line, each with its line in the file if known.
 
     Args:
         details: the errors of a pydantic ``ValidationError``.
@@ -260,13 +260,13 @@ def _problem(detail: Mapping[str, Any], root: type[BaseModel]) -> str:
         near = get_close_matches(str(last)[:_LONGEST_FOUND], known, 1)
         meant = f"; did you mean {near[0]}?" if near else ";"
         return f"{key} is not a setting{meant} allowed here: {', '.join(known)}"
-    found = _found(location, detail["input"])
+    shown = _found(location, detail["input"])
     if detail["type"] == "literal_error":
-        is_that = f"{key} is {found}" if found else f"{key} has another value"
+        is_that = f"{key} is {shown}" if shown else f"{key} has another value"
         return f"{is_that}; allowed: {detail['ctx']['expected']}"
     message = _MEANT.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
-    told = shortened(message.replace("Input should", "should"), _LONGEST_TOLD)
-    return f"{key}: {told}" + (f" (found {found})" if found else "")
+    text = shortened(message.replace("Input should", "should"), _LONGEST_TOLD)
+    return f"{key}: {text}" + (f" (found {shown})" if shown else "")
 
 
 def _line(location: Location, lines: Mapping[Location, int]) -> str:
@@ -277,7 +277,7 @@ def _line(location: Location, lines: Mapping[Location, int]) -> str:
 
 
 def _found(location: Location, value: object) -> str:
-    """A value for display; empty if it may be a credential or says nothing."""
+    """Return a value for display; blank if it may be a credential or is uninformative."""
     if value is None or isinstance(value, bool):
         return "nothing" if value is None else str(value).lower()
     if isinstance(value, list | tuple):
@@ -291,19 +291,19 @@ def _found(location: Location, value: object) -> str:
 
 
 def _allowed(root: type[BaseModel], location: Sequence[str | int]) -> list[str]:
-    """The keys of the section at a location, which may be inside mappings and lists."""
-    here: Any = root
+    """Return the keys of the section at a location, which may be inside mappings and lists."""
+    annotation: Any = root
     for part in location:
-        model = _model_in(here)
+        model = _model_in(annotation)
         fields = model.model_fields if model else {}
         # A key of a mapping, or a position in a list: the annotation says what it contains.
-        here = fields[part].annotation if isinstance(part, str) and part in fields else here
-    found = _model_in(here)
-    return sorted(found.model_fields) if found else []
+        annotation = fields[part].annotation if isinstance(part, str) and part in fields else annotation
+    section = _model_in(annotation)
+    return sorted(section.model_fields) if section else []
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and get_origin(annotation) is None:
         return annotation if issubclass(annotation, BaseModel) else None
-    found = (_model_in(inner) for inner in get_args(annotation))
-    return next((model for model in found if model), None)
+    models = (_model_in(inner) for inner in get_args(annotation))
+    return next((model for model in models if model), None)

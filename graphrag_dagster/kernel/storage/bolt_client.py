@@ -1,7 +1,7 @@
-"""A client of graph servers that speak Bolt, such as Neo4j (extra ``neo4j``): rows come as a stream.
+"""A streaming client for graph servers that speak Bolt, such as Neo4j (extra ``neo4j``).
 
-The driver has no time limit of its own for a server that falls silent, so each wait here has one: what is
-cancelled closes its connection.
+The driver has no timeout for a silent server, so every wait here has one. Cancelling it closes the
+connection.
 """
 
 import os
@@ -23,7 +23,7 @@ from graphrag_dagster.kernel.settings.section import ServerSettings
 if TYPE_CHECKING:
     from neo4j import AsyncDriver, AsyncSession, Record
 
-#: Rows that are waited for at a time.
+#: Rows fetched at a time.
 _ROWS = 500
 _LONGEST_TOLD = 1500
 _SECONDS_TO_CLOSE = 2.0
@@ -32,15 +32,15 @@ _TIMED_OUT = "Neo.ClientError.Transaction.TransactionTimedOut"
 
 @dataclass(frozen=True, slots=True)
 class BoltServer:
-    """A server, and who logs in there.
+    """A server with login and timeouts.
 
     Attributes:
         uri: such as ``bolt://localhost:7687``.
         database: its name; None for the server's default.
-        user: None where nobody logs in.
+        user: None for no login.
         password: of the user.
-        connect_seconds: how long a connection is waited for.
-        silent_seconds: how long the next rows are waited for.
+        connect_seconds: connection timeout.
+        silent_seconds: timeout for the next rows.
     """
 
     uri: str
@@ -52,19 +52,19 @@ class BoltServer:
 
     @property
     def place(self) -> str:
-        """Host and port, for errors."""
+        """Host and port, for error messages."""
         return urlsplit(self.uri).netloc.rpartition("@")[2]
 
 
 class BoltGraph:
-    """A connection to a graph server, as a context.
+    """A connection to a graph server, as a context manager.
 
     Args:
-        server: where it is.
+        server: the server.
 
     Raises:
         EngineError: the extra ``neo4j`` is not installed.
-        EndpointError: the address cannot be used; when it is entered.
+        EndpointError: on entry, if the address is unusable.
     """
 
     def __init__(self, server: BoltServer) -> None:
@@ -109,43 +109,44 @@ class BoltGraph:
     def stream(
         self, query: str, parameters: Mapping[str, Any] | None = None, *, seconds: float | None = None
     ) -> Generator[Mapping[str, Any], None, None]:
-        """Yield the rows of a query that only reads, by column; what is not read of them is not fetched.
+        """Yield the rows of a read-only query, by column, fetched lazily.
 
-        A node or a relation is a mapping of its properties, with ``label``; a path one of ``nodes`` and
+        A node or relation becomes a mapping of its properties, with ``label``; a path one of ``nodes`` and
         ``relationships``.
 
         Args:
-            query: in the server's Cypher; it is not looked at here.
+            query: in the server's Cypher; it is not checked here.
             parameters: values of its ``$names``.
-            seconds: from its start to its last row; None for as long as rows come.
+            seconds: time limit from its start to its last row; None for no limit while rows arrive.
 
         Raises:
-            QueryError: the server refuses it, or it takes too long.
-            EndpointDown: the server cannot be reached, goes away, or falls silent.
-            EndpointError: the server refuses the login, or the address cannot be used.
+            QueryError: the server rejects it, or it exceeds the time limit.
+            EndpointDown: the server cannot be reached, closes the connection or falls silent.
+            EndpointError: the server rejects the login, or the address is unusable.
         """
-        end = None if seconds is None else time.monotonic() + seconds
+        deadline = None if seconds is None else time.monotonic() + seconds
         session = self._session("READ")
         try:
-            result = self._waited(self._begun, end, session, query, dict(parameters or {}), seconds)
-            while some := self._waited(result.fetch, end, _ROWS):
-                for record in some:
+            result = self._waited(self._begun, deadline, session, query, dict(parameters or {}), seconds)
+            while batch := self._waited(result.fetch, deadline, _ROWS):
+                for record in batch:
                     yield _row(record)
         finally:
             with suppress(Exception):
                 self._portal.call(self._closed, session)
 
     def write(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[Mapping[str, Any]]:
-        """Run a query that writes, in a transaction of its own; raises as :meth:`stream`.
+        """Run a query that writes, in its own transaction; raises like :meth:`stream`.
 
-        What is returned was committed; of what raises, nothing was, unless the server went away after that.
+        If it returns, the changes are committed. If it raises, they are not, unless the connection was lost
+        after the commit.
 
         Args:
             query: in the server's Cypher.
             parameters: values of its ``$names``, such as the rows of an ``UNWIND``.
 
         Returns:
-            its rows, as those of :meth:`stream`.
+            its rows, as in :meth:`stream`.
         """
         session = self._session("WRITE")
         try:
@@ -181,19 +182,19 @@ class BoltGraph:
         with fail_after(_SECONDS_TO_CLOSE):
             await closing.close()
 
-    def _waited(self, work: Any, end: float | None, *arguments: Any) -> Any:
-        """Wait for an answer of the server, no longer than there is time."""
+    def _waited(self, work: Any, deadline: float | None, *arguments: Any) -> Any:
+        """Wait for the server within the silence timeout and the deadline."""
         silent = self._server.silent_seconds
-        left = silent if end is None else min(silent, end - time.monotonic())
+        timeout = silent if deadline is None else min(silent, deadline - time.monotonic())
 
         async def limited() -> Any:
-            with fail_after(max(left, 0)):
+            with fail_after(max(timeout, 0)):
                 return await work(*arguments)
 
         try:
             return self._portal.call(limited)
         except TimeoutError:
-            if left < silent:
+            if timeout < silent:
                 raise QueryError("the query took too long and was stopped; ask for less") from None
             raise EndpointDown(
                 f"the graph server {self._server.place} sent nothing for {silent:g} s; try again later"
@@ -204,15 +205,15 @@ class BoltGraph:
     def _told(self, error: BaseException) -> GraphragError:
         from neo4j import exceptions
 
-        place = self._server.place
+        address = self._server.place
         text = self._plain(str(error))
         match error:
             case GraphragError():
                 return error
             case exceptions.AuthError():
                 return EndpointError(
-                    f"the graph server {place} rejects the login: check user and password in the environment "
-                    "variables that user_variable and password_variable name"
+                    f"the graph server {address} rejects the login: check user and password in the "
+                    "environment variables that user_variable and password_variable name"
                 )
             case exceptions.Neo4jError() if error.code == _TIMED_OUT:
                 return QueryError("the query took too long and was stopped; ask for less")
@@ -220,9 +221,9 @@ class BoltGraph:
                 return QueryError(f"the query failed: {text}")
             case exceptions.DriverError() | OSError():
                 return EndpointDown(
-                    f"the graph server {place} cannot be reached, or closed the connection: {text}"
+                    f"the graph server {address} cannot be reached, or closed the connection: {text}"
                 )
-        return EndpointError(f"the graph server {place} cannot be used: {text}")
+        return EndpointError(f"the graph server {address} cannot be used: {text}")
 
     def _plain(self, text: str) -> str:
         line = " ".join(text.split())[:_LONGEST_TOLD]
@@ -234,7 +235,7 @@ def _row(record: "Record") -> Mapping[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has a form for it."""
+    """Return a value that can be represented in JSON."""
     from neo4j.graph import Node, Path, Relationship
 
     match value:
@@ -247,14 +248,14 @@ def _plain(value: Any) -> Any:
         case None | bool() | int() | float() | str():
             return value
         case list() | tuple():
-            return [_plain(one) for one in value]
+            return [_plain(item) for item in value]
         case dict():
-            return {str(name): _plain(one) for name, one in value.items()}
+            return {str(name): _plain(item) for name, item in value.items()}
     return str(value)
 
 
 def server_of(settings: ServerSettings) -> BoltServer:
-    """Return the graph server that the settings name, with the credentials of the environment."""
+    """Return the graph server of the settings, with the credentials from the environment."""
     return BoltServer(
         settings.uri or "",
         settings.database,

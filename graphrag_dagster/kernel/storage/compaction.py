@@ -1,7 +1,7 @@
 """Rewrites a corpus's DuckDB file without the bytes of deleted rows.
 
-DuckDB frees the blocks of deleted rows but leaves their bytes in the file until something else is written
-there. So all tables are copied into a file beside it, which then takes its place.
+DuckDB frees the blocks of deleted rows but leaves their bytes in the file until they are overwritten. So all
+tables are copied into a new file, which then replaces the old one.
 """
 
 import os
@@ -17,32 +17,32 @@ from graphrag_dagster.kernel.common.atomic_files import sync_folder
 from graphrag_dagster.kernel.storage.duckdb_access import UNLOGGED, attach, first_row
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
-# Another configuration than that of all other connections keeps those of this process out, as the lock of the
-# file keeps other processes out. Of a file of 16 MB two threads take longer than one.
+# A configuration unlike any other locks out connections of this process, as the file lock locks out other
+# processes. For a file of 16 MB, two threads are slower than one.
 _ALONE = {**UNLOGGED, "custom_user_agent": "compaction", "threads": 1, "memory_limit": "256MB"}
-# A name that no corpus can have, since a database is called by the name of its file.
+# Not a valid corpus name: DuckDB names a database after its file.
 _COPY = "compacted:copy"
-#: Longer than where DuckDB looks for its mark, which opens no file without it.
+#: Overwrites the magic bytes in the header, without which DuckDB does not open a file.
 _REPLACED = b"replaced by another".ljust(64)
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """Sizes of the file in bytes."""
+    """File sizes in bytes."""
 
     before: int
     after: int
 
 
 def compact(warehouse: Warehouse, corpus: str) -> Compacted:
-    """Write the corpus's file anew with all that is in it and nothing that was deleted.
+    """Rewrite the corpus's file without deleted rows.
 
-    The file is locked all the while. The new one takes its place in one step before the lock is let go; who
-    waited for the lock opens by path, and gets the new one (:meth:`Warehouse._open`). Killed at any moment,
-    either file is there whole, and what is left of the other is removed by the next compaction.
+    The file stays locked until the new one has replaced it in one step. Waiting processes open by path and
+    get the new file (:meth:`Warehouse._open`). If the process is killed, one of the two files is intact, and
+    the next compaction removes the rest of the other.
 
     Raises:
-        WarehouseError: there is no such file, another process holds it, or it cannot be written anew.
+        WarehouseError: no such file, another process holds it, or it cannot be rewritten.
     """
     file = warehouse.file(corpus).resolve()
     if not file.is_file():
@@ -62,22 +62,22 @@ def compact(warehouse: Warehouse, corpus: str) -> Compacted:
                 f"{file} cannot be rewritten: {str(error).splitlines()[0]}; make sure its disk has room for "
                 "a second copy, and run again"
             ) from error
-        # From now on another process may have the new file, and be making one of that name itself.
+        # From now on another process may compact the new file and use the same temporary name.
         unfinished.pop_all()
         sync_folder(file.parent)
         return Compacted(before, after)
 
 
 def _take_place(making: Path, file: Path) -> None:
-    """Put the new file in the place of the old one, and make the old one unusable while it is still locked.
+    """Replace the old file by the new one, and make the old one unusable while it is still locked.
 
-    Who opened the old one just before, and locks it only once it is let go, would play back the log of that
-    name, which belongs to the new one by then, and delete it.
+    A process that opened the old file earlier and locks it only after release would replay the log of that
+    name, which by then belongs to the new file, and delete it.
     """
     old = os.open(file, os.O_WRONLY)
     try:
         making.replace(file)
-        # Under another name it may be somebody's back-up.
+        # Under another name it may be someone's backup.
         if not os.fstat(old).st_nlink:
             with suppress(OSError):
                 os.pwrite(old, _REPLACED, 0)
@@ -86,7 +86,7 @@ def _take_place(making: Path, file: Path) -> None:
 
 
 def remove_leftovers(file: Path) -> None:
-    """Remove what a killed process left beside a DuckDB file; to be called while its lock is held."""
+    """Remove leftovers of a killed process beside a DuckDB file. Call while holding its lock."""
     making = _unfinished_copy(file)
     _remove(making)
     for spilled in (file, making):
@@ -99,8 +99,8 @@ def _remove_if_possible(making: Path) -> None:
 
 
 def _remove(making: Path) -> None:
-    for left in (making, making.with_name(making.name + ".wal")):
-        left.unlink(missing_ok=True)
+    for path in (making, making.with_name(making.name + ".wal")):
+        path.unlink(missing_ok=True)
 
 
 def _unfinished_copy(file: Path) -> Path:
@@ -111,7 +111,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, file: Path, making: Path) -> No
     connection.execute("force checkpoint")
     log = file.with_name(file.name + ".wal")
     if log.is_file() and log.stat().st_size:
-        # It would be played back into the new file.
+        # It would be replayed into the new file.
         raise WarehouseError(f"{log} is in use; stop the other programs that use {file}, and run again")
     row = first_row(connection.execute("select current_database()"))
     name = str((row or ("",))[0]).replace('"', '""')
@@ -119,7 +119,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, file: Path, making: Path) -> No
     try:
         connection.execute(f'copy from database "{name}" to "{_COPY}"')
     except duckdb.Error:
-        # What is attached still may write its log once more.
+        # While attached, it may still write its log.
         with suppress(duckdb.Error):
             connection.execute(f'detach "{_COPY}"')
         raise

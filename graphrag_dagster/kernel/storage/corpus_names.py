@@ -1,4 +1,4 @@
-"""Names of corpora: which are allowed, and which one a folder gets."""
+"""Names of corpora: which are valid, and which one a folder gets."""
 
 import hashlib
 import re
@@ -8,21 +8,21 @@ from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel.catalogue.registry import all_tables
 
 _NAME = re.compile(r"\w(?:[\w .-]{0,98}[\w])?")
-# File systems allow 255 bytes for the name of a file; endings, and marks of unfinished files, take some.
+# File systems allow 255 bytes for a file name; extensions and markers of unfinished files take some.
 _MOST_BYTES = 200
-# DuckDB calls a database by the name of its file: a schema of the same name could not be told from it.
+# DuckDB names a database after its file; a schema of the same name would be ambiguous.
 _RESERVED = {table.schema for table in all_tables()} | {"main", "temp", "system", "memory"}
-#: Characters of a name that is made; what is longer is cut, and tells itself apart by a hash.
+#: Most characters of a generated name; a longer one is cut and gets a hash.
 _LONGEST_MADE = 60
 
 
 def check_name(name: str) -> str:
-    """Return the name if it may name a corpus.
+    """Return the name if it is a valid corpus name.
 
     Raises:
-        CorpusError: it is empty, longer than 100 characters or 200 bytes, or holds anything but letters,
-            digits, blanks and ``_ . -`` (so neither quotes nor path separators), or ``..``; or it is the name
-            of a schema.
+        CorpusError: it is empty, longer than 100 characters or 200 bytes, or contains anything but letters,
+            digits, blanks and ``_ . -`` (so no quotes or path separators), or ``..``; or it is the name of a
+            schema.
     """
     if not _NAME.fullmatch(name) or ".." in name or len(name.encode()) > _MOST_BYTES:
         raise CorpusError(
@@ -37,7 +37,7 @@ def check_name(name: str) -> str:
 
 
 def is_allowed(name: str) -> bool:
-    """Whether :func:`check_name` takes the name."""
+    """Whether :func:`check_name` accepts the name."""
     try:
         check_name(name)
     except CorpusError:
@@ -46,15 +46,15 @@ def is_allowed(name: str) -> bool:
 
 
 def made_of(title: str) -> str:
-    """Return the name of a corpus that is made of the name of a folder or file, always the same one.
+    """Derive a corpus name from the name of a folder or file, deterministically.
 
-    A name that is allowed and holds no blanks stays as it is. Any other is spelt in Latin letters, with
-    hyphens for what may not stand in a name: "Résumé (v2)" becomes "Resume-v2".
+    A valid name without blanks stays as it is. Any other is transliterated to Latin letters, with hyphens for
+    invalid characters: "Résumé (v2)" becomes "Resume-v2".
     """
     text = unicodedata.normalize("NFC", title)
     if " " not in text and is_allowed(text):
         return text
-    # Its tables take longer to load than a command does that needs no name.
+    # Imported here because its tables take long to load.
     from anyascii import anyascii
 
     mark = hashlib.sha256(title.encode(errors="surrogateescape")).hexdigest()[:6]

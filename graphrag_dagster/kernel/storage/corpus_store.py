@@ -22,27 +22,31 @@ _POINTER = ".path"
 
 
 def ignored(settings: CorpusSettings) -> list[str]:
-    """Glob patterns of files that are no part of a corpus: what its settings name, and what sections read."""
-    own = [name for section in settings.sections() for name in section.own_files()]
-    return [*settings.files.ignore, *map(glob.escape, own)]
+    """Return glob patterns of files that are not documents: those the settings ignore, and input of
+    sections.
+    """
+    inputs = [name for section in settings.sections() for name in section.own_files()]
+    return [*settings.files.ignore, *map(glob.escape, inputs)]
 
 
 def _of(member: str, file: FoundFile) -> FoundFile:
-    """A file of a corpus that another is made of, as a file of that."""
-    known = file.duplicate_of
+    """Return a file of a member corpus as a file of the corpus that includes it."""
+    original = file.duplicate_of
     return replace(
-        file, path=f"{member}/{file.path}", duplicate_of=None if known is None else f"{member}/{known}"
+        file, path=f"{member}/{file.path}", duplicate_of=None if original is None else f"{member}/{original}"
     )
 
 
 def _largest(settings: CorpusSettings) -> int:
-    """Bytes of the largest file that is read; files of graphs stream through, so that none is too large."""
+    """Return the size limit in bytes. Graph files are streamed, so they have none by default."""
     streams = settings.makes("imports") and "max_bytes" not in settings.files.model_fields_set
     return sys.maxsize if streams else settings.files.max_bytes
 
 
 class CorpusStore(Resource):
-    """Finds corpora: folders below ``root``, or elsewhere where a file ``NAME.path`` there points to."""
+    """Finds corpora: folders below ``root``, or elsewhere if a pointer file ``NAME.path`` below it leads
+    there.
+    """
 
     root: str = ""
     accept_removals: bool = Field(
@@ -57,30 +61,30 @@ class CorpusStore(Resource):
         return Path(self.root or corpora_root())
 
     def names(self) -> list[str]:
-        """The names of all corpora, sorted; entries whose name is not allowed are left out."""
+        """The names of all corpora, sorted, without entries whose name is not valid."""
         if not self.path.is_dir():
             return []
-        found = {self._name_of(entry) for entry in self.path.iterdir()}
-        return sorted(name for name in found if name)
+        names = {self._name_of(entry) for entry in self.path.iterdir()}
+        return sorted(name for name in names if name)
 
     def misnamed(self) -> list[str]:
-        """Folders below the root that are no corpus because of their name."""
+        """Folders below the root that are not corpora because their names are invalid."""
         if not self.path.is_dir():
             return []
         return sorted(
-            e.name
-            for e in self.path.iterdir()
-            if e.is_dir()
-            and self._name_of(e) is None
-            and not e.name.startswith(".")
-            and self._known_as(e.resolve()) is None
+            entry.name
+            for entry in self.path.iterdir()
+            if entry.is_dir()
+            and self._name_of(entry) is None
+            and not entry.name.startswith(".")
+            and self._known_as(entry.resolve()) is None
         )
 
     def folder(self, name: str) -> Path:
         """Return the folder of a corpus.
 
         Raises:
-            CorpusError: the name is not allowed, or there is no such corpus.
+            CorpusError: the name is invalid, or there is no such corpus.
         """
         check_name(name)
         folder, pointer = self.path / name, self.path / f"{name}{_POINTER}"
@@ -104,31 +108,31 @@ class CorpusStore(Resource):
     def settings(self, name: str) -> CorpusSettings:
         """Read the settings of a corpus; see :func:`.load_settings`.
 
-        Those of a corpus of several have what the settings of these say of columns.
+        A corpus that includes others also gets their column settings.
 
         Raises:
-            CorpusError: there is no such corpus, or one that it is made of is another kind, or made of it.
-            SettingsError: settings cannot be used.
+            CorpusError: no such corpus, or an included one is of another kind or includes this one.
+            SettingsError: settings are invalid.
         """
         return self._settings(name, ())
 
     def _settings(self, name: str, above: tuple[str, ...]) -> CorpusSettings:
-        own = load_settings(self.folder(name))
-        for member in own.corpora:
+        settings = load_settings(self.folder(name))
+        for member in settings.corpora:
             if member in (*above, name):
                 circle = " → ".join((*above, name, member))
                 raise CorpusError(f"corpora include each other: {circle}; remove one of them from corpora")
-            given = self._settings(member, (*above, name))
-            if given.kind != own.kind:
+            included = self._settings(member, (*above, name))
+            if included.kind != settings.kind:
                 raise CorpusError(
-                    f"corpus {name!r} is of kind {own.kind}, but its member {member!r} is of kind "
-                    f"{given.kind}; remove it from corpora"
+                    f"corpus {name!r} is of kind {settings.kind}, but its member {member!r} is of kind "
+                    f"{included.kind}; remove it from corpora"
                 )
-            own = own.with_columns_of(member, given)
-        return own
+            settings = settings.with_columns_of(member, included)
+        return settings
 
     def folders(self, name: str) -> list[Path]:
-        """Return the folder of a corpus, then those of the corpora that it is made of.
+        """Return the folder of a corpus, then those of the corpora it includes.
 
         Raises:
             CorpusError: as :meth:`settings`.
@@ -136,21 +140,21 @@ class CorpusStore(Resource):
         """
         return [
             self.folder(name),
-            *(one for member in self.settings(name).corpora for one in self.folders(member)),
+            *(folder for member in self.settings(name).corpora for folder in self.folders(member)),
         ]
 
     def read(self, name: str) -> CorpusContents:
-        """Read the files of a corpus as its settings say.
+        """Read the files of a corpus according to its settings.
 
         Raises:
-            CorpusError: there is no such corpus.
-            SettingsError: its settings cannot be used.
+            CorpusError: no such corpus.
+            SettingsError: its settings are invalid.
         """
         settings = self.settings(name)
         return read_files(
             self.found(name),
             columns={
-                pattern: ColumnNames(**given.model_dump()) for pattern, given in settings.tables.items()
+                pattern: ColumnNames(**names.model_dump()) for pattern, names in settings.tables.items()
             },
             limits=settings.files.limits,
         )
@@ -159,49 +163,50 @@ class CorpusStore(Resource):
         """Return the hash of every file that :meth:`read` would read, by path; see :func:`hash_files`.
 
         Raises:
-            CorpusError: there is no such corpus.
-            SettingsError: its settings cannot be used.
+            CorpusError: no such corpus.
+            SettingsError: its settings are invalid.
         """
         return hash_files(self.found(name))
 
     def sizes(self, name: str) -> dict[str, int]:
-        """Return the bytes of every file that :meth:`read` would read, by path.
+        """Return the size in bytes of every file that :meth:`read` would read, by path.
 
         Raises:
-            CorpusError: there is no such corpus.
-            SettingsError: its settings cannot be used.
+            CorpusError: no such corpus.
+            SettingsError: its settings are invalid.
         """
         return {file.path: file.bytes for file in self.found(name) if file.problem is None}
 
     def found(self, name: str) -> list[FoundFile]:
         """Return every file of a corpus, sorted by path; see :func:`.files.discover`.
 
-        Files of corpora that it is made of have the name of theirs before their path.
+        Paths of files from included corpora start with the name of their corpus.
 
         Raises:
-            CorpusError: there is no such corpus, or a file of its own has the path of one of another.
-            SettingsError: its settings cannot be used.
+            CorpusError: no such corpus, or one of its own files has the path of an included one.
+            SettingsError: its settings are invalid.
         """
         settings = self.settings(name)
-        found = discover(self.folder(name), max_bytes=_largest(settings), ignore=ignored(settings))
+        files = discover(self.folder(name), max_bytes=_largest(settings), ignore=ignored(settings))
         for member in settings.corpora:
-            if any(file.path.split("/")[0] == member for file in found):
+            if any(file.path.split("/")[0] == member for file in files):
                 raise CorpusError(
                     f"the folder of corpus {name!r} has its own {member!r}, and the corpus includes a corpus "
                     "of that name; rename one of them"
                 )
-            found += [_of(member, file) for file in self.found(member)]
-        return sorted(found, key=lambda file: file.path)
+            files += [_of(member, file) for file in self.found(member)]
+        return sorted(files, key=lambda file: file.path)
 
     def register(self, folder: Path, name: str | None = None) -> str:
-        """Make a folder known as a corpus, and return its name: the given, else one made of the folder's own.
+        """Register a folder as a corpus, and return its name: the given one, else one derived from the
+        folder's name.
 
-        A folder directly below the root needs nothing; for any other a pointer file is written. A folder that
-        is known keeps its name unless another is given. Where a name that would be made is that of another
-        folder, a number is put behind it.
+        A folder directly below the root needs no registration; for any other a pointer file is written. A
+        registered folder keeps its name unless another is given. A derived name that is taken by another
+        folder gets a number.
 
         Raises:
-            CorpusError: it is no folder, the given name is not allowed, or is that of another folder.
+            CorpusError: it is not a folder, or the given name is invalid or taken by another folder.
         """
         if not folder.is_dir():
             raise CorpusError(f"{folder} is not a folder")
@@ -226,16 +231,16 @@ class CorpusStore(Resource):
         return name
 
     def resolve(self, target: str, name: str | None = None) -> str:
-        """Return the name of the corpus that ``target`` names, or that lies in the folder it leads to.
+        """Return the name of the corpus that ``target`` names, or of the one in the folder at that path.
 
-        A folder that is no corpus yet is made known as :meth:`register` does.
+        A folder that is not a corpus yet is registered as by :meth:`register`.
 
         Args:
             target: a name or a path.
-            name: of the corpus in the folder at that path; default: see :meth:`register`.
+            name: name for the corpus in the folder at that path; default: see :meth:`register`.
 
         Raises:
-            CorpusError: there is neither, or the name cannot be given.
+            CorpusError: neither exists, or the name cannot be used.
         """
         folder = Path(target)
         is_path = os.sep in target or target in {".", ".."}
@@ -248,7 +253,7 @@ class CorpusStore(Resource):
                 f"{target!r} is the name of a corpus, but --name needs a folder: give the path of one"
             )
         if folder.is_dir():
-            # Directly below the root, under a name that is not allowed.
+            # Directly below the root, with an invalid name.
             return self.register(folder)
         if is_path:
             raise CorpusError(f"{target} is not a folder")
@@ -256,27 +261,27 @@ class CorpusStore(Resource):
         return target
 
     def forget(self, name: str) -> None:
-        """Undo :meth:`register`: delete the pointer file, if there is one; the folder stays."""
+        """Undo :meth:`register`: delete the pointer file, if any. The folder stays."""
         (self.path / f"{check_name(name)}{_POINTER}").unlink(missing_ok=True)
 
     def _known_as(self, folder: Path) -> str | None:
-        """Return the name under which a folder is a corpus, the first of several."""
+        """Return the first name under which a folder is registered."""
         if folder.parent == self.path.resolve() and is_allowed(folder.name):
             return folder.name
         for pointer in sorted(self.path.glob(f"*{_POINTER}")):
             if is_allowed(pointer.stem) and pointer.is_file():
-                place = Path(pointer.read_text(encoding="utf-8").strip())
-                if place.is_dir() and place.resolve() == folder:
+                target = Path(pointer.read_text(encoding="utf-8").strip())
+                if target.is_dir() and target.resolve() == folder:
                     return pointer.stem
         return None
 
     def _free(self, name: str, folder: Path) -> str:
-        """Return a name, with a number behind it where it is that of another folder."""
-        taken, wanted, number = set(self.names()), name, 1
-        while wanted in taken and self.folder(wanted).resolve() != folder:
+        """Return the name, with a number appended if another folder has it."""
+        taken, candidate, number = set(self.names()), name, 1
+        while candidate in taken and self.folder(candidate).resolve() != folder:
             number += 1
-            wanted = f"{name[:90].rstrip(' .-')}-{number}"
-        return wanted
+            candidate = f"{name[:90].rstrip(' .-')}-{number}"
+        return candidate
 
     def _inside_root(self, folder: Path) -> bool:
         return folder.resolve().parent == self.path.resolve()
@@ -292,7 +297,7 @@ class CorpusStore(Resource):
 
 
 def models_of(name: str) -> list[ModelSettings]:
-    """Return the settings of the models of a corpus, role by role; none where it cannot be read."""
+    """Return the model settings of a corpus, role by role; empty if its settings cannot be read."""
     try:
         model = CorpusStore().settings(name).model
     except GraphragError:
@@ -301,16 +306,16 @@ def models_of(name: str) -> list[ModelSettings]:
 
 
 def content_of(folder: Path, name: str, where: str, most_bytes: int) -> bytes:
-    """Return the content of such a file.
+    """Return the content of a file that a setting names.
 
     Args:
-        folder: of the corpus.
-        name: the file, as the setting has it.
-        where: names file, key and value in errors.
-        most_bytes: that it may have.
+        folder: the corpus folder.
+        name: the file's path, as in the setting.
+        where: file, key and value for error messages.
+        most_bytes: size limit.
 
     Raises:
-        SettingsError: it is not there, lies outside of the folder, is no ordinary file, or too large.
+        SettingsError: it is missing, outside the folder, not a regular file, or too large.
     """
     try:
         path = (folder / name).resolve()

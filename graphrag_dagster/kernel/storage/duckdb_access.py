@@ -1,7 +1,7 @@
-"""DuckDB files: fast opening and closing, results as frames, and errors parsed from their texts.
+"""DuckDB files: fast opening and closing, results as frames, and parsing of error messages.
 
-The texts are those of :data:`RELEASES`; another release may word them otherwise. Files share one
-instance: one for each opening takes ten times as long, and a run opens its file a hundred times.
+The messages are those of :data:`RELEASES`; other releases may word them differently. Openings share one
+DuckDB instance: a separate one takes ten times as long, and a run opens its file a hundred times.
 """
 
 import os
@@ -19,23 +19,23 @@ import polars as pl
 
 from graphrag_dagster.errors import DamagedError, WarehouseError
 
-#: The releases whose texts these are, whatever the last part of their number.
+#: The releases whose messages are parsed here, without the patch version.
 RELEASES = ("1.5", "2.0")
 
-#: A file is open in this process, and is to be opened otherwise.
+#: A file is already open in this process with another configuration.
 OPEN_OTHERWISE = (
     "Connection Error: Can't open a connection to same database file with a different configuration than "
     "existing connections"
 )
-# Beginnings: further on a text may hold a path, and a path any word. The kind of error before them differs
-# between releases, and in some there is none.
+# Matched at the start: the rest of a message may contain a path, and so any word. The prefix with the kind of
+# error differs between releases, and some have none.
 _KIND = r"(?:[A-Z][A-Za-z ]{1,30} Error: )?"
 _BUSY = re.compile(
     rf"{_KIND}(?:Could not set lock on file|Can't open a connection to same database file with a different "
     "configuration|Unique file handle conflict:)"
 )
 _HOLDER = re.compile(r"held in (?P<program>.+?) \(PID (?P<pid>\d+)\)")
-# Blocks bear a checksum, so that damage is found before anything is made of their bytes.
+# Blocks have checksums, so damage is detected before their bytes are interpreted.
 _DAMAGE = re.compile(
     rf"{_KIND}(?:Corrupt database file|Could not read enough bytes from file)|Serialization Error: "
 )
@@ -45,49 +45,49 @@ _LINE = re.compile(r"^LINE (?P<number>\d+):", re.MULTILINE)
 
 
 def is_busy(error: duckdb.Error) -> bool:
-    """Whether a file cannot be opened only because someone has it open, in this process or another."""
+    """Whether a file cannot be opened only because it is open already, in this process or another."""
     return bool(_BUSY.match(str(error)))
 
 
 def holder_of(error: duckdb.Error) -> str:
-    """Holder of a busy file, as far as DuckDB knows."""
-    found = _HOLDER.search(str(error))
-    return f"process {found['pid']} ({found['program']})" if found else "another process"
+    """The holder of a busy file, as far as DuckDB knows."""
+    match = _HOLDER.search(str(error))
+    return f"process {match['pid']} ({match['program']})" if match else "another process"
 
 
 def is_damage(text: str) -> bool:
-    """Whether the text of an error says that a block cannot be read."""
+    """Whether an error message says that a block cannot be read."""
     return bool(_DAMAGE.match(text))
 
 
 def missing_table(text: str) -> str | None:
-    """Name of the table that a query asks for and that there is not."""
-    found = _NO_TABLE.search(text)
-    return found["name"] if found else None
+    """Name of the missing table that a query refers to."""
+    match = _NO_TABLE.search(text)
+    return match["name"] if match else None
 
 
 def missing_column(text: str) -> str | None:
-    """Name of the column that a query asks for and that its tables do not have."""
-    found = _NO_COLUMN.search(text)
-    return found["name"] if found else None
+    """Name of the missing column that a query refers to."""
+    match = _NO_COLUMN.search(text)
+    return match["name"] if match else None
 
 
 def line_of(text: str) -> int:
-    """The line of a query that an error is about; the first where none is told."""
-    found = _LINE.search(text)
-    return int(found["number"]) if found else 1
+    """The line of a query that an error refers to; 1 if unknown."""
+    match = _LINE.search(text)
+    return int(match["number"]) if match else 1
 
 
 @contextmanager
 def damage_told(file: Path, mend: str) -> Iterator[None]:
-    """Name a file in place of the block of it that cannot be read.
+    """Report damage found in the block by the name of the file, not of its part.
 
     Args:
-        file: what is read in the block of code.
-        mend: the way out.
+        file: the file that the block reads.
+        mend: how to fix it.
 
     Raises:
-        DamagedError: a part of the file cannot be read.
+        DamagedError: part of the file cannot be read.
     """
     try:
         yield
@@ -97,7 +97,7 @@ def damage_told(file: Path, mend: str) -> Iterator[None]:
         raise DamagedError(f"{file} is damaged ({str(error).splitlines()[0]}); {mend}") from error
 
 
-#: Rows that are fetched at once. DuckDB reserves room for as many, a gigabyte for a million vectors.
+#: Rows fetched at a time. DuckDB allocates memory for as many: a gigabyte for a million vectors.
 _AT_ONCE = 16_384
 
 
@@ -109,10 +109,10 @@ def frame_of(
     """Return the rows of a trusted query, in their order.
 
     Raises:
-        WarehouseError: the query gives none, as a statement does.
-        duckdb.Error: it cannot be answered.
+        WarehouseError: the query returns no rows, like a statement.
+        duckdb.Error: the query fails.
     """
-    # As a relation: of what `execute` returns, DuckDB 2 copies the rows, and warns of it.
+    # As a relation: from the result of `execute`, DuckDB 2 copies the rows, with a warning.
     rows = connection.sql(query, params=parameters or None)
     frame = None if rows is None else pl.from_arrow(rows.to_arrow_table(_AT_ONCE))
     if not isinstance(frame, pl.DataFrame):
@@ -121,50 +121,50 @@ def frame_of(
 
 
 def first_row(result: duckdb.DuckDBPyConnection) -> tuple[Any, ...] | None:
-    """Return the first of the few rows of a query that was sent; None where there is none.
+    """Return the first row of a small result, or None.
 
-    All are fetched: DuckDB 2 answers no relation over a connection that has a result with rows left.
+    Fetches all rows: DuckDB 2 cannot evaluate a relation on a connection with a pending result.
 
     Raises:
-        duckdb.Error: it cannot be answered.
+        duckdb.Error: the query fails.
     """
     return next(iter(result.fetchall()), None)
 
 
 CONFIG: dict[str, Any] = {"python_enable_replacements": False}
-#: What is committed goes into a file at once, not into a log first: for who writes a whole file.
+#: Commits go straight to the file, not to a log first: for writing a whole file.
 UNLOGGED: dict[str, Any] = {"checkpoint_threshold": "0KB"}
-# To compress texts by FSST takes half of the time in which a file is written, and saves a sixth of its size.
-# DuckDB loses the setting where it is part of a configuration.
+# FSST compression of texts takes half of the writing time and saves a sixth of the size. DuckDB ignores the
+# setting in a configuration.
 _WRITE_FAST = "set global disabled_compression_methods = 'fsst'"
-#: The oldest format of DuckDB's in which the statistics of a column take 64 bytes, not 3 kB: a file of sixty
-#: tables is opened five times as fast. Any DuckDB from 1.2 on opens it, and leaves it so.
+#: The oldest DuckDB format in which the statistics of a column take 64 bytes instead of 3 kB, so that a file
+#: of sixty tables opens five times as fast. DuckDB 1.2 or newer opens it without upgrading it.
 _STORAGE = "v1.2.0"
 _ALIAS = "opened"
-#: What DuckDB may keep in memory while nobody uses a file.
+#: What DuckDB may keep in memory while the file is unused.
 _SPARE = "32MB"
-#: Seconds for which a file stays open after its last use, where it does.
+#: Seconds for which a file lingers open after its last use.
 _LINGERS = 0.25
 
 
-#: What is done with a file before anybody uses it, once for as long as it stays open.
+#: Prepares a file before its first use, once while it stays open.
 Preparing = Callable[[duckdb.DuckDBPyConnection], object]
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open file: a connection whose current database it is, and what lets go of both."""
+    """An open file: a connection with it as the current database, and a function that closes both."""
 
     connection: duckdb.DuckDBPyConnection
     close: Callable[[], object]
 
 
 def _as_it_is(_: duckdb.DuckDBPyConnection) -> None:
-    """Do nothing with a file."""
+    """Skip preparation."""
 
 
 def writing_instance(config: dict[str, Any], file: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """Connect to an instance that files are to be written with, of a file or of none.
+    """Connect to an instance configured for writing, in memory or of a file.
 
     Raises:
         duckdb.Error: the file cannot be opened.
@@ -177,18 +177,18 @@ def writing_instance(config: dict[str, Any], file: Path | None = None) -> duckdb
 def open_alone(
     file: Path, *, read_only: bool, config: dict[str, Any], prepare: Preparing = _as_it_is
 ) -> Opened:
-    """Open a file with an instance and a configuration of its own.
+    """Open a file in a separate instance with its own configuration.
 
     Raises:
         duckdb.Error: it cannot be opened.
-        Exception: what ``prepare`` raises; the file is closed then.
+        Exception: any error of ``prepare``; the file is then closed.
     """
     _cache.let_go(file)
     if read_only:
         connection = duckdb.connect(str(file), read_only=True, config={**CONFIG, **config})
     else:
-        made = {} if file.exists() else {"storage_compatibility_version": _STORAGE}
-        connection = writing_instance({**made, **config}, file)
+        new_file_config = {} if file.exists() else {"storage_compatibility_version": _STORAGE}
+        connection = writing_instance({**new_file_config, **config}, file)
     try:
         prepare(connection)
     except BaseException:
@@ -198,16 +198,18 @@ def open_alone(
 
 
 def identity(file: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another of its name; None where there is none."""
+    """Return device and inode, which distinguish a file from another of its name; None if it does not
+    exist.
+    """
     try:
-        told = file.stat()
+        status = file.stat()
     except FileNotFoundError:
         return None
-    return told.st_dev, told.st_ino
+    return status.st_dev, status.st_ino
 
 
 def changed_at(file: Path) -> int | None:
-    """Return the nanosecond in which a file, or what stands in its place, was changed last; None: none."""
+    """Return the time in ns of the last change to a file or its replacement; None if it does not exist."""
     try:
         return file.stat().st_ctime_ns
     except FileNotFoundError:
@@ -215,16 +217,16 @@ def changed_at(file: Path) -> int | None:
 
 
 def open_often(file: Path, *, read_only: bool, prepare: Preparing = _as_it_is) -> Opened:
-    """Open a file; as long as this process opens no other, all openings share an instance.
+    """Open a file. As long as this process opens no other file, all openings share an instance.
 
     Args:
         file: the file.
-        read_only: whether it is opened to be read alone.
-        prepare: done once for as long as the file stays open, to which no other process writes by then.
+        read_only: whether to open it for reading only.
+        prepare: called once while the file stays open, when no other process can write to it any more.
 
     Raises:
-        duckdb.Error: it cannot be opened, for instance because it is open to be read and is to be written.
-        Exception: what ``prepare`` raises; the file is closed then.
+        duckdb.Error: it cannot be opened, for instance for writing while it is open for reading.
+        Exception: any error of ``prepare``; the file is then closed.
     """
     return _cache.open(file, read_only=read_only, prepare=prepare) or open_alone(
         file, read_only=read_only, config={}, prepare=prepare
@@ -233,9 +235,9 @@ def open_often(file: Path, *, read_only: bool, prepare: Preparing = _as_it_is) -
 
 @contextmanager
 def staying_open() -> Iterator[None]:
-    """Leave files that are opened often in the block open for a moment, for who opens them next.
+    """Within the block, keep files of :func:`open_often` open for a moment, for the next opening.
 
-    Whoever else wants such a file has it a quarter of a second after its last use, or when the block ends.
+    Other processes get such a file a quarter of a second after its last use, or when the block ends.
     """
     cache = _cache
     cache.lingering += 1
@@ -247,7 +249,7 @@ def staying_open() -> Iterator[None]:
 
 
 def attach(connection: duckdb.DuckDBPyConnection, file: Path, alias: str, *, read_only: bool) -> None:
-    """Attach a file to a connection, and make it where it is not there.
+    """Attach a file to a connection; create it if it does not exist.
 
     Raises:
         duckdb.Error: it cannot be opened.
@@ -257,17 +259,17 @@ def attach(connection: duckdb.DuckDBPyConnection, file: Path, alias: str, *, rea
 
 
 def _attaching(file: Path, alias: str, *, read_only: bool) -> str:
-    place, name = str(file).replace("'", "''"), alias.replace('"', '""')
-    # Of a file that is there the format stays: a newer one cannot be lowered.
-    made = "" if file.exists() else f" (storage_version '{_STORAGE}')"
-    return f"""attach '{place}' as "{name}"{" (read_only)" if read_only else made}"""
+    path, name = str(file).replace("'", "''"), alias.replace('"', '""')
+    # An existing file keeps its format: it cannot be downgraded.
+    options = "" if file.exists() else f" (storage_version '{_STORAGE}')"
+    return f"""attach '{path}' as "{name}"{" (read_only)" if read_only else options}"""
 
 
 class _Instance:
-    """An instance for one file, which is attached while it has users, and perhaps a moment longer."""
+    """An instance for one file, which is attached while it has users, and possibly a moment longer."""
 
     def __init__(self, file: Path) -> None:
-        # What does not fit into memory is put where an instance of the file would put it.
+        # Spill to the same folder as an instance of the file itself.
         self._connection = writing_instance({"temp_directory": f"{file}.tmp"})
         self._memory = str(self._connection.query("select current_setting('memory_limit')").fetchall()[0][0])
         self._attached: tuple[int, int] | None = None
@@ -276,12 +278,12 @@ class _Instance:
         self.users = 0
 
     def attach(self, *, read_only: bool, prepare: Preparing) -> duckdb.DuckDBPyConnection:
-        # What is attached serves as long as it is the file of this name, and open for what is wanted.
+        # The attached file can be used if it is still the one of this name and open in the right mode.
         serves = self._attached == identity(self.file) and (read_only or not self._read_only)
         if self._attached and not self.users and not serves:
             self.detach()
         if not self._attached:
-            # Asked before: another may take its place while it is opened.
+            # Read before opening, because another file may replace it meanwhile.
             before = identity(self.file)
             self._connection.execute(_attaching(self.file, _ALIAS, read_only=read_only))
             self._attached, self._read_only = before or identity(self.file), read_only
@@ -306,7 +308,7 @@ class _Instance:
         connection.close()
         self.users -= 1
         if not self.users:
-            # DuckDB keeps memory for what comes next: after large tables hundreds of MB, which this frees.
+            # DuckDB keeps memory for later queries, hundreds of MB after large tables. This frees it.
             with suppress(duckdb.OutOfMemoryException):
                 self._connection.execute(f"set memory_limit = '{_SPARE}'")
             self._connection.execute(f"set memory_limit = '{self._memory}'")
@@ -321,14 +323,14 @@ class _Instance:
 
 
 class _InstanceCache:
-    """The instance that is kept, which is that of the file that was opened last."""
+    """Caches the instance of the most recently opened file."""
 
     def __init__(self) -> None:
         self._lock = RLock()
         self._instance: _Instance | None = None
         self._alarm: Timer | None = None
         self._stays_until = 0.0
-        #: How many blocks there are in which a file stays open for a moment.
+        #: Number of active :func:`staying_open` blocks.
         self.lingering = 0
 
     def open(self, file: Path, *, read_only: bool, prepare: Preparing) -> Opened | None:
@@ -349,7 +351,7 @@ class _InstanceCache:
         return Opened(connection, lambda: self._close(instance, connection))
 
     def let_go(self, file: Path | None = None) -> None:
-        """Let go of a file, or of any, that nobody uses."""
+        """Detach a file, default any, that is unused."""
         with self._lock:
             instance = self._instance
             if instance is not None and not instance.users and file in {None, instance.file}:
@@ -360,11 +362,11 @@ class _InstanceCache:
             try:
                 instance.leave(connection)
             except duckdb.Error:
-                # After some errors an instance is of no more use.
+                # After some errors an instance is unusable.
                 self._drop(instance)
             if not instance.users and self.lingering:
                 self._stays_until = monotonic() + _LINGERS
-                # One alarm for many closings: to begin a thread takes longer than to open what lingers.
+                # One timer for many closings: starting a thread takes longer than reopening a lingering file.
                 if self._alarm is None:
                     self._set_alarm(_LINGERS)
             elif not instance.users:
@@ -387,7 +389,7 @@ class _InstanceCache:
         try:
             instance.detach()
         except duckdb.Error:
-            # An instance that cannot even let go of a file is of no more use.
+            # An instance that cannot even detach a file is unusable.
             self._drop(instance)
 
     def _drop(self, instance: _Instance | None) -> None:
@@ -402,7 +404,7 @@ _cache = _InstanceCache()
 
 
 def _begin_anew() -> None:
-    """Leave the parent's instance alone: its threads are not in the child."""
+    """Abandon the parent's instance after a fork: its threads do not exist in the child."""
     global _cache
     _cache = _InstanceCache()
 

@@ -1,4 +1,4 @@
-"""Locations of files on this machine. Environment variables are read when asked, never at import."""
+"""File locations on this machine. Environment variables are read on each call, never at import."""
 
 import os
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class HomeFolders:
 
     @classmethod
     def below(cls, home: Path) -> "HomeFolders":
-        """The places in a home."""
+        """The locations below a home folder."""
         return cls(
             corpora=str(home / "corpora"),
             warehouse=str(home / "warehouse" / "{corpus}.duckdb"),

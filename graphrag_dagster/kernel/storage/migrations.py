@@ -1,12 +1,12 @@
 """Migrations: working files of older versions are upgraded step by step when opened for writing.
 
-A working file gets its rows once, when it is brought up to date; a published snapshot never changes, and has
-them read off whenever lineage asks. What is known here of the texts and tables is what those versions wrote.
+Published snapshots never change, so the rows that a migration would add are derived from them for each
+lineage query. The texts and tables known here are those that older versions wrote.
 
-The number of a file's format is in its table ``meta.format``; files made before that are of format 0. A
-change of the declared tables needs a step here only where rows must change: columns that are new are added
-when their table is written. A step may meet a file that has gone through it, so it must do no harm twice. It
-names tables and columns itself, since the declarations go on changing and a step must not.
+The format of a file is stored in its table ``meta.format``; files without it have format 0. A change of the
+declared tables needs a step only if rows must change, because new columns are added when their table is
+written. Steps must be idempotent. They name tables and columns literally, because the declarations keep
+changing and a step must not.
 """
 
 import re
@@ -47,13 +47,13 @@ _ROWS = {
     "record_id": pl.String(),
 }
 
-# The same names stand in many contexts, and in many rows of one.
+# The same names occur in many contexts, and in many rows of each.
 _name = lru_cache(1 << 16)(normalise)
 
 
 @dataclass(frozen=True, slots=True)
 class PackedRow:
-    """A row of a context: what it shows, its number there, and its cells behind the number."""
+    """A row of a packed context: its kind, its number in the context, and its remaining cells."""
 
     kind: str
     number: int
@@ -63,7 +63,7 @@ class PackedRow:
     def key(self) -> tuple[str, ...]:
         """Key of the record: name; both names in order; title; or all values of a claim.
 
-        A title or name that was cut ends with an ellipsis, and then stands for no record.
+        A truncated title or name ends with an ellipsis and matches no record.
         """
         if self.kind == "entity":
             return (_name(self.cells[0]),)
@@ -76,27 +76,27 @@ class PackedRow:
 
 
 def columns_of(connection: duckdb.DuckDBPyConnection, table: str) -> set[str]:
-    """Return the names of the columns of ``schema.table`` in the current database; none if it is not there.
+    """Return the column names of ``schema.table`` in the current database; empty if it does not exist.
 
-    Unlike ``describe``, it fails nowhere, so that it leaves a transaction as it is.
+    Unlike ``describe``, it never fails, and so never aborts a transaction.
     """
-    found = connection.execute(
+    result = connection.execute(
         "select column_name from duckdb_columns() where database_name = current_database() "
         "and schema_name = ? and table_name = ?",
         table.split("."),
     )
-    return {name for (name,) in found.fetchall()}
+    return {name for (name,) in result.fetchall()}
 
 
 def rows_shown(
     connection: duckdb.DuckDBPyConnection, corpus: str, reports: Iterable[str] | None = None
 ) -> pl.DataFrame:
-    """Return rows as ``reports.report_context_rows`` has them, without those whose name was cut.
+    """Return rows like those of ``reports.report_context_rows``, without those with truncated names.
 
     Args:
         connection: to a file that has ``reports.report_contexts``.
         corpus: the corpus.
-        reports: ids of the reports whose contexts are read; all where there are none.
+        reports: ids of the reports whose contexts are parsed; default: all.
     """
     ids = _all_reports(connection, corpus) if reports is None else reports
     return pl.concat([pl.DataFrame(schema=_ROWS), *parts_shown(connection, corpus, ids)])
@@ -105,14 +105,14 @@ def rows_shown(
 def parts_shown(
     connection: duckdb.DuckDBPyConnection, corpus: str, reports: Iterable[str]
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows of :func:`rows_shown`, those of some hundred reports at once."""
+    """Yield the rows of :func:`rows_shown` in batches of some hundred reports."""
     ids = iter(reports)
-    while some := list(islice(ids, _AT_ONCE)):
-        yield pl.DataFrame(list(_of_reports(connection, corpus, some)), schema=_ROWS, orient="row")
+    while batch := list(islice(ids, _AT_ONCE)):
+        yield pl.DataFrame(list(_of_reports(connection, corpus, batch)), schema=_ROWS, orient="row")
 
 
 def parse_context(text: str) -> tuple[PackedRow, ...]:
-    """Return the rows of a packed context in its order; what has another form than they is none."""
+    """Return the rows of a packed context in order, skipping malformed ones."""
     headers = list(_HEADER.finditer(text))
     ends = [*(header.start() for header in headers), len(text)][1:]
     return tuple(
@@ -126,13 +126,13 @@ def parse_context(text: str) -> tuple[PackedRow, ...]:
 def _lines(text: str, start: int, end: int) -> Iterator[list[str]]:
     cells: list[str] = []
     while start < end:
-        found = _CELL.match(text, start, end)
-        if found is None:
+        match = _CELL.match(text, start, end)
+        if match is None:
             return
-        quoted = found["quoted"]
-        cells.append(found["plain"] if quoted is None else quoted.replace('""', '"'))
-        start = found.end()
-        if found["end"] != ",":
+        quoted = match["quoted"]
+        cells.append(match["plain"] if quoted is None else quoted.replace('""', '"'))
+        start = match.end()
+        if match["end"] != ",":
             yield cells
             cells = []
 
@@ -142,15 +142,15 @@ def _folded(text: str) -> str:
 
 
 def _claim_key(*cells: str | None) -> tuple[str, ...]:
-    subject, other, *further = (cell or "" for cell in cells)
-    return (_name(subject), _name(other), *map(_folded, further))
+    subject, object_name, *rest = (cell or "" for cell in cells)
+    return (_name(subject), _name(object_name), *map(_folded, rest))
 
 
 def _all_reports(connection: duckdb.DuckDBPyConnection, corpus: str) -> list[str]:
-    found = connection.execute(
+    result = connection.execute(
         "select report_id from reports.report_contexts where corpus = ? order by report_id", [corpus]
     )
-    return [report_id for (report_id,) in found.fetchall()]
+    return [report_id for (report_id,) in result.fetchall()]
 
 
 def _of_reports(
@@ -161,9 +161,9 @@ def _of_reports(
     packed = {report_id: parse_context(text) for report_id, text in sorted(texts)}
     records = _records(tables, packed)
     for report_id, rows in packed.items():
-        taken = _Taken(records)
+        matcher = _Taken(records)
         for position, row in enumerate(rows):
-            if record_id := taken.record(report_id, row):
+            if record_id := matcher.record(report_id, row):
                 yield report_id, position, row.kind, row.number, record_id
 
 
@@ -175,11 +175,11 @@ class _Tables:
     corpus: str
 
     def rows(self, table: str, columns: str, column: str, values: Iterable[str]) -> list[tuple[Any, ...]]:
-        """Return columns of the rows that have one of the values; none of what there is not."""
+        """Return columns of the rows with one of the values; empty if the table or a column is missing."""
         if not {*columns.split(", "), column} <= columns_of(self.connection, table):
             return []
-        wanted = pl.Series("value", sorted(values), dtype=pl.String).to_frame()
-        self.connection.register("wanted_keys", wanted.to_arrow())
+        keys = pl.Series("value", sorted(values), dtype=pl.String).to_frame()
+        self.connection.register("wanted_keys", keys.to_arrow())
         try:
             return self.connection.execute(
                 f"select {columns} from {table} where corpus = ? "
@@ -190,12 +190,12 @@ class _Tables:
             self.connection.unregister("wanted_keys")
 
 
-#: Ids by kind and key, of reports by the id of the community above and key; in the order of the ids.
+#: Sorted ids by kind and key. The key of a report begins with the id of the parent community.
 _Records = Mapping[str, Mapping[tuple[str, ...], Sequence[str]]]
 
 
 def _records(tables: _Tables, packed: Mapping[str, tuple[PackedRow, ...]]) -> _Records:
-    found: dict[str, dict[tuple[str, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
+    ids: dict[str, dict[tuple[str, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
     keys: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for rows in packed.values():
         for row in rows:
@@ -203,44 +203,44 @@ def _records(tables: _Tables, packed: Mapping[str, tuple[PackedRow, ...]]) -> _R
     for identity, name in tables.rows(
         "graph.entities", "entity_id, name", "name", {name for (name,) in keys["entity"]}
     ):
-        found["entity"][name,].append(identity)
+        ids["entity"][name,].append(identity)
     for identity, *ends in tables.rows(
         "graph.relationships",
         "relationship_id, source, target",
         "source",
         {source for source, _ in keys["relationship"]},
     ):
-        found["relationship"][tuple(ends)].append(identity)
-    said = "claim_id, subject, object, type, status, start_date, end_date, description"
+        ids["relationship"][tuple(ends)].append(identity)
+    columns = "claim_id, subject, object, type, status, start_date, end_date, description"
     subjects = {key[0] for key in keys["claim"]}
-    merged = tables.rows("graph.claims", said, "subject", subjects)
-    # Before claims were merged, a context showed each instance.
-    for identity, *cells in sorted(merged or tables.rows("extraction.claims", said, "subject", subjects)):
-        found["claim"][_claim_key(*cells)].append(identity)
+    merged = tables.rows("graph.claims", columns, "subject", subjects)
+    # Before claims were merged, contexts contained each instance.
+    for identity, *cells in sorted(merged or tables.rows("extraction.claims", columns, "subject", subjects)):
+        ids["claim"][_claim_key(*cells)].append(identity)
     above = [report_id for report_id, rows in packed.items() if any(row.kind == "report" for row in rows)]
     parents = dict(tables.rows("graph.communities", "community_id, parent_id", "parent_id", above))
     for identity, title in sorted(
         tables.rows("reports.community_reports", "report_id, title", "report_id", parents)
     ):
-        found["report"][parents[identity], _folded(title)].append(identity)
-    return found
+        ids["report"][parents[identity], _folded(title)].append(identity)
+    return ids
 
 
 @dataclass(slots=True)
 class _Taken:
-    """Gives the records of one context; those that say the same one after the other."""
+    """Assigns records to the rows of one context; identical rows get theirs one after the other."""
 
     records: _Records
     _waiting: dict[tuple[str, ...], deque[str]] = field(default_factory=dict)
 
     def record(self, report_id: str, row: PackedRow) -> str | None:
         key = (report_id, *row.key) if row.kind == "report" else row.key
-        known = self.records[row.kind].get(key)
-        if not known:
+        ids = self.records[row.kind].get(key)
+        if not ids:
             return None
-        if len(known) == 1:
-            return known[0]
-        waiting = self._waiting.setdefault((row.kind, *key), deque(known))
+        if len(ids) == 1:
+            return ids[0]
+        waiting = self._waiting.setdefault((row.kind, *key), deque(ids))
         return waiting.popleft() if len(waiting) > 1 else waiting[0]
 
 
@@ -248,27 +248,27 @@ _Step = Callable[[duckdb.DuckDBPyConnection], None]
 
 
 def upgrade(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
-    """Bring an open, writable file to the current format, all steps in one transaction.
+    """Upgrade an open, writable file to the current format, all steps in one transaction.
 
     Raises:
-        WarehouseError: the file is of a newer format, or a step failed; the file is as it was.
+        WarehouseError: the file has a newer format, or a step failed; the file is unchanged.
     """
-    found = check(connection, file)
-    if found == FORMAT:
+    before = check(connection, file)
+    if before == FORMAT:
         return
     try:
         connection.begin()
-        for step in _STEPS[found:]:
+        for step in _STEPS[before:]:
             step(connection)
         mark(connection)
         connection.commit()
     except duckdb.Error as error:
-        # Where DuckDB has rolled back by itself, as when the disk is full, there is nothing left to do.
+        # DuckDB may have rolled back already, for instance because the disk is full.
         with suppress(duckdb.Error):
             connection.rollback()
         raise WarehouseError(
-            f"{file} cannot be upgraded from format {found} to {FORMAT}: {str(error).splitlines()[0]}; it is "
-            "unchanged. Free disk space or fix its permissions, or move it away and index the corpus again"
+            f"{file} cannot be upgraded from format {before} to {FORMAT}: {str(error).splitlines()[0]}; it "
+            "is unchanged. Free disk space or fix its permissions, or move it away and index the corpus again"
         ) from error
 
 
@@ -276,19 +276,19 @@ def check(connection: duckdb.DuckDBPyConnection, file: Path) -> int:
     """Return the format of an open file.
 
     Raises:
-        WarehouseError: the format is newer than this version knows.
+        WarehouseError: the format is newer than this version supports.
     """
-    found = _format_of(connection)
-    if found > FORMAT:
+    current = _format_of(connection)
+    if current > FORMAT:
         raise WarehouseError(
-            f"{file} was made by a newer version of graphrag-dagster (format {found}, this version knows "
+            f"{file} was made by a newer version of graphrag-dagster (format {current}, this version knows "
             f"{FORMAT}); upgrade this installation, or restore a backup from before the upgrade"
         )
-    return found
+    return current
 
 
 def mark(connection: duckdb.DuckDBPyConnection) -> None:
-    """Write down that a file is of the current format, inside the caller's transaction if there is one."""
+    """Record the current format in a file, inside the caller's transaction if there is one."""
     connection.execute("create schema if not exists meta")
     connection.execute("create or replace table meta.format as select ?::INTEGER as version", [FORMAT])
 
@@ -302,7 +302,7 @@ def _format_of(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def _has(connection: duckdb.DuckDBPyConnection, table: str) -> bool:
-    """Whether a table is there: to try and fail would end the transaction of the steps."""
+    """Whether a table exists, without an error that would abort the transaction."""
     return bool(columns_of(connection, table))
 
 
@@ -312,7 +312,7 @@ def _add_column(connection: duckdb.DuckDBPyConnection, table: str, column: str, 
 
 
 def _questions_of_old_answers(connection: duckdb.DuckDBPyConnection) -> None:
-    """0 → 1: answers have questions in a table of their own; before, all were from corpus.yaml."""
+    """0 → 1: questions move to a separate table; before, all were from corpus.yaml."""
     if not _has(connection, "answers.answers"):
         return
     connection.execute("create schema if not exists questions")
@@ -328,17 +328,17 @@ def _questions_of_old_answers(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _distinct_entities_of_old_studies(connection: duckdb.DuckDBPyConnection) -> None:
-    """1 → 2: studies count distinct entities too; of those made before it is not known."""
+    """1 → 2: studies also count distinct entities; unknown for older studies."""
     _add_column(connection, "studies.extraction_counts", "distinct_entities", "INTEGER")
 
 
 def _ranks_of_old_tests(connection: duckdb.DuckDBPyConnection) -> None:
-    """2 → 3: the direction of the ranks stands beside each test; of those made before it is not known."""
+    """2 → 3: tests also record the direction of the ranks; unknown for older tests."""
     _add_column(connection, "evaluation.significance", "rank_biserial", "DOUBLE")
 
 
 def _mends_of_old_rows(connection: duckdb.DuckDBPyConnection) -> None:
-    """3 → 4: rows count the replies that were repaired for them; of those made before it is not known."""
+    """3 → 4: rows count the replies that were repaired for them; unknown for older rows."""
     for table, column in (
         ("graph.entities", "description_repaired"),
         ("graph.relationships", "description_repaired"),
@@ -355,7 +355,7 @@ def _mends_of_old_rows(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _rows_of_old_contexts(connection: duckdb.DuckDBPyConnection) -> None:
-    """4 → 5: rows of report contexts have a table; those of contexts made before are read off their texts."""
+    """4 → 5: rows of report contexts get a table; those of older contexts are parsed from their texts."""
     if not _has(connection, "reports.report_contexts"):
         return
     stored = connection.execute("select corpus, report_id from reports.report_contexts").fetchall()
@@ -388,5 +388,5 @@ _STEPS: tuple[_Step, ...] = (
     _rows_of_old_contexts,
 )
 
-#: What this version writes: the number of steps there have been.
+#: The format that this version writes: the number of steps so far.
 FORMAT = len(_STEPS)

@@ -1,8 +1,8 @@
 """Runs one read-only query over a DuckDB file; a separate program, see ``sql_sandbox``.
 
-It reads a request as JSON from standard input, and writes one line of JSON for the columns and one for each
-row, or one that names the error. Some of what a query can ask for (a text of a gigabyte) DuckDB neither
-counts as memory nor interrupts: so the process has limits of its own, and whoever started it can kill it.
+It reads a JSON request from standard input, and writes one line of JSON for the columns and one per row, or
+one for an error. DuckDB neither counts nor interrupts some queries (such as for a text of a gigabyte). So the
+process has its own limits, and its parent can kill it.
 """
 
 import json
@@ -28,11 +28,11 @@ _ALLOWED = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
 _INTEGERS = {"tinyint", "smallint", "integer", "bigint", "hugeint"}
 _NUMBERS = _INTEGERS | {f"u{name}" for name in _INTEGERS} | {"float", "double"}
 _NESTED = {"list", "array", "struct", "map", "union", "variant"}
-#: Functions that give a table of their arguments alone.
+#: Table functions that only use their arguments.
 _HARMLESS = {"unnest", "range", "generate_series"}
 _ROWS = 500
 _MEGABYTE = 1_000_000
-#: What Python and DuckDB take before a query begins.
+#: Megabytes that Python and DuckDB take before a query starts.
 _AT_LEAST = 400
 
 
@@ -48,7 +48,7 @@ def main() -> None:
         _tell("memory", "")
     except duckdb.Error as error:
         _tell("query", str(error))
-    # Whatever a library makes of a value: the user is told in a line, not by a traceback that nobody reads.
+    # A library may raise anything. Report it in one line, because nobody sees a traceback.
     except Exception as error:
         _tell("query", f"{type(error).__name__}: {error}")
 
@@ -66,70 +66,70 @@ def _answered(request: dict[str, Any]) -> Iterator[Any]:
     if request["parameters"] is not None:
         yield from _with_parameters(connection, statements[0], request)
         return
-    found: Any = connection.sql(_without_end(request["query"]))
-    if found is None:
+    relation: Any = connection.sql(_without_end(request["query"]))
+    if relation is None:
         _tell("refused", "")
         return
-    kinds = [str(kind.id) for kind in found.types]
+    kinds = [str(kind.id) for kind in relation.types]
     numeric = [kind in _NUMBERS or kind == "decimal" for kind in kinds]
-    yield [found.columns, numeric, [request["values"] and kind in _NESTED for kind in kinds]]
+    yield [relation.columns, numeric, [request["values"] and kind in _NESTED for kind in kinds]]
     if statements[0].type == duckdb.StatementType.EXPLAIN:
         rows: Any = connection.execute(statements[0])
     else:
-        # As SQL again, it comes in pieces instead of being held as a whole.
-        shown = ", ".join(_shown(request, place, kind) for place, kind in enumerate(kinds, start=1))
-        rows = connection.execute(found.project(shown).sql_query())
-    left = request["rows"]
-    while left != 0 and (some := rows.fetchmany(_ROWS if left is None else min(_ROWS, left))):
-        yield from some
-        left = None if left is None else left - len(some)
+        # Executed as SQL again, the result is streamed instead of materialised.
+        shown = ", ".join(_shown(request, position, kind) for position, kind in enumerate(kinds, start=1))
+        rows = connection.execute(relation.project(shown).sql_query())
+    remaining = request["rows"]
+    while remaining != 0 and (batch := rows.fetchmany(_ROWS if remaining is None else min(_ROWS, remaining))):
+        yield from batch
+        remaining = None if remaining is None else remaining - len(batch)
 
 
 def _without_end(query: str) -> str:
-    """A single statement without its semicolon and what follows, which DuckDB 2 keeps within a relation."""
+    """Strip the semicolon of a single statement and what follows, which DuckDB 2 keeps within a relation."""
     encoded = query.encode()
-    places = (place for place, _ in duckdb.tokenize(query))
-    end = next((place for place in places if encoded[place : place + 1] == b";"), len(encoded))
+    positions = (position for position, _ in duckdb.tokenize(query))
+    end = next((position for position in positions if encoded[position : position + 1] == b";"), len(encoded))
     return encoded[:end].decode()
 
 
 def _with_parameters(
     connection: duckdb.DuckDBPyConnection, statement: duckdb.Statement, request: dict[str, Any]
 ) -> Iterator[Any]:
-    """The columns and rows of a statement with parameters, values as JSON has a form for them."""
-    found = connection.execute(statement, request["parameters"])
-    kinds = [str(column[1]).lower() for column in found.description]
+    """Yield the columns and rows of a statement with parameters, with values that JSON can represent."""
+    result = connection.execute(statement, request["parameters"])
+    kinds = [str(column[1]).lower() for column in result.description]
     yield [
-        [column[0] for column in found.description],
+        [column[0] for column in result.description],
         [kind in _NUMBERS or kind.startswith("decimal") for kind in kinds],
         [False] * len(kinds),
     ]
-    for row in found.fetchmany(request["rows"]):
+    for row in result.fetchmany(request["rows"]):
         yield [value[: request["characters"]] if isinstance(value, str) else value for value in row]
 
 
 def _foreign(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> str:
-    """Tables that a query reads but may not; empty if there are none."""
-    found = connection.execute("select json_serialize_sql($1)", [request["query"]]).fetchall()
-    told = json.loads(found[0][0] if found else "{}")
-    # DuckDB can tell of every plain select how it reads it; what it cannot tell of is not run.
-    if told.get("error", True):
-        return str(told.get("error_message", "a statement of another kind"))
-    nodes = list(_nodes(told))
-    named = {entry["key"].lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
-    allowed = named.union(request["tables"])
-    return next((one for one in map(_read, nodes) if one and one not in allowed), "")
+    """Return a table that the query reads but must not; blank if there is none."""
+    serialised = connection.execute("select json_serialize_sql($1)", [request["query"]]).fetchall()
+    plan = json.loads(serialised[0][0] if serialised else "{}")
+    # DuckDB can serialise every plain select; any other statement is refused.
+    if plan.get("error", True):
+        return str(plan.get("error_message", "a statement of another kind"))
+    nodes = list(_nodes(plan))
+    ctes = {entry["key"].lower() for node in nodes for entry in node.get("cte_map", {}).get("map", ())}
+    allowed = ctes.union(request["tables"])
+    return next((table for table in map(_read, nodes) if table and table not in allowed), "")
 
 
-def _nodes(told: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(told, dict):
-        yield told
-    for one in told.values() if isinstance(told, dict) else told if isinstance(told, list) else ():
-        yield from _nodes(one)
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict):
+        yield tree
+    for child in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _nodes(child)
 
 
 def _read(node: dict[str, Any]) -> str:
-    """The table or function that a part of a query reads; empty where it reads none, or values alone."""
+    """Return the table or function that a node reads; blank if it reads none, or only values."""
     match node.get("type"):
         case "BASE_TABLE":
             return ".".join(filter(None, (node["schema_name"], node["table_name"]))).lower()
@@ -141,15 +141,17 @@ def _read(node: dict[str, Any]) -> str:
     return ""
 
 
-def _shown(request: dict[str, Any], place: int, kind: str) -> str:
-    """A column as it is told: a text, or where values are wanted what JSON has a form for."""
+def _shown(request: dict[str, Any], position: int, kind: str) -> str:
+    """Return a column as SQL: as a text, or as a value if values are requested and JSON can represent it."""
     if request["values"] and (kind in _NUMBERS or kind == "boolean"):
-        return f"#{place} as c{place}"
-    text = f"to_json(#{place})::varchar" if request["values"] and kind in _NESTED else f"#{place}::varchar"
+        return f"#{position} as c{position}"
+    text = (
+        f"to_json(#{position})::varchar" if request["values"] and kind in _NESTED else f"#{position}::varchar"
+    )
     return (
-        f"left({text}, {request['characters']}) as c{place}"
+        f"left({text}, {request['characters']}) as c{position}"
         if request["characters"]
-        else f"{text} as c{place}"
+        else f"{text} as c{position}"
     )
 
 
@@ -162,14 +164,14 @@ def _limit(megabytes: int, seconds: float) -> None:
     try:
         import resource
 
-        # Whoever started this may be gone.
+        # The parent process may be gone.
         signal.alarm(math.ceil(seconds) + 5)
 
         most = (megabytes + _AT_LEAST) * _MEGABYTE
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     except (ImportError, AttributeError, ValueError, OSError):
-        # Where there are no such limits, DuckDB's own holds for what it counts.
+        # Without such limits, DuckDB's own memory limit applies.
         return
 
 

@@ -30,9 +30,9 @@ class QueryLimits:
     """Limits of a query.
 
     Attributes:
-        seconds: time, from its start to its last row.
+        seconds: time from its start to its last row.
         megabytes: memory.
-        raisable: the user may raise them with the options of the command ``sql``.
+        raisable: whether the user may raise them with options of the command ``sql``.
     """
 
     seconds: float = 60.0
@@ -41,13 +41,14 @@ class QueryLimits:
 
 
 class GuardedProcess:
-    """A program that answers one request, given as JSON: it writes a line of JSON for each thing it tells.
+    """A program that answers one JSON request with lines of JSON, as a context manager.
 
     Args:
-        program: the file.
-        request: what it is given, beside the limits.
-        limits: it is killed there.
-        failed: makes an error of a mapping that it writes in place of a list; asked for all but limits.
+        program: the file of the program.
+        request: the request, without the limits.
+        limits: the process is killed at these.
+        failed: creates the error for a mapping that the program writes instead of a list; called for all
+            errors but exceeded limits.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class GuardedProcess:
         self._late = False
 
     def __enter__(self) -> "GuardedProcess":
-        # -P: the folder in which the command is given may hold modules of any name.
+        # -P: the current folder may contain modules of any name.
         self._process: subprocess.Popen[str] = subprocess.Popen(
             [sys.executable, "-P", str(self._program)],
             stdin=subprocess.PIPE,
@@ -89,10 +90,10 @@ class GuardedProcess:
         self._process.wait()
 
     def begun(self) -> Any:
-        """Send the request, and return what the program tells first.
+        """Send the request, and return the first line of the response.
 
         Raises:
-            Exception: what ``failed`` makes.
+            Exception: an error created by ``failed``.
             QuestionError: it reached a limit.
         """
         try:
@@ -106,7 +107,7 @@ class GuardedProcess:
         return first
 
     def rows(self) -> Iterator[list[Any]]:
-        """Yield what the program tells after that; raises as :meth:`begun`."""
+        """Yield the other lines of the response; raises like :meth:`begun`."""
         while (row := self._line()) is not None:
             yield row
         if self._process.wait() != 0:
@@ -116,15 +117,15 @@ class GuardedProcess:
         line = self._there.readline()
         if not line.endswith("\n"):
             return None
-        told = json.loads(line)
-        if isinstance(told, dict):
-            raise self._stopped(told)
-        return told
+        response = json.loads(line)
+        if isinstance(response, dict):
+            raise self._stopped(response)
+        return response
 
-    def _stopped(self, told: dict[str, str]) -> Exception:
-        if told["error"] == "memory":
+    def _stopped(self, problem: dict[str, str]) -> Exception:
+        if problem["error"] == "memory":
             return self._too_large()
-        return self._too_late() if told["error"] == "late" else self._failed(told)
+        return self._too_late() if problem["error"] == "late" else self._failed(problem)
 
     def _stop(self) -> None:
         self._late = True
@@ -156,10 +157,10 @@ class ResultRows:
     """Result of a query.
 
     Attributes:
-        columns: their names, each once.
-        numeric: which of them are numbers.
-        nested: which of them are lists and mappings, as texts of JSON; only where values are wanted.
-        rows: one list of values a row; to be read inside the block.
+        columns: unique column names.
+        numeric: which columns are numbers.
+        nested: which columns are lists and mappings, as JSON texts; only if values are requested.
+        rows: one list of values per row, to be read inside the block.
     """
 
     columns: list[str]
@@ -179,24 +180,24 @@ def queried(
     most_rows: int | None = None,
     most_characters: int | None = None,
 ) -> Iterator[ResultRows]:
-    """Run one statement that reads, over a corpus's current snapshot.
+    """Run one read-only statement over a corpus's current snapshot.
 
     Args:
-        warehouse: where the tables are.
+        warehouse: the warehouse.
         corpus: the corpus.
         query: the statement.
-        limits: what it may take.
-        values: give what JSON has a form for as such, in place of texts.
-        most_rows: give no more.
-        most_characters: give no more of a text.
+        limits: limits of the query; default: those of :class:`QueryLimits`.
+        values: return values that JSON can represent as such, not as texts.
+        most_rows: row limit.
+        most_characters: length limit of texts, which are cut.
 
     Raises:
-        QuestionError: it is not one statement that only reads, DuckDB refuses it, or it reaches a limit.
+        QuestionError: it is not a single read-only statement, DuckDB rejects it, or it reaches a limit.
         WarehouseError: the corpus has not been indexed.
-        DamagedError: what it reads cannot be read.
+        DamagedError: data it reads is damaged.
     """
     with reading(warehouse, corpus) as (reader, _):
-        found = queried_file(
+        result = queried_file(
             file_of(reader),
             query,
             limits,
@@ -204,18 +205,18 @@ def queried(
             most_rows=most_rows,
             most_characters=most_characters,
         )
-        with found as rows:
+        with result as rows:
             yield rows
 
 
 def file_of(reader: Reader) -> str:
-    """Return the path of the file that a reader reads."""
-    found = first_row(
+    """Return the path of a reader's file."""
+    row = first_row(
         reader.connection.execute(
             "select path from duckdb_databases() where database_name = current_database()"
         )
     )
-    return str(found[0]) if found else ""
+    return str(row[0]) if row else ""
 
 
 @contextmanager
@@ -230,20 +231,20 @@ def queried_file(
     most_rows: int | None = None,
     most_characters: int | None = None,
 ) -> Iterator[ResultRows]:
-    """Run one statement that reads, over a DuckDB file; see :func:`queried`.
+    """Run one read-only statement over a DuckDB file; see :func:`queried`.
 
     Args:
-        file: path of the file, which may be open elsewhere to read.
+        file: path of the file, which may be open elsewhere for reading.
         query: the statement.
-        limits: what it may take.
-        parameters: values of its ``$names``; with them, values are given as such, and ``most_rows`` too.
-        tables: the only ones that it may read; None for all.
-        values: give what JSON has a form for as such, in place of texts.
-        most_rows: give no more.
-        most_characters: give no more of a text.
+        limits: limits of the query; default: those of :class:`QueryLimits`.
+        parameters: values of its ``$names``; require ``most_rows``, and imply ``values``.
+        tables: the only tables it may read; None for all.
+        values: return values that JSON can represent as such, not as texts.
+        most_rows: row limit.
+        most_characters: length limit of texts, which are cut.
 
     Raises:
-        QuestionError: it is not one statement that only reads, or only those tables, DuckDB refuses it, or it
+        QuestionError: it is not a single read-only statement, reads other tables, is rejected by DuckDB, or
             reaches a limit.
     """
     request = {
@@ -256,20 +257,20 @@ def queried_file(
         "characters": most_characters,
     }
 
-    def failed(told: dict[str, str]) -> Exception:
-        return _refused(told, query)
+    def failed(problem: dict[str, str]) -> Exception:
+        return _refused(problem, query)
 
     with GuardedProcess(_PROGRAM, request, limits or QueryLimits(), failed) as process:
         columns, numeric, nested = process.begun()
         yield ResultRows(once_each(columns), numeric, nested, process.rows())
 
 
-def _refused(told: dict[str, str], query: str) -> Exception:
-    if told["error"] == "refused":
+def _refused(problem: dict[str, str], query: str) -> Exception:
+    if problem["error"] == "refused":
         return QuestionError("write a single select statement; nothing else can be run here")
-    text = told["text"].strip()
+    text = problem["text"].strip()
     if is_damage(text):
-        # As if the file were read in this process: who opened it names it, with the way out.
+        # As if this process had read the file; the caller adds its name and the fix.
         return duckdb.IOException(text)
     hints = "".join(f"\n{line}" for line in _hints(text, query))
     return QuestionError(f"the query failed: {text[:_LONGEST_TOLD]}{hints}")
@@ -280,9 +281,9 @@ def _hints(problem: str, query: str) -> Iterator[str]:
     if missing := missing_table(problem):
         known = {table.full_name: table.full_name for table in all_tables()}
         known |= {table.name: table.full_name for table in all_tables()}
-        near = dict.fromkeys(known[name] for name in get_close_matches(missing, known, 3))
-        if near:
-            yield f"nearest tables: {', '.join(near)}"
+        matches = dict.fromkeys(known[name] for name in get_close_matches(missing, known, 3))
+        if matches:
+            yield f"nearest tables: {', '.join(matches)}"
     if missing_column(problem):
         words = set(re.findall(r"\w+", query.lower()))
         for table in all_tables():
@@ -290,7 +291,7 @@ def _hints(problem: str, query: str) -> Iterator[str]:
                 yield f"columns of {table.full_name}: {', '.join(table.column_names)}"
 
 
-#: Somebody waits, and others ask at the same time.
+#: Limits of interactive use, with several users at the same time.
 LIMITS = QueryLimits(seconds=20.0, megabytes=500, raisable=False)
 _LONGEST_CELL = 1000
 
@@ -299,10 +300,10 @@ class SnapshotQueries:
     """A :class:`~graphrag_dagster.kernel.questions.context.index_snapshot.Queries` over a corpus's snapshot.
 
     Args:
-        warehouse: where the tables are.
+        warehouse: the warehouse.
         corpus: the corpus.
-        snapshot: that is asked; None for the warehouse's own file.
-        limits: what a query may take.
+        snapshot: the snapshot to query; None for the working file.
+        limits: limits of a query.
     """
 
     def __init__(
@@ -314,7 +315,7 @@ class SnapshotQueries:
         self._limits = limits
 
     def columns(self, tables: Collection[str]) -> str:
-        """Return what tables mean, and each of their columns, a line each."""
+        """Describe tables and their columns, one line each."""
         return "\n\n".join(_told(table) for table in all_tables() if table.full_name in tables)
 
     def run(self, query: Query, most: int, tables: Collection[str] | None = None) -> QueryRows:
@@ -322,23 +323,23 @@ class SnapshotQueries:
 
         Raises:
             QueryError: see the port.
-            DamagedError: what it reads cannot be read.
+            DamagedError: data it reads is damaged.
         """
         with self._file() as file:
             try:
-                given = queried_file(
+                query_result = queried_file(
                     file,
                     query.sql,
                     self._limits,
                     parameters=query.parameters or None,
                     tables=tables,
                     values=True,
-                    # One more tells that there are more.
+                    # One more row shows whether there are more.
                     most_rows=most + 1,
                     most_characters=_LONGEST_CELL,
                 )
-                with given as found:
-                    rows = [_row(found, row) for row in found.rows]
+                with query_result as result:
+                    rows = [_row(result, row) for row in result.rows]
             except QuestionError as error:
                 raise QueryError(str(error)) from None
         return QueryRows(tuple(rows[:most]), len(rows) > most)
@@ -355,8 +356,8 @@ class SnapshotQueries:
         yield str(file)
 
 
-def _row(found: ResultRows, row: list[Any]) -> Mapping[str, Any]:
-    cells = zip(found.columns, row, found.nested, strict=True)
+def _row(result: ResultRows, row: list[Any]) -> Mapping[str, Any]:
+    cells = zip(result.columns, row, result.nested, strict=True)
     return {name: _cell(value, nested=nested) for name, value, nested in cells}
 
 
@@ -364,18 +365,20 @@ def _cell(value: Any, *, nested: bool) -> Any:
     if not nested or value is None:
         return value
     try:
-        listed = json.loads(value)
+        items = json.loads(value)
     except ValueError:
         return value
-    return ", ".join(map(str, listed)) if isinstance(listed, list) else value
+    return ", ".join(map(str, items)) if isinstance(items, list) else value
 
 
 def _told(table: Table) -> str:
-    columns = (f"  {one.name} {one.type}: {one.meaning}{_values(one)}" for one in table.columns)
+    columns = (
+        f"  {column.name} {column.type}: {column.meaning}{_values(column)}" for column in table.columns
+    )
     return "\n".join([f"{table.full_name}: {table.meaning}", *columns])
 
 
 def _values(column: Column) -> str:
-    # Names of engines depend on what is installed: they would change the prompt.
-    listed = () if isinstance(column.values, EngineNames) else column.values
-    return f" ({', '.join(listed)})" if listed else ""
+    # Engine names depend on the installed plug-ins, and would change the prompt.
+    values = () if isinstance(column.values, EngineNames) else column.values
+    return f" ({', '.join(values)})" if values else ""

@@ -1,4 +1,4 @@
-"""One DuckDB file per corpus, open only during a read or a write."""
+"""One DuckDB file per corpus, opened only during a read or write."""
 
 import random
 import time
@@ -32,7 +32,7 @@ from graphrag_dagster.kernel.tables import VECTOR, Column, Table
 
 _T = TypeVar("_T")
 _WAITS = (0.02, 0.2)
-#: What makes the tables of a group that ``index`` does not make.
+#: The commands that make the tables of groups other than those of ``index``.
 _MADE_BY = {
     "questions": "answer {}",
     "answers": "answer {}",
@@ -40,14 +40,14 @@ _MADE_BY = {
     "studies": "study {} gleanings|windows",
     "paths": "paths {}",
 }
-#: Of what comes frame by frame there may be more than memory holds; the rest is put on the disk.
+#: Staged frames may exceed memory; the rest is spilled to disk.
 _STAGING: dict[str, Any] = {"memory_limit": "2GB"}
-#: What DuckDB calls a frame that is handed to it.
+#: Name under which DuckDB reads a frame.
 _INCOMING = "incoming"
-#: Rows that are shown of what was written.
+#: Rows in the sample of a written table.
 _SAMPLE = 5
 _MEND = "move it away to rebuild it"
-#: Types as DuckDB spells them, by the way in which they are declared.
+#: Declared types → types as DuckDB spells them.
 _spelled: dict[str, str] = {}
 
 
@@ -56,15 +56,15 @@ def _quoted(identifier: str) -> str:
 
 
 def qualified(table: Table, database: str | None = None) -> str:
-    """The table's name as SQL, in an attached database if one is named."""
+    """The table's name as SQL, optionally in an attached database."""
     where = "" if database is None else f"{_quoted(database)}."
     return f"{where}{_quoted(table.schema)}.{_quoted(table.name)}"
 
 
 def of_corpus(corpus: str) -> str:
-    """The condition as SQL that a row is of a corpus.
+    """The SQL condition that a row belongs to a corpus.
 
-    Not with a parameter: for each of those DuckDB looks for a package that may not be installed, and a run
+    It is not a parameter: for each one DuckDB searches for a package that may not be installed, and a run
     sends hundreds of queries.
     """
     return f"corpus = {_literal(corpus)}"
@@ -76,7 +76,7 @@ def _literal(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WrittenTable:
-    """Rows that were written: how many, the first of them, and a hash of all, whatever their order."""
+    """Written rows: their number, a sample of the first, and an order-independent hash of all."""
 
     rows: int
     sample: pl.DataFrame
@@ -84,10 +84,10 @@ class WrittenTable:
 
 
 class Warehouse(Resource):
-    """Reads and writes declared tables; each write replaces a corpus's rows in one transaction.
+    """Reads and writes declared tables. Each write replaces a corpus's rows in one transaction.
 
-    ``path`` is a template that contains ``{corpus}``. A file held by another process is waited for, with
-    random pauses, for at most ``lock_timeout_seconds``.
+    ``path`` is a template that contains ``{corpus}``. Opening a file held by another process is retried at
+    random intervals for at most ``lock_timeout_seconds``.
     """
 
     path: str = ""
@@ -97,7 +97,7 @@ class Warehouse(Resource):
         """The path of the corpus's DuckDB file.
 
         Raises:
-            CorpusError: the name is not allowed.
+            CorpusError: the name is invalid.
             WarehouseError: the template has no ``{corpus}``.
         """
         template = self.path or warehouse_template()
@@ -120,12 +120,12 @@ class Warehouse(Resource):
     def connect(
         self, corpus: str, *, read_only: bool = False, config: dict[str, Any] | None = None
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the corpus's file for the length of the block; to be written, it is brought up to date.
+        """Open the corpus's file for the block; for writing, it is upgraded first.
 
         Raises:
-            WarehouseError: there is no such file to read, or a newer version made it.
+            WarehouseError: there is no file to read, or a newer version wrote it.
             HeldError: another process holds it.
-            DamagedError: it is no DuckDB file, or a part of it cannot be read, then or in the block.
+            DamagedError: it is not a DuckDB file, or damage is found on opening or in the block.
         """
         file = self._made(corpus) if read_only else self.file(corpus)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -150,7 +150,7 @@ class Warehouse(Resource):
             opened.close()
 
     def attach(self, connection: duckdb.DuckDBPyConnection, corpus: str, alias: str) -> None:
-        """Attach the corpus's file to an open connection, to be read; waits as :meth:`connect` does.
+        """Attach the corpus's file to an open connection for reading; waits like :meth:`connect`.
 
         Raises:
             WarehouseError: as :meth:`connect`.
@@ -174,7 +174,7 @@ class Warehouse(Resource):
         """Read several tables with the file opened once.
 
         Raises:
-            WarehouseError: there is no such file to read, another process holds it, or it is no DuckDB file.
+            WarehouseError: there is no file to read, another process holds it, or it is not a DuckDB file.
         """
         with self.connect(corpus, read_only=True) as connection:
             yield Reader(connection, corpus)
@@ -189,18 +189,18 @@ class Warehouse(Resource):
             return reader.read(table)
 
     def read_if_present(self, table: Table, corpus: str) -> pl.DataFrame | None:
-        """Return the corpus's rows like :meth:`read`, or None where the table was never materialised."""
+        """Return the corpus's rows like :meth:`read`, or None if the table was never materialised."""
         if not self.file(corpus).is_file():
             return None
         with self.reading(corpus) as reader:
             return reader.read_if_present(table)
 
     def write(self, table: Table, corpus: str, frame: pl.DataFrame) -> int:
-        """Replace the corpus's rows by the frame's, all or nothing; returns their number.
+        """Replace the corpus's rows by those of the frame, all or nothing, and return their number.
 
         Raises:
-            WarehouseError: the frame does not fit the declaration, the file is held by another process, or
-                it cannot be written, for instance because the disk is full; then it is as it was.
+            WarehouseError: the frame does not match the declaration, another process holds the file, or
+                writing failed, for instance because the disk is full; the file is then unchanged.
         """
         self.write_all(corpus, {table: frame})
         return frame.height
@@ -208,23 +208,23 @@ class Warehouse(Resource):
     def write_all(
         self, corpus: str, frames: Mapping[Table, pl.DataFrame], queries: Mapping[Table, str] | None = None
     ) -> Mapping[Table, pl.DataFrame]:
-        """Replace the corpus's rows of several tables, all of them or none; returns what the queries give.
+        """Replace the corpus's rows of several tables, all or nothing, and return the results of the queries.
 
         Args:
-            corpus: whose rows they are.
+            corpus: the corpus.
             frames: the rows of some tables.
-            queries: a trusted ``select`` for each of others, over these and those that are there, in an order
-                in which each may read those before it.
+            queries: a trusted ``select`` for each of the others, over these and the existing tables. Each may
+                read the results of those before it.
 
         Raises:
-            WarehouseError: as :meth:`write`; or what a query reads is not there, or without a column of it.
+            WarehouseError: as :meth:`write`; or a table or column that a query reads is missing.
         """
         incoming = {table: table.validated(frame) for table, frame in frames.items()}
         answers: dict[Table, pl.DataFrame] = {}
         if not (first := next(iter([*incoming, *(queries or {})]), None)):
             return answers
         if not incoming:
-            # Where nothing was made there is nothing to ask, and no file is begun for it.
+            # Queries alone need an existing file; do not create an empty one.
             self._made(corpus)
         with self._writing(first, corpus) as connection:
             for table, rows in incoming.items():
@@ -237,23 +237,23 @@ class Warehouse(Resource):
     def write_staged(
         self, corpus: str, staged: Iterable[tuple[str, pl.DataFrame]], queries: Mapping[Table, str]
     ) -> Mapping[Table, WrittenTable]:
-        """Replace the corpus's rows of several tables by what queries make of frames that come one by one.
+        """Replace the corpus's rows of several tables by the results of queries over staged frames.
 
-        No more than a frame is held in memory, and all is one transaction: what cannot be read leaves every
-        table as it was.
+        Only one frame at a time is held in memory. All is one transaction: if reading a frame fails, every
+        table is unchanged.
 
         Args:
-            corpus: whose rows they are.
-            staged: frames, each with the name of the temporary table that it is put into; those of a name
-                have the same columns.
-            queries: a trusted ``select`` over these for each table.
+            corpus: the corpus.
+            staged: frames, each with the name of its temporary table; frames of the same name have the same
+                columns.
+            queries: a trusted ``select`` over the temporary tables for each table.
 
         Raises:
             WarehouseError: as :meth:`write`.
         """
         with self._writing(next(iter(queries)), corpus, _STAGING) as connection:
-            there = _staged(connection, staged)
-            made = {}
+            temporary = _staged(connection, staged)
+            written = {}
             for table, query in queries.items():
                 _prepare(connection, table, corpus, {})
                 names = ", ".join(_quoted(name) for name in table.column_names)
@@ -262,10 +262,10 @@ class Warehouse(Resource):
                     f"insert into {qualified(table)} (corpus, {names}) "
                     f"select {_literal(corpus)}, {names} from ({query}) order by {keys}"
                 )
-                made[table] = _written(connection, table, corpus)
-            for name in there:
+                written[table] = _written(connection, table, corpus)
+            for name in temporary:
                 connection.execute(f"drop table temp.{_quoted(name)}")
-        return made
+        return written
 
     @contextmanager
     def _writing(
@@ -295,7 +295,7 @@ class Warehouse(Resource):
             except duckdb.Error as error:
                 late = time.monotonic() >= deadline
                 if not is_busy(error):
-                    # One that was replaced while it was opened cannot be opened; the new one can.
+                    # The file was replaced while it was opened; try the new one.
                     if not late and changed != changed_at(file):
                         continue
                     raise DamagedError(
@@ -310,7 +310,7 @@ class Warehouse(Resource):
                 continue
             if before is None or before == identity(file):
                 return opened
-            # Another file took its place after this one was found and before it was locked.
+            # The file was replaced before it was locked; open the new one.
             undoing(opened)
 
 
@@ -322,23 +322,25 @@ class Reader:
     corpus: str
 
     def has(self, table: Table) -> bool:
-        """Return whether the table was ever materialised."""
+        """Whether the table was ever materialised."""
         return bool(_columns(self.connection, table))
 
     def counts(self, tables: Collection[Table]) -> dict[Table, int]:
-        """Return how many rows of the corpus there are in each of some tables, all of which are there."""
-        ours, named = of_corpus(self.corpus), dict(enumerate(tables))
-        selects = (f"select {n}, count(*) from {qualified(one)} where {ours}" for n, one in named.items())
+        """Return the corpus's row counts of some tables, all of which must exist."""
+        ours, numbered = of_corpus(self.corpus), dict(enumerate(tables))
+        selects = (
+            f"select {n}, count(*) from {qualified(table)} where {ours}" for n, table in numbered.items()
+        )
         query = " union all ".join(selects)
-        found = self.connection.execute(query).fetchall() if named else []
-        return {named[number]: rows for number, rows in found}
+        counts = self.connection.execute(query).fetchall() if numbered else []
+        return {numbered[number]: rows for number, rows in counts}
 
     def is_empty(self, table: Table) -> bool:
-        """Return whether the table is there as it is declared, without a row of the corpus."""
+        """Whether the table exists as declared, without rows of the corpus."""
         present = _columns(self.connection, table)
         for column in table.columns:
-            wanted = "" if column.type == VECTOR else _normal_type(self.connection, column.type)
-            if column.name not in present or wanted not in {"", present[column.name]}:
+            declared = "" if column.type == VECTOR else _normal_type(self.connection, column.type)
+            if column.name not in present or declared not in {"", present[column.name]}:
                 return False
         query = f"select 1 from {qualified(table)} where {of_corpus(self.corpus)} limit 1"
         return first_row(self.connection.execute(query)) is None
@@ -355,9 +357,9 @@ class Reader:
         return frame
 
     def read_if_present(self, table: Table) -> pl.DataFrame | None:
-        """Return the corpus's rows like :meth:`read`, or None where the table was never materialised.
+        """Return the corpus's rows like :meth:`read`, or None if the table was never materialised.
 
-        A column that may be null is so where an older version wrote the table without it.
+        A nullable column is null if an older version wrote the table without it.
         """
         try:
             return self._rows(table, {})
@@ -386,18 +388,18 @@ class Reader:
         return frame_of(self.connection, f"{query} order by {keys}")
 
     def answer(self, table: Table, query: str) -> pl.DataFrame:
-        """Return the rows of a table as a trusted ``select`` gives them now, in key order.
+        """Return the rows that a trusted ``select`` makes for a table, in key order.
 
         Raises:
-            WarehouseError: what the query reads is not there, or without a column of it.
+            WarehouseError: a table or column that the query reads is missing.
         """
         return _answer(self.connection, table, self.corpus, query)
 
-    def _not_made(self, table: Table, what: str) -> WarehouseError:
+    def _not_made(self, table: Table, problem: str) -> WarehouseError:
         command = _MADE_BY.get(table.group, "index {}").format(self.corpus)
         where = "/".join(table.asset_key)
         return WarehouseError(
-            f"{table.full_name} {what} for corpus {self.corpus!r}; run 'graphrag-dagster {command}' "
+            f"{table.full_name} {problem} for corpus {self.corpus!r}; run 'graphrag-dagster {command}' "
             f"(in Dagster: materialise {where})"
         )
 
@@ -413,9 +415,9 @@ def _answer(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, qu
 
 
 def _in_order(rows: pl.DataFrame, keys: Sequence[str]) -> bool:
-    """Whether rows stand in the order of some keys, as they do where they were written so.
+    """Whether rows are sorted by some keys, as they are if they were written that way.
 
-    To find out takes less time and memory than to have DuckDB sort them.
+    Checking takes less time and memory than sorting in DuckDB.
     """
     before, same = pl.lit(value=False), pl.lit(value=True)
     for key in map(pl.col, keys):
@@ -445,7 +447,7 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, table: Table) -> dict[str, str]:
-    # Asking the information schema would load every table of the file.
+    # Querying the information schema would load every table of the file.
     try:
         rows = connection.execute(f"describe {qualified(table)}").fetchall()
     except duckdb.CatalogException:
@@ -473,34 +475,34 @@ def _duckdb_type(column: Column, lengths: dict[str, int]) -> str:
 def _prepare(
     connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, lengths: dict[str, int]
 ) -> None:
-    """Bring the table into its declared shape and remove the corpus's rows."""
-    wanted = {column.name: _duckdb_type(column, lengths) for column in table.columns}
-    # Made where it is not there, and only then looked at: an error would end the transaction.
+    """Bring the table into its declared shape and delete the corpus's rows."""
+    types = {column.name: _duckdb_type(column, lengths) for column in table.columns}
+    # Created first and described then, because an error would abort the transaction.
     connection.execute(f"create schema if not exists {_quoted(table.schema)}")
-    _create(connection, table, wanted)
+    _create(connection, table, types)
     present = _columns(connection, table)
-    retyped = [n for n, t in wanted.items() if n in present and present[n] != _normal_type(connection, t)]
+    retyped = [n for n, t in types.items() if n in present and present[n] != _normal_type(connection, t)]
     if retyped:
         _drop(connection, table, corpus, retyped)
-        _create(connection, table, wanted)
+        _create(connection, table, types)
         return
-    for name in wanted.keys() - present.keys():
-        connection.execute(f"alter table {qualified(table)} add column {_quoted(name)} {wanted[name]}")
+    for name in types.keys() - present.keys():
+        connection.execute(f"alter table {qualified(table)} add column {_quoted(name)} {types[name]}")
     connection.execute(f"delete from {qualified(table)} where {of_corpus(corpus)}")
 
 
 def _create(connection: duckdb.DuckDBPyConnection, table: Table, types: Mapping[str, str]) -> None:
-    """Make the table where it is not there."""
+    """Create the table if it does not exist."""
     columns = ", ".join(f"{_quoted(name)} {type_}" for name, type_ in types.items())
     connection.execute(f"create table if not exists {qualified(table)} (corpus VARCHAR, {columns})")
 
 
-def _normal_type(connection: duckdb.DuckDBPyConnection, wanted: str) -> str:
-    """The type as DuckDB spells it."""
-    if wanted not in _spelled:
-        named = first_row(connection.execute(f"select typeof(cast(null as {wanted}))"))
-        _spelled[wanted] = str(named[0]) if named else wanted
-    return _spelled[wanted]
+def _normal_type(connection: duckdb.DuckDBPyConnection, declared: str) -> str:
+    """Return the type as DuckDB spells it."""
+    if declared not in _spelled:
+        row = first_row(connection.execute(f"select typeof(cast(null as {declared}))"))
+        _spelled[declared] = str(row[0]) if row else declared
+    return _spelled[declared]
 
 
 def _replace(
@@ -518,22 +520,23 @@ def _replace(
 
 def _staged(connection: duckdb.DuckDBPyConnection, frames: Iterable[tuple[str, pl.DataFrame]]) -> set[str]:
     """Put frames into temporary tables, and return their names."""
-    there: set[str] = set()
+    names: set[str] = set()
     for name, frame in frames:
         with _registered(connection, frame) as rows:
-            if name in there:
+            if name in names:
                 connection.execute(f"insert into temp.{_quoted(name)} by name select * from {rows}")
             else:
                 connection.execute(f"create or replace temp table {_quoted(name)} as select * from {rows}")
-                there.add(name)
-    return there
+                names.add(name)
+    return names
 
 
 @contextmanager
 def _registered(connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame) -> Iterator[str]:
-    """Let a frame be read once in the block, under the name that is returned.
+    """Make a frame readable once in the block, under the returned name.
 
-    As a stream: of an Arrow table DuckDB has PyArrow make a scanner, which takes longer than a small table.
+    As a stream: for an Arrow table, DuckDB has PyArrow create a scanner, which takes longer than reading a
+    small table.
     """
     connection.register(_INCOMING, frame.__arrow_c_stream__())
     yield _INCOMING
@@ -543,13 +546,13 @@ def _registered(connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame) -> I
 def _written(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> WrittenTable:
     names = ", ".join(_quoted(name) for name in table.column_names)
     rows = f"select {names} from {qualified(table)} where {of_corpus(corpus)}"
-    told = first_row(
+    row = first_row(
         connection.execute(f"select count(*), coalesce(sum(hash({names})::hugeint), 0) from ({rows})")
     )
     sample = frame_of(connection, f"{rows} limit {_SAMPLE}")
-    if told is None:
+    if row is None:
         raise WarehouseError(f"{table.full_name} cannot be read as a frame")
-    return WrittenTable(told[0], sample, f"{told[1] % 2**128:032x}")
+    return WrittenTable(row[0], sample, f"{row[1] % 2**128:032x}")
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, retyped: list[str]) -> None:

@@ -1,8 +1,8 @@
 """Declarations of the tables, the interface between all parts of the pipeline.
 
-From these declarations come the DuckDB tables, the validation of every frame before it is written, the column
-schema shown in Dagster, the blocking checks and the data dictionary. Every table begins with the column
-``corpus``, which the warehouse adds on writing and leaves out on reading.
+They determine the DuckDB tables, the validation of every frame before it is written, the column schema shown
+in Dagster, the blocking checks and the data dictionary. Every table begins with the column ``corpus``, which
+the warehouse adds on writing and drops on reading.
 """
 
 from graphrag_dagster.kernel.tables.answer_tables import (
@@ -85,10 +85,10 @@ from graphrag_dagster.kernel.tables.name_resolution_tables import (
 )
 from graphrag_dagster.kernel.tables.usage_tables import MODEL_USAGE as MODEL_USAGE, RUN_USAGE as RUN_USAGE
 
-#: Accounts of runs: they grow with every run; the same input always makes the same rows of every other table.
+#: Usage accounts grow with every run. All other tables have the same rows for the same input.
 ACCOUNTS = (MODEL_USAGE, RUN_USAGE)
 
-#: The tables of an index and of its accounts; systems declare more.
+#: The tables of an index and its usage accounts; systems declare more.
 KERNEL_TABLES: tuple[Table, ...] = (
     IMPORTED_FILES,
     *RECORD_TABLES,

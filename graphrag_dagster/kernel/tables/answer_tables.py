@@ -3,8 +3,8 @@
 from graphrag_dagster.kernel.catalogue.engines import VERDICTS
 from graphrag_dagster.kernel.tables.table_declaration import ENGINE, Table, column, repaired
 
-#: Kinds of rows that an answerer may be shown; summaries and triples belong to CoTeRAG-S, an own context is what
-#: a model wrote without documents.
+#: Kinds of context rows. Summaries and triples belong to CoTeRAG-S; ``own`` is a context that a model wrote
+#: without documents.
 RECORDS = ("report", "entity", "relationship", "claim", "source", "summary", "triple", "own_context")
 _ANSWER = column("answer_id", "VARCHAR", "Answer", ref="answers.answers.answer_id")
 

@@ -138,7 +138,7 @@ IMPORTED_REPORTS = _records(
     column("findings", "VARCHAR", "Its findings, as a JSON list of objects with summary and explanation"),
 )
 
-#: Kinds of rows that are read from a graph.
+#: Kinds of rows that are imported from a graph.
 RECORD_TABLES = (
     IMPORTED_DOCUMENTS,
     IMPORTED_TEXT_UNITS,

@@ -12,7 +12,7 @@ from graphrag_dagster.errors import WarehouseError
 
 SPANS = 'STRUCT("start" INTEGER, "end" INTEGER)[]'
 VECTOR = "FLOAT[n]"
-#: Rows that are Python objects at one time: these take several times the memory of a frame.
+#: Rows converted at a time: Python objects take several times the memory of a frame.
 _AT_ONCE = 10_000
 
 _POLARS_TYPES: Mapping[str, pl.DataType] = MappingProxyType(
@@ -31,9 +31,9 @@ _POLARS_TYPES: Mapping[str, pl.DataType] = MappingProxyType(
 
 
 class EngineNames(Sequence[str]):
-    """Engine names after some fixed values: the closed set of a column.
+    """The closed set of values of a column: some fixed values, then the engine names.
 
-    They are looked up on access, not when tables are declared: plug-ins must be imported first, and those may
+    Engines are looked up on access, not on declaration, because plug-ins have to be imported first and may
     import the tables.
     """
 
@@ -44,14 +44,14 @@ class EngineNames(Sequence[str]):
         return len(self._all())
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, index: int) -> str: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[str]: ...
-    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
-        return self._all()[place]
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        return self._all()[index]
 
     def __repr__(self) -> str:
-        # The same whatever is installed: the declaration is, too.
+        # Independent of the installed plug-ins, like the declaration itself.
         return f"EngineNames{self._before!r}"
 
     def _all(self) -> tuple[str, ...]:
@@ -64,8 +64,8 @@ class EngineNames(Sequence[str]):
 class Column:
     """A column: DuckDB type, meaning and constraints.
 
-    ``values`` closes the set of allowed values; ``references`` names ``schema.table.column`` where each
-    non-null value must exist.
+    ``values`` is the closed set of allowed values. ``references`` is the ``schema.table.column`` in which
+    each non-null value must exist.
     """
 
     name: str
@@ -76,13 +76,13 @@ class Column:
     references: str | None = None
 
     def polars_type(self) -> pl.DataType | None:
-        """The Polars type, or None for vectors, whose length the frame decides."""
+        """The Polars type; None for vectors, whose length depends on the frame."""
         return None if self.type == VECTOR else _POLARS_TYPES[self.type]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table: the asset key ``[schema, name]`` is the DuckDB table ``schema.name``."""
+    """A table. The asset key ``[schema, name]`` is the DuckDB table ``schema.name``."""
 
     schema: str
     name: str
@@ -106,7 +106,7 @@ class Table:
         """Return the column of that name.
 
         Raises:
-            WarehouseError: there is no such column.
+            WarehouseError: no such column.
         """
         for column in self.columns:
             if column.name == name:
@@ -119,19 +119,19 @@ class Table:
         return [column.name for column in self.columns]
 
     def types(self, *names: str) -> dict[str, pl.DataType]:
-        """Return the Polars types of columns by name (vectors as lists); without names, of all columns."""
-        chosen = map(self.column, names) if names else self.columns
-        return {c.name: c.polars_type() or pl.List(pl.Float32) for c in chosen}
+        """Return the Polars types of the named columns, default all, with vectors as lists."""
+        columns = map(self.column, names) if names else self.columns
+        return {c.name: c.polars_type() or pl.List(pl.Float32) for c in columns}
 
     def empty(self) -> pl.DataFrame:
         """Return a frame with the declared columns and no rows (vectors as lists)."""
         return pl.DataFrame(schema=self.types())
 
     def rows(self, rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
-        """Build a frame of the declared types from rows, in their order."""
+        """Build a frame of the declared types from rows, preserving their order."""
         types, pending, parts = self.types(), iter(rows), [self.empty()]
-        while some := list(islice(pending, _AT_ONCE)):
-            parts.append(pl.DataFrame(some, schema=types, orient="row"))
+        while batch := list(islice(pending, _AT_ONCE)):
+            parts.append(pl.DataFrame(batch, schema=types, orient="row"))
         return pl.concat(parts)
 
     def frame(self, rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
@@ -139,12 +139,12 @@ class Table:
         return self.rows(rows).sort(self.key)
 
     def frame_of(self, rows: Iterable[Sequence[object]]) -> pl.DataFrame:
-        """Build a frame of the declared types from rows, each with its values in the order of the columns,
-        sorted by the key.
+        """Build a frame of the declared types from rows, sorted by the key. Each row has its values in column
+        order.
         """
         types, pending, parts = self.types(), iter(rows), [self.empty()]
-        while some := list(islice(pending, _AT_ONCE)):
-            columns = dict(zip(types, zip(*some, strict=True), strict=True))
+        while batch := list(islice(pending, _AT_ONCE)):
+            columns = dict(zip(types, zip(*batch, strict=True), strict=True))
             parts.append(pl.DataFrame(columns, schema=types))
         return pl.concat(parts).sort(self.key)
 
@@ -153,7 +153,8 @@ class Table:
 
         Raises:
             WarehouseError: a column is missing, unknown, of another type, null though not nullable, or
-                outside its allowed values, or the key is not unique; names table, column and an example row.
+                outside its allowed values, or the key is not unique. The message names the table, the column
+                and an example row.
         """
         self._check_names(frame)
         in_order = frame if frame.columns == self.column_names else frame.select(self.column_names)
@@ -163,8 +164,12 @@ class Table:
         for column in self.columns:
             self._check_column(ordered, column)
         if ordered.select(pl.struct(self.key).is_duplicated().any()).item():
-            twice = ordered.filter(pl.struct(self.key).is_duplicated()).select(self.key).row(0, named=True)
-            raise WarehouseError(f"{self.full_name}: the key {self.key} is not unique, for example {twice}")
+            duplicate = (
+                ordered.filter(pl.struct(self.key).is_duplicated()).select(self.key).row(0, named=True)
+            )
+            raise WarehouseError(
+                f"{self.full_name}: the key {self.key} is not unique, for example {duplicate}"
+            )
         return ordered.sort(self.key)
 
     def _check_names(self, frame: pl.DataFrame) -> None:
@@ -178,16 +183,16 @@ class Table:
 
     def _cast(self, frame: pl.DataFrame) -> pl.DataFrame:
         for column in self.columns:
-            wanted, found = column.polars_type(), frame.schema[column.name]
-            if wanted is None:
-                if not isinstance(found, pl.Array | pl.List):
-                    raise WarehouseError(f"{self.full_name}.{column.name}: expected a vector, not {found}")
-            elif found != wanted:
+            declared, actual = column.polars_type(), frame.schema[column.name]
+            if declared is None:
+                if not isinstance(actual, pl.Array | pl.List):
+                    raise WarehouseError(f"{self.full_name}.{column.name}: expected a vector, not {actual}")
+            elif actual != declared:
                 try:
-                    frame = frame.with_columns(pl.col(column.name).cast(wanted, strict=True))
+                    frame = frame.with_columns(pl.col(column.name).cast(declared, strict=True))
                 except (pl.exceptions.PolarsError, TypeError) as error:
                     raise WarehouseError(
-                        f"{self.full_name}.{column.name}: {found} cannot be converted to {column.type}: "
+                        f"{self.full_name}.{column.name}: {actual} cannot be converted to {column.type}: "
                         f"{error}"
                     ) from error
         return frame
@@ -199,9 +204,9 @@ class Table:
             raise WarehouseError(f"{self.full_name}.{column.name} is null in {row} but must not be")
         if column.values:
             allowed = {None, *column.values}
-            if wrong := [value for value in values.unique(maintain_order=True) if value not in allowed]:
+            if invalid := [value for value in values.unique(maintain_order=True) if value not in allowed]:
                 raise WarehouseError(
-                    f"{self.full_name}.{column.name}: {wrong[0]!r} is not one of {', '.join(column.values)}"
+                    f"{self.full_name}.{column.name}: {invalid[0]!r} is not one of {', '.join(column.values)}"
                 )
 
 
@@ -219,7 +224,7 @@ def column(
 
 
 ENGINE = column("engine", "VARCHAR", "Implementation that made the row", values=EngineNames())
-#: The columns of a table of fingerprints: what the other tables of its stage depend on.
+#: The columns of a fingerprint table, which records what the other tables of its stage depend on.
 DECIDING = (
     column("part", "VARCHAR", "Code, engine, setting or library"),
     column("value", "VARCHAR", "Its version, hash or value"),
@@ -227,18 +232,18 @@ DECIDING = (
 
 
 def repaired(name: str = "repaired", what: str = "Replies that were repaired for it") -> Column:
-    """Declare the column that counts repaired replies; a reply is only repaired where nothing of it is lost."""
+    """Declare the column that counts repaired replies. A reply is only repaired if nothing of it is lost."""
     return column(name, "INTEGER", f"{what}; null for rows of an older version", nullable=True)
 
 
 def embeddings(schema: str, name: str, key: str, ref: str, meaning: str, group: str = "") -> Table:
-    """Declare a table of one vector a row.
+    """Declare a table with one vector per row.
 
     Args:
         schema: the table's schema.
         name: the table's name.
         key: column with the ids of the embedded rows.
-        ref: the column they reference.
+        ref: the column it references.
         meaning: the table's meaning.
         group: the stage that makes it; blank: the stage named like the schema.
     """
@@ -257,5 +262,5 @@ def embeddings(schema: str, name: str, key: str, ref: str, meaning: str, group: 
     )
 
 
-#: What a step reads: all rows of its corpus, by table.
+#: Input of a step: all rows of its corpus, by table.
 Tables = Mapping[Table, pl.DataFrame]

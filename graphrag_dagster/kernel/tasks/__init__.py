@@ -1,1 +1,1 @@
-"""Language tasks: the ports, and the session that hands out who does each."""
+"""Language tasks: their ports, and the provider of their implementations."""

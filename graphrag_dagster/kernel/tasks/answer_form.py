@@ -1,4 +1,4 @@
-"""What is wished of the form of an answer, and whether a model may add what it knows of the world."""
+"""The requested form of an answer, and whether a model may add general knowledge."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from graphrag_dagster.errors import QuestionError
 
 #: Longest response type in characters.
 LONGEST_RESPONSE_TYPE = 200
-#: What a model puts after a sentence that rests on its own knowledge, as Microsoft's prompts have it.
+#: The mark of a sentence from the model's general knowledge, as in Microsoft's prompts.
 KNOWLEDGE_MARK = "[LLM: verify]"
 
 _NUMBERS = {
@@ -24,11 +24,11 @@ _USUAL = re.compile(r"multiple paragraphs\.?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class AnswerForm:
-    """How an answer is to look (paper, Appendix E.3, E.4).
+    """The form of an answer (paper, Appendix E.3, E.4).
 
     ``response_type``: length and layout in words, such as ``multiple paragraphs``, ``single sentence`` or
-    ``list of 3-7 points``; None leaves both to the prompts. ``general_knowledge``: a model may add knowledge
-    of the world, each sentence of it marked ``[LLM: verify]``.
+    ``list of 3-7 points``; None leaves both to the prompts. ``general_knowledge``: a model may add general
+    knowledge, each such sentence marked ``[LLM: verify]``.
     """
 
     response_type: str | None = None
@@ -36,35 +36,35 @@ class AnswerForm:
 
     @classmethod
     def checked(cls, response_type: str | None, general_knowledge: bool) -> "AnswerForm":
-        """Return the form with the response type on one line, None where it is blank.
+        """Return the form with the response type on one line, or None if it is blank.
 
         Raises:
             QuestionError: the response type is longer than :data:`LONGEST_RESPONSE_TYPE`.
         """
-        given = response_type or ""
-        if len(given) > LONGEST_RESPONSE_TYPE:
+        text = response_type or ""
+        if len(text) > LONGEST_RESPONSE_TYPE:
             raise QuestionError(
-                f"the response type has {len(given)} characters; at most {LONGEST_RESPONSE_TYPE} are allowed"
+                f"the response type has {len(text)} characters; at most {LONGEST_RESPONSE_TYPE} are allowed"
             )
-        tidy = " ".join("".join(c if c.isprintable() else " " for c in given).split())
-        return cls(tidy or None, general_knowledge)
+        cleaned = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+        return cls(cleaned or None, general_knowledge)
 
 
 def most_sentences(response_type: str, usual: int) -> int | None:
-    """Return how many sentences a response type allows at most, None where it says no such thing.
+    """Return the most sentences that a response type allows; None if it states no number.
 
     Args:
         response_type: such as ``single sentence``, ``2-3 sentences``, ``list of 3-7 points``; ``multiple
-            paragraphs`` is the usual number.
-        usual: the number of sentences where nothing else is said, and the most that can be asked for.
+            paragraphs`` means ``usual``.
+        usual: the default and the upper limit.
     """
     if _USUAL.fullmatch(response_type):
         return usual
-    found = _SENTENCES.fullmatch(response_type) or _POINTS.fullmatch(response_type)
-    most = _number(found["most"]) if found else None
+    match = _SENTENCES.fullmatch(response_type) or _POINTS.fullmatch(response_type)
+    most = _number(match["most"]) if match else None
     return most if most is not None and 1 <= most <= usual else None
 
 
 def _number(word: str) -> int | None:
-    known = _NUMBERS.get(word.lower())
-    return known or (int(word) if re.fullmatch(r"[0-9]{1,3}", word) else None)
+    number = _NUMBERS.get(word.lower())
+    return number or (int(word) if re.fullmatch(r"[0-9]{1,3}", word) else None)

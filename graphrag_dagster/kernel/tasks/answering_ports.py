@@ -1,4 +1,4 @@
-"""The ports of answering: rating, follow-up questions, routing, queries, contexts, judging support."""
+"""The ports of answering: rating, follow-up questions, routing, queries, contexts, support judging."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HIGHEST_RATING = 5
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """How much a report has to do with a question, 0–5; None where that is not known, which ``problem`` says.
+    """The relevance of a report to a question, 0–5; None if unknown, and ``problem`` says why.
 
     A report without a rating counts as relevant, so that nothing is lost.
     """
@@ -30,27 +30,27 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class BatchRatings:
-    """The ratings of the reports of one batch, in their order, and what they cost together."""
+    """The ratings of the reports of one batch, in their order, and their joint usage."""
 
     ratings: tuple[Rating, ...]
     usage: Usage = field(default_factory=Usage)
 
 
 class ReportRater(OfEngine, Protocol):
-    """Says of reports whether they have to do with a question."""
+    """Rates the relevance of reports to a question."""
 
     def rate(
         self, question: str, batches: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
     ) -> list[BatchRatings]:
-        """Return the ratings of each batch; ``rendered[i]`` is batch i as the prompt shows it.
+        """Return the ratings of each batch; ``rendered[i]`` is batch i as shown in the prompt.
 
-        The ids of the reports are 1…n in each batch.
+        The reports of each batch have the ids 1…n.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """A follow-up question with the context that was found for it, as rows and as the prompt shows them."""
+    """A follow-up question with its context, as rows and as shown in the prompt."""
 
     question: str
     rows: Sequence[ContextUnit]
@@ -59,10 +59,10 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """An intermediate answer with its helpfulness for the main question, 0–100, and what to ask next.
+    """An intermediate answer, its helpfulness for the main question, 0–100, and follow-up questions.
 
-    ``text`` cites rows of its own context as ``[Data: Sources (3)]``; ``quotes`` (extractive engine) are
-    sentence, id of the row, where its words stand, and ``points`` are what the text is laid out from.
+    ``text`` cites rows of its own context as ``[Data: Sources (3)]``. ``quotes`` (extractive engine) are
+    triples of a sentence, the id of its row and its position; ``points`` are the source of the text.
     ``problem`` says why a reply could not be used.
     """
 
@@ -76,7 +76,7 @@ class Exploration:
 
 
 class FollowUpExplorer(OfEngine, Protocol):
-    """Answers from a part of what there is, and says what to ask next."""
+    """Answers from part of the index, and proposes follow-up questions."""
 
     def primer(self, question: str, rows: Sequence[ContextUnit], rendered: str, most: int) -> Exploration:
         """Answer a question from the reports nearest to it, with at most ``most`` follow-up questions."""
@@ -85,17 +85,17 @@ class FollowUpExplorer(OfEngine, Protocol):
         """Answer each follow-up question from its own context.
 
         Args:
-            asked: all questions so far, those of ``steps`` included; the first is the main question.
-            steps: the follow-up questions, which know nothing of each other.
-            most: follow-up questions of each answer.
+            asked: all questions so far, including those of ``steps``; the first is the main question.
+            steps: the follow-up questions, independent of each other.
+            most: most follow-up questions of each answer.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenContext:
-    """What is known of a question; blank where nothing is, or where no reply could be used.
+    """A model's knowledge about a question; blank if it has none, or if the reply could not be used.
 
-    ``problem`` says why no reply could be used, else None.
+    ``problem`` says why the reply could not be used, else None.
     """
 
     text: str
@@ -104,7 +104,7 @@ class WrittenContext:
 
 
 class ContextWriter(OfEngine, Protocol):
-    """Writes contexts of its own knowledge."""
+    """Writes contexts from a model's own knowledge."""
 
     def write(self, question: str, history: Sequence[Turn] = ()) -> WrittenContext:
         """Return a context for a question of a conversation, without answering it."""
@@ -112,7 +112,7 @@ class ContextWriter(OfEngine, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FailedQuery:
-    """A query that was written before, and what the database said of it."""
+    """An earlier query, and the error message of the database."""
 
     text: str
     error: str
@@ -120,7 +120,7 @@ class FailedQuery:
 
 @dataclass(frozen=True, slots=True)
 class WrittenQuery:
-    """A query, and what it asks in words; without text where there is none, which ``problem`` explains."""
+    """A query, and its meaning in words; if the text is blank, ``problem`` says why."""
 
     text: str
     reading: str
@@ -129,22 +129,24 @@ class WrittenQuery:
 
 
 class QueryWriter(OfEngine, Protocol):
-    """Writes queries; it never sees what they give."""
+    """Writes queries; it never sees their results."""
 
     def write(self, question: str, tables: str, types: str, failed: Sequence[FailedQuery]) -> WrittenQuery:
         """Return a query that answers a question.
 
         Args:
             question: as asked.
-            tables: which there are, with their columns; or nodes and relations, with their properties.
-            types: of entities in the corpus, one a line.
-            failed: what was written before, and why it failed.
+            tables: the tables with their columns, or the nodes and relations with their properties.
+            types: entity types of the corpus, one a line.
+            failed: earlier queries, and why they failed.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Routed:
-    """The name of a search method, and why; None where there is no usable reply, ``problem`` says why."""
+    """The name of the chosen search method, and why; None without a usable reply, and ``problem`` says
+    why.
+    """
 
     method: str | None
     reason: str
@@ -153,21 +155,21 @@ class Routed:
 
 
 class Router(OfEngine, Protocol):
-    """Chooses search methods."""
+    """Chooses a search method."""
 
     def route(self, question: str, methods: Mapping[str, str], names: Sequence[str]) -> Routed:
-        """Return which of the search methods suits a question.
+        """Return the search method that suits a question.
 
         Args:
             question: as asked.
-            methods: what each is for, by name.
+            methods: what each method is for, by name.
             names: the names in the question that the index knows.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A statement with the words that it cites; ``about`` has the names of what these are about."""
+    """A statement with the words it cites; ``about`` has the names of their subjects."""
 
     statement: str
     words: tuple[str, ...]
@@ -178,9 +180,9 @@ class Cited:
 class SupportOf:
     """Whether words support a statement.
 
-    ``score``: 0–1, how probable it is that a person would call it supported; None where who judges does not
-    tell. ``reason``: in a few words why it is not wholly supported, else blank. ``problem``: why who was
-    asked could not say, else None; the rest is then what rules say.
+    ``score``: probability, 0–1, that a person would call it supported; None if the judge gives none.
+    ``reason``: a few words on why it is not fully supported, else blank. ``problem``: why the judge's reply
+    could not be used, else None; the verdict is then that of the rules.
     """
 
     verdict: Verdict
@@ -191,19 +193,19 @@ class SupportOf:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One :class:`SupportOf` for each statement, in their order, and what was used for it."""
+    """One :class:`SupportOf` for each statement, in their order, and the usage."""
 
     items: tuple[SupportOf, ...]
     usage: Usage = field(default_factory=Usage)
 
 
 class SupportJudge(Protocol):
-    """Says of statements whether the words they cite support them."""
+    """Judges whether the cited words support a statement."""
 
     def judge(self, statements: Sequence[Cited]) -> Judged:
-        """Return what holds of each statement; each has words, and none is a quotation of them."""
+        """Return a verdict on each statement. Each has words, and none is a quotation of them."""
 
 
 def rating_of(prominence: float) -> float:
-    """Return the rating, 0…10, of a report by the prominence of its community, 0…1."""
+    """Return a report's rating, 0–10, from the prominence of its community, 0–1."""
     return round(10 * min(max(prominence, 0.0), 1.0), 1)

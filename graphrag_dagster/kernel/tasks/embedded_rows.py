@@ -1,4 +1,4 @@
-"""Embedding the rows of a table, keyed by text so that nothing is embedded twice."""
+"""Embedding of table rows, keyed by text so that nothing is embedded twice."""
 
 import hashlib
 from collections.abc import Container, Iterator, Sequence
@@ -12,23 +12,23 @@ from graphrag_dagster.kernel.questions.report_citations import without_citations
 
 
 def text_of_unit(units: pl.DataFrame) -> pl.Series:
-    """Return what stands for each row of ``corpus.text_chunks``."""
+    """Return the text to embed for each row of ``corpus.text_chunks``."""
     return units["text"]
 
 
 def text_of_entity(entities: pl.DataFrame) -> pl.Series:
-    """Return what stands for each row of ``graph.entities``."""
+    """Return the text to embed for each row of ``graph.entities``."""
     return entities.select(text=pl.format("{}: {}", "title", "description"))["text"]
 
 
 def text_of_report(reports: pl.DataFrame) -> pl.Series:
-    """Return what stands for each row of ``reports.community_reports``."""
-    # The numbers in citations change with every new entity, and mean nothing to a vector.
+    """Return the text to embed for each row of ``reports.community_reports``."""
+    # Citation numbers change with every new entity, and carry no meaning for an embedding.
     return reports["content"].map_elements(without_citations, pl.String)
 
 
 def text_hash(text: str) -> str:
-    """Return 32 hexadecimal characters of the text's SHA-256."""
+    """Return the first 32 hexadecimal characters of the text's SHA-256."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -44,20 +44,20 @@ def embed_rows(
 
     Args:
         keys: ids, named like the key column of the result.
-        texts: as many texts.
-        embedder: makes the vectors of texts that are not known.
-        known: rows of an earlier result; those of the same embedder and text are reused.
-        named: what the rows are, for the progress that is shown.
+        texts: one text per key.
+        embedder: embeds the texts without a known vector.
+        known: rows of an earlier result; those with the same embedder and text are reused.
+        named: what the rows are, for the progress display.
     """
     hashes = [text_hash(text) for text in texts]
     vectors = _reusable(known, embedder.name)
     lacking = _lacking(hashes, texts, vectors)
     with stage(f"Embedding {named}", len(lacking)) as running:
         for batch in _batches(lacking, embedder.at_once):
-            made = embedder.embed([text for _, text in batch])
-            vectors.update(zip((h for h, _ in batch), made, strict=True))
+            embedded = embedder.embed([text for _, text in batch])
+            vectors.update(zip((h for h, _ in batch), embedded, strict=True))
             running.advance(len(batch))
-    # A text that is cached tells the length of the vectors of a table without rows, in every run.
+    # For a table without rows, a constant text (cached after the first run) gives the vector length.
     width = len(next(iter(vectors.values()))) if vectors else embedder.embed(["dimension"]).shape[1]
     matrix = np.array([vectors[h] for h in hashes], dtype=np.float32).reshape(len(hashes), width)
     return pl.DataFrame(
@@ -70,8 +70,8 @@ def embed_rows(
     )
 
 
-def _lacking(hashes: Sequence[str], texts: pl.Series, there: Container[str]) -> list[tuple[str, str]]:
-    return sorted({h: t for h, t in zip(hashes, texts, strict=True) if h not in there}.items())
+def _lacking(hashes: Sequence[str], texts: pl.Series, known: Container[str]) -> list[tuple[str, str]]:
+    return sorted({h: t for h, t in zip(hashes, texts, strict=True) if h not in known}.items())
 
 
 def _batches(lacking: Sequence[tuple[str, str]], size: int) -> Iterator[Sequence[tuple[str, str]]]:

@@ -1,4 +1,4 @@
-"""Worked examples of a corpus's own domain, shown in prompts in place of the general one (paper §3.1.2)."""
+"""Worked examples from a corpus's own domain, which replace the general ones in prompts (paper §3.1.2)."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
@@ -16,19 +16,19 @@ from pydantic import (
 from graphrag_dagster.kernel.graph.graph_labels import relation_label
 from graphrag_dagster.kernel.text.text_similarity import normalise
 
-#: Most examples of a kind, and most records of one kind in an example.
+#: Most examples of one kind, and most records of one kind in an example.
 MOST_EXAMPLES, _MOST_RECORDS = 8, 40
-#: The marks of delimited records; inside a field they would end it.
+#: Delimiters of records; inside a field they would end it.
 _MARKS = ("<|", "|>", "##")
 
 
 def _tidy(text: str) -> str:
-    tidy = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    if not any(map(str.isalnum, tidy)):
-        raise ValueError("holds no letter and no digit")
-    if mark := next((mark for mark in _MARKS if mark in tidy), None):
-        raise ValueError(f"holds {mark!r}, which parts the records of a reply")
-    return tidy
+    cleaned = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    if not any(map(str.isalnum, cleaned)):
+        raise ValueError("contains no letter or digit")
+    if mark := next((mark for mark in _MARKS if mark in cleaned), None):
+        raise ValueError(f"contains {mark!r}, which separates the records of a reply")
+    return cleaned
 
 
 def _labelled(text: str) -> str:
@@ -67,7 +67,7 @@ class ExampleRelationship(_Example):
 
     @model_serializer(mode="wrap")
     def _told(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # One without a label is what it was before there were labels.
+        # Without a label, the result is the same as before labels were introduced.
         return {name: value for name, value in written(self).items() if name != "relation" or value}
 
 
@@ -80,17 +80,19 @@ class GraphExample(_Example):
 
     @model_validator(mode="after")
     def _ends_are_entities(self) -> "GraphExample":
-        known = {normalise(one.name) for one in self.entities}
-        for place, one in enumerate(self.relationships):
-            missing = [name for name in (one.source, one.target) if normalise(name) not in known]
-            if missing:
-                raise ValueError(f"relationships.{place} names {missing[0]!r}, which is none of its entities")
+        known = {normalise(entity.name) for entity in self.entities}
+        for index, relationship in enumerate(self.relationships):
+            ends = (relationship.source, relationship.target)
+            if missing := [name for name in ends if normalise(name) not in known]:
+                raise ValueError(
+                    f"relationships.{index} names {missing[0]!r}, which is not among its entities"
+                )
         return self
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of its entities."""
-        return tuple(one.name for one in self.entities)
+        return tuple(entity.name for entity in self.entities)
 
 
 class ExampleClaim(_Example):
@@ -107,7 +109,7 @@ class ExampleClaim(_Example):
 
 
 class ClaimExample(_Example):
-    """A text with entities that stand in it, and the claims about them that are to be found."""
+    """A text with entities it names, and the claims about them that are to be found."""
 
     text: _Text
     entities: Annotated[tuple[_Name, ...], Field(min_length=1, max_length=_MOST_RECORDS)]
@@ -116,11 +118,13 @@ class ClaimExample(_Example):
     @model_validator(mode="after")
     def _rest_on_the_text(self) -> "ClaimExample":
         known = {normalise(name) for name in self.entities}
-        for place, one in enumerate(self.claims):
-            if normalise(one.subject) not in known:
-                raise ValueError(f"claims.{place}.subject is {one.subject!r}, which is none of its entities")
-            if foreign := [quote for quote in one.quotes if quote not in self.text]:
-                raise ValueError(f"claims.{place}.quotes are not all in its text: {foreign[0][:60]!r}")
+        for index, claim in enumerate(self.claims):
+            if normalise(claim.subject) not in known:
+                raise ValueError(
+                    f"claims.{index}.subject is {claim.subject!r}, which is not among its entities"
+                )
+            if missing := [quote for quote in claim.quotes if quote not in self.text]:
+                raise ValueError(f"claims.{index}.quotes are not all in its text: {missing[0][:60]!r}")
         return self
 
     @property
@@ -130,27 +134,29 @@ class ClaimExample(_Example):
 
 
 def unlabelled(examples: Iterable[GraphExample]) -> str | None:
-    """Return where an example has a relationship without a label; None if none has."""
+    """Return the location of the first relationship without a label; None if all have one."""
     return next(
         (
-            f"{number}.relationships.{place}"
+            f"{number}.relationships.{index}"
             for number, example in enumerate(examples)
-            for place, one in enumerate(example.relationships)
-            if one.relation is None
+            for index, relationship in enumerate(example.relationships)
+            if relationship.relation is None
         ),
         None,
     )
 
 
 def foreign_type(examples: Iterable[GraphExample], types: Iterable[str]) -> str | None:
-    """Return where an example has an entity of a type that is not asked for, and which; None if none has."""
-    wanted = {one.strip().upper() for one in types}
+    """Return the location and type of the first entity whose type is not among ``types``; None if there is
+    none.
+    """
+    wanted = {name.strip().upper() for name in types}
     return next(
         (
-            f"{number}.entities.{place}.type is {one.type!r}"
+            f"{number}.entities.{index}.type is {entity.type!r}"
             for number, example in enumerate(examples)
-            for place, one in enumerate(example.entities)
-            if one.type.upper() not in wanted
+            for index, entity in enumerate(example.entities)
+            if entity.type.upper() not in wanted
         ),
         None,
     )

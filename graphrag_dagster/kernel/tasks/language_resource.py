@@ -1,4 +1,4 @@
-"""Language technology as a resource of a run: who uses it, and within which limits."""
+"""Language technology as a Dagster resource, with the limits of a run."""
 
 from pydantic import Field
 
@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
 
 class Language(Resource):
-    """Opens the engines of the language tasks for an asset; the limits hold for each run as a whole."""
+    """Opens the task provider of an asset. The limits hold for each run as a whole."""
 
     max_tokens: int | None = Field(default=None, ge=0, description="most tokens, in and out, of a run")
     max_usd: float | None = Field(default=None, ge=0, description="most US dollars of a run")
@@ -22,16 +22,16 @@ class Language(Resource):
 
     @property
     def limited(self) -> bool:
-        """Whether a run has a limit of tokens or money."""
+        """Whether a run has a token or cost limit."""
         return self.max_tokens is not None or self.max_usd is not None
 
     def session_of(self, settings: CorpusSettings, user: User) -> TaskProvider:
-        """Return the engines that settings choose; nothing is loaded or called before a task runs.
+        """Return the task provider for these settings; nothing is loaded or called before a task runs.
 
         Raises:
-            CatalogueError: no stage says that an asset of this name asks models.
+            CatalogueError: no stage declares that an asset of this name calls models.
         """
-        users = {name: None for one in stages().values() for name in one.users}
+        users = {name: None for stage in stages().values() for name in stage.users}
         named(users, user.asset, "user of models")
         database, log = self.memory.database(), self.memory.usage_log()
         before = log.of_run(user.corpus, user.run_id)

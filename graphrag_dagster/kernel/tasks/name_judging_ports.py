@@ -1,4 +1,4 @@
-"""The port of judging whether two names are one entity, where the rules of resolution leave it open."""
+"""The ports of entity resolution and typing: judging pairs of names that the rules leave open."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from graphrag_dagster.kernel.tasks.task_ports import TextUnit
 
 @dataclass(frozen=True, slots=True)
 class NameInText:
-    """A name with its type and sentences in which it stands; a name that a model gave may stand in none."""
+    """A name with its type and the sentences that contain it; none may contain a name that a model gave."""
 
     name: str
     type: str
@@ -18,7 +18,7 @@ class NameInText:
 
 @dataclass(frozen=True, slots=True)
 class NamePair:
-    """Two names of a document, or of different ones, where ``document`` is None."""
+    """Two names of one document; ``document`` is None if they are from different ones."""
 
     document: str | None
     one: NameInText
@@ -27,13 +27,13 @@ class NamePair:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What a model says of a pair that the rules leave open.
+    """A model's ruling on a pair that the rules leave open.
 
     Attributes:
-        verdict: whether the two are one; ``unsure`` where it cannot tell, or its reply could not be used.
-        reason: in its words, or why the reply could not be used.
+        verdict: whether the two are the same entity; ``unsure`` also if the reply could not be used.
+        reason: in the model's words, or why the reply could not be used.
         problem: whether the reply could not be used.
-        repaired: whether the reply had to be mended.
+        repaired: whether the reply had to be repaired.
     """
 
     verdict: Literal["same", "different", "unsure"]
@@ -43,7 +43,7 @@ class Ruling:
 
 
 class NameJudge(Protocol):
-    """Says of pairs of names whether they are one entity."""
+    """Judges whether pairs of names are the same entity."""
 
     def judge(self, pairs: Sequence[NamePair]) -> list[Ruling]:
         """Return one ruling for each pair, in their order."""
@@ -51,7 +51,7 @@ class NameJudge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Untyped:
-    """A text unit with names in it, as written, that have no type."""
+    """A text unit with the names in it, as written, that have no type."""
 
     unit: TextUnit
     names: tuple[str, ...]
@@ -59,12 +59,12 @@ class Untyped:
 
 @dataclass(frozen=True, slots=True)
 class Typing:
-    """What a model says of a name.
+    """A model's choice of a type for a name.
 
     Attributes:
-        label: one of those that it may choose; None where none fits, or its reply could not be used.
+        label: one of the allowed types; None if none fits, or if the reply could not be used.
         problem: why the reply could not be used.
-        repaired: whether the reply had to be mended.
+        repaired: whether the reply had to be repaired.
     """
 
     label: str | None
@@ -73,7 +73,7 @@ class Typing:
 
 
 class EntityTyper(Protocol):
-    """Says what kinds of things names are."""
+    """Assigns types to names."""
 
     def type_entities(self, asked: Sequence[Untyped]) -> list[tuple[Typing, ...]]:
-        """Return of each unit what is said of its names, both in their order."""
+        """Return the typings of each unit's names, both in their order."""

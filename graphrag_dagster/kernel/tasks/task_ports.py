@@ -1,7 +1,7 @@
-"""The ports to language technology: what a pipeline asks for, whoever answers.
+"""The ports of language technology: what the pipeline requires of any engine.
 
-Each task takes a batch and answers in the order of the batch. An implementation decides for itself how it
-uses threads, processes or connections, and reports progress through
+Each task takes a batch and returns results in the order of the batch. An implementation chooses its own
+threads, processes or connections, and reports progress through
 :mod:`graphrag_dagster.kernel.common.progress`.
 """
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 #: Name of an engine of the catalogue.
 Engine: TypeAlias = str
-#: Type of an entity that only a relationship names (``dangling: create``).
+#: Type of an entity that only occurs in a relationship (``dangling: create``).
 UNKNOWN_TYPE = "UNKNOWN"
 
 UnitState = Literal["extracted", "empty", "unreadable", "repaired", "quarantined"]
@@ -35,7 +35,7 @@ class TextUnit:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a task cost, and how many replies had to be mended for it; all zero for the extractive engine."""
+    """The usage of a task, and how many replies had to be repaired; all zero for the extractive engine."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -53,7 +53,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Items(Generic[T]):
-    """What was asked for, in its order; where there is none though there should be, ``problem`` says why."""
+    """The results, in order; if they are missing, ``problem`` says why."""
 
     items: tuple[T, ...] = ()
     problem: str | None = None
@@ -62,11 +62,10 @@ class Items(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class EntityInstance:
-    """One mention record of an entity, as one round on one text unit gave it.
+    """One mention record of an entity, from one round on one text unit.
 
-    ``name`` is the normalised name (:func:`.normalise`), ``surface``
-    the words as written or as the model spelled them; ``spans`` say where the name stands in the unit
-    (empty when the model gave a name that the text does not contain).
+    ``name`` is the normalised name (:func:`.normalise`), ``surface`` the words as written or as the model
+    spelled them. ``spans`` are the positions of the name in the unit, empty if the text does not contain it.
     """
 
     name: str
@@ -81,9 +80,9 @@ class EntityInstance:
 class RelationshipInstance:
     """One relation record. ``source`` and ``target`` are normalised names, ``spans`` its sentences.
 
-    ``basis`` says what the record rests on: ``model``, ``verb`` (a grammatical relation) or
-    ``co_occurrence`` (the same sentence). ``relation`` is its label from source to target, as
-    :func:`graphrag_dagster.kernel.graph.graph_labels.relation_label` writes labels.
+    ``basis`` is the evidence of the record: ``model``, ``verb`` (a grammatical relation) or ``co_occurrence``
+    (the same sentence). ``relation`` is its label from source to target, in the form of
+    :func:`graphrag_dagster.kernel.graph.graph_labels.relation_label`.
     """
 
     source: str
@@ -98,7 +97,7 @@ class RelationshipInstance:
 
 @dataclass(frozen=True, slots=True)
 class ClaimInstance:
-    """One claim: subject and object are normalised names, dates ISO 8601 or None, spans the quoted text."""
+    """One claim: normalised names of subject and object, ISO 8601 dates or None, spans of the quoted text."""
 
     subject: str
     object: str | None
@@ -113,7 +112,7 @@ class ClaimInstance:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A reply or a record that could not be used; kept whole, with the reason."""
+    """A reply or record that could not be used, kept in full, with the reason."""
 
     kind: Literal["reply", "entity", "relationship", "claim"]
     raw: str
@@ -124,13 +123,12 @@ class Quarantined:
 
 @dataclass(frozen=True, slots=True)
 class UnitExtraction:
-    """Everything that came out of one text unit. ``repaired`` counts records that needed mending.
+    """The results from one text unit. ``repaired`` counts records that had to be repaired.
 
-    ``state``: ``extracted`` (records, none mended), ``repaired`` (records, some mended), ``empty`` (no
-    record; ``reason`` says why), ``unreadable`` (not read, for the language that ``reason`` names),
-    ``quarantined`` (a whole reply of the unit could not be used). ``untyped`` are names of entities that have
-    the type that rules tell by the name alone. ``replies`` are the keys of the cached replies it was read
-    from.
+    ``state``: ``extracted`` (records, none repaired), ``repaired`` (records, some repaired), ``empty`` (no
+    record, see ``reason``), ``unreadable`` (skipped because of the language that ``reason`` names),
+    ``quarantined`` (a whole reply could not be used). ``untyped`` are names of entities with the type that
+    the rules assign by the name alone. ``replies`` are the cache keys of the replies it was parsed from.
     """
 
     unit_id: str
@@ -148,11 +146,11 @@ class UnitExtraction:
 
 
 class OfEngine(Protocol):
-    """Who does a task, on behalf of an engine."""
+    """An implementation of a task by an engine."""
 
     @property
     def engine(self) -> Engine:
-        """Its name."""
+        """Name of the engine."""
 
 
 class GraphExtractor(OfEngine, Protocol):
@@ -173,7 +171,7 @@ class ClaimExtractor(OfEngine, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DescriptionGroup:
-    """The distinct descriptions, in a stable order, of one entity (one name) or relationship (two)."""
+    """The distinct descriptions, in a stable order, of one entity (one name) or relationship (two names)."""
 
     names: tuple[str, ...]
     descriptions: tuple[str, ...]
@@ -181,7 +179,7 @@ class DescriptionGroup:
 
 @dataclass(frozen=True, slots=True)
 class MergedDescription:
-    """One description for a group. ``problem`` says why a model's reply was not used, else None."""
+    """The description of a group. ``problem`` says why a model's reply was not used, else None."""
 
     text: str
     engine: Engine
@@ -193,7 +191,7 @@ class DescriptionMerger(OfEngine, Protocol):
     """Joins the descriptions of one element into one text (paper §3.1.3)."""
 
     def merge(self, groups: Sequence[DescriptionGroup]) -> list[MergedDescription]:
-        """Return one description per group; a group of one distinct description keeps it word for word."""
+        """Return one description per group; a single distinct description is kept verbatim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +204,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding of a report: a headline, its explanation, and what it rests on."""
+    """One finding of a report: a headline, its explanation and its evidence."""
 
     summary: str
     explanation: str
@@ -216,7 +214,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class SupportingSentence:
-    """A sentence that supports rows of a context: ``entities`` and ``relationships`` are local ids."""
+    """A sentence that supports rows of a context; ``entities`` and ``relationships`` are local ids."""
 
     unit_id: str
     span: Span
@@ -238,7 +236,7 @@ class ContextEntity:
 
 @dataclass(frozen=True, slots=True)
 class ContextRelationship:
-    """A relationship row of a report context; ends are local entity ids."""
+    """A relationship row of a report context; the ends are local entity ids."""
 
     id: int
     source: int
@@ -250,7 +248,7 @@ class ContextRelationship:
 
 @dataclass(frozen=True, slots=True)
 class ContextReport:
-    """The report of a sub-community that stands in a context in place of its elements."""
+    """The report of a sub-community that replaces its elements in a context."""
 
     id: int
     title: str
@@ -260,10 +258,10 @@ class ContextReport:
 
 @dataclass(frozen=True, slots=True)
 class ContextNode:
-    """A row of a report context about an entity that is no member, but resembles the community.
+    """A report-context row of an entity that is not a member, but resembles the community.
 
-    ``relationships`` are those with members, by id and description. Local ids go on where those of members
-    end. ``community`` is the small number of the community that it is a member of.
+    ``relationships`` are those with members, by id and description. Local ids continue those of the members.
+    ``community`` is the small number of its own community.
     """
 
     entity: ContextEntity
@@ -273,10 +271,11 @@ class ContextNode:
 
 @dataclass(frozen=True, slots=True)
 class ReportRequest:
-    """All a writer may use for one community: the packed context as text and as rows, and the evidence.
+    """The input of a report writer for one community: the packed context as text and as rows, and the
+    evidence.
 
-    ``context_nodes`` are no members and must not be told of as such; ``context_evidence`` supports them. Rows
-    and evidence may be made only when they are read.
+    ``context_nodes`` are not members and must not be described as such; ``context_evidence`` supports them.
+    Rows and evidence may be created lazily.
     """
 
     context: str
@@ -286,7 +285,7 @@ class ReportRequest:
     evidence: Sequence[SupportingSentence] = ()
     context_nodes: tuple[ContextNode, ...] = ()
     context_evidence: Sequence[SupportingSentence] = ()
-    #: 0…1: summed degree of the members over the largest such sum of all communities.
+    #: 0–1: summed degree of the members, relative to the largest such sum of all communities.
     prominence: float = 0.0
 
 
@@ -294,9 +293,8 @@ class ReportRequest:
 class WrittenReport:
     """A community report (paper §3.1.5, Appendix E.2). ``rating`` is 0–10.
 
-    ``problem`` says why a model's report was replaced by the extractive one, else None; ``engine`` is the
-    engine that wrote the text that is here. ``replies`` are the keys of the cached replies it was read
-    from.
+    ``problem`` says why a model's report was replaced by the extractive one, else None; ``engine`` wrote the
+    present text. ``replies`` are the cache keys of the replies it was parsed from.
     """
 
     title: str
@@ -305,7 +303,7 @@ class WrittenReport:
     rating_explanation: str
     findings: tuple[Finding, ...]
     engine: Engine
-    #: What the summary rests on.
+    #: The evidence of the summary.
     quotes: tuple[Quote, ...] = ()
     problem: str | None = None
     usage: Usage = field(default_factory=Usage)
@@ -320,37 +318,37 @@ class ReportWriter(OfEngine, Protocol):
 
 
 class Background(Protocol):
-    """What is known of the text units that quotations are taken from."""
+    """Background knowledge about the text units that quotations are taken from."""
 
     def document(self, unit_id: str, /) -> str:
         """Return the id of a text unit's document, blank for an unknown unit."""
 
     def names(self, unit_id: str, /) -> Sequence[tuple[str, str]]:
-        """Return titles and types of the entities that were found in a text unit."""
+        """Return the titles and types of the entities found in a text unit."""
 
     def phrases(self) -> Sequence[Phrase]:
-        """Return what tells the documents apart, the weightiest phrase first."""
+        """Return the phrases that distinguish the documents, weightiest first."""
 
     def told(self) -> bool:
-        """Whether the text units are a graph told in words: each of their sentences stands for itself."""
+        """Whether the text units are a verbalised graph: each of their sentences stands for itself."""
 
     def words(self, quote: Quote, /) -> str:
-        """Return the quoted words, exactly as they stand; nothing for an unknown unit."""
+        """Return the quoted words verbatim; blank for an unknown unit."""
 
     def cut(self, quote: Quote, /) -> bool:
-        """Return whether words stand at an edge of their text unit behind which the document goes on."""
+        """Whether the quote touches an edge of its text unit beyond which the document continues."""
 
     def code(self, quote: Quote, /) -> bool:
-        """Return whether words stand in a block of code."""
+        """Whether the quote is in a block of code."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextUnit:
     """One row of a search context: a report, a text unit, an entity, a relationship or a claim.
 
-    ``id`` is local to the search: 1…n over all its rows; ``sentences`` are what an extractive answer may
-    quote: the sentences of the row, each with where its words come from (None where unknown). ``kind`` is as
-    what the row is cited. ``background`` tells of their text units, None where nothing is known.
+    ``id`` is local to the search: 1…n over all its rows. ``sentences`` are what an extractive answer may
+    quote, each with its position (None if unknown). ``kind`` is the name of the row's kind in citations.
+    ``background`` describes the text units, None if nothing is known.
     """
 
     id: int
@@ -363,10 +361,10 @@ class ContextUnit:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Sentences that an answer by rule gives together, under a heading, with citations of rows of a kind.
+    """Sentences that an extractive answer presents together, under a heading, citing rows of one kind.
 
-    ``quotes``: sentence as it is shown, id of its row, where its words stand. ``value``, of any scale: how
-    much it answers.
+    ``quotes``: triples of the displayed sentence, the id of its row and its position. ``value``: how well it
+    answers, on any scale.
     """
 
     heading: str
@@ -375,18 +373,18 @@ class Point:
     kind: ContextKind = "report"
 
     def renumbered(self, numbers: Mapping[int, int]) -> "Point":
-        """Return the point with other numbers of its rows; sentences of rows without one are left out."""
-        kept = tuple((text, numbers[row], quote) for text, row, quote in self.quotes if row in numbers)
-        return replace(self, quotes=kept)
+        """Return the point with new row ids; sentences of rows without one are dropped."""
+        quotes = tuple((text, numbers[row], quote) for text, row, quote in self.quotes if row in numbers)
+        return replace(self, quotes=quotes)
 
 
 @dataclass(frozen=True, slots=True)
 class PartialAnswer:
-    """A map answer with its helpfulness, 0–100 (paper §3.1.6), None where the reply gave none.
+    """A map answer with its helpfulness, 0–100 (paper §3.1.6), None if the reply gave none.
 
-    ``units`` are the ids it cites, ``kind`` as what its rows are cited. ``general_knowledge``: sentences with
-    the mark of :mod:`graphrag_dagster.kernel.tasks.answer_form` are the model's own knowledge. ``points``
-    (extractive engine): what the text is laid out from.
+    ``units`` are the ids it cites, ``kind`` the name of their kind in citations. ``general_knowledge``:
+    sentences with the mark of :mod:`graphrag_dagster.kernel.tasks.answer_form` are the model's own knowledge.
+    ``points`` (extractive engine) are the source of the text.
     """
 
     text: str
@@ -402,10 +400,10 @@ class PartialAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FinalAnswer:
-    """A reduced answer; citations stand in the text as ``[Data: Reports (1, 2)]`` with local ids.
+    """A reduced answer; the text has citations such as ``[Data: Reports (1, 2)]`` with local ids.
 
-    ``quotes`` (extractive engine): sentence, id of the unit it was taken from, where its words stand.
-    ``general_knowledge``: as that of :class:`PartialAnswer`.
+    ``quotes`` (extractive engine): triples of a sentence, the id of its unit and its position.
+    ``general_knowledge``: see :class:`PartialAnswer`.
     """
 
     text: str
@@ -417,43 +415,43 @@ class FinalAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A question of a conversation and the answer it got."""
+    """A question of a conversation and its answer."""
 
     question: str
     answer: str
 
 
 class Answerer(OfEngine, Protocol):
-    """Answers a question over context chunks: partial answers with a score, then one answer."""
+    """Answers a question over context chunks by map and reduce, or from one context."""
 
     def map(
         self, question: str, chunks: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
     ) -> list[PartialAnswer]:
-        """Return one partial answer per chunk; ``rendered[i]`` is chunk i as the prompt shows it."""
+        """Return one partial answer per chunk; ``rendered[i]`` is chunk i as shown in the prompt."""
 
     def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
-        """Join the kept partial answers, given in descending order of score."""
+        """Combine the remaining partial answers, given in descending order of score."""
 
     def answer(
         self, question: str, rows: Sequence[ContextUnit], rendered: str, history: Sequence[Turn] = ()
     ) -> FinalAnswer:
-        """Answer at once from one context; blank where its rows say nothing about the question.
+        """Answer directly from one context; blank if its rows say nothing about the question.
 
         Args:
-            question: as checked.
-            rows: of the context, of any kind.
-            rendered: the context as the prompt shows it.
+            question: as validated.
+            rows: the rows of the context, of any kind.
+            rendered: the context as shown in the prompt.
             history: the conversation so far, oldest first.
         """
 
 
-#: Of an item: yes, no, or that it cannot be told.
+#: Verdict on an item: yes, no or unknown.
 Verdict = Literal["yes", "no", "idk"]
 
 
 @dataclass(frozen=True, slots=True)
 class ItemVerdict:
-    """The verdict on one item and why; ``reason`` may be blank."""
+    """The verdict on one item and the reason, which may be blank."""
 
     verdict: Verdict
     reason: str = ""

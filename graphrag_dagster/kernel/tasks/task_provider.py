@@ -1,4 +1,6 @@
-"""Provides the implementation of each language task, as a corpus's settings choose it, on one account."""
+"""Provides the implementation of each language task, as a corpus's settings choose it, on one usage
+account.
+"""
 
 from __future__ import annotations
 
@@ -35,20 +37,20 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.settings.model_settings import RoleName
     from graphrag_dagster.kernel.tasks.answering_ports import SupportJudge
 
-#: Providers take half the price for what is not urgent.
+#: Providers charge half the price for batches.
 _BATCH_PRICE = 0.5
 
 
 @dataclass
 class TaskProvider:
-    """Who does the language tasks, as the settings choose them; each is made when it is asked for.
+    """Provides implementations of language tasks according to the settings, each created on request.
 
     Attributes:
-        settings: of the corpus.
-        account: on which models are asked.
-        listen: hears a model's answers as they come.
-        form: what is wished of answers; default: the settings'.
-        themes: what the corpus is about, most important first, for who writes questions.
+        settings: the corpus's settings.
+        account: the usage account of all model calls.
+        listen: receives a model's answers as they stream in.
+        form: the requested form of answers; default: that of the settings.
+        themes: the main topics of the corpus, most important first, for question writers.
     """
 
     settings: CorpusSettings
@@ -60,42 +62,42 @@ class TaskProvider:
 
     @property
     def user(self) -> User:
-        """Whose account it is."""
+        """The account's user."""
         return self.account.user
 
     @property
     def answer_form(self) -> AnswerForm:
-        """What is wished of answers.
+        """The requested form of answers.
 
         Raises:
-            EngineError: the settings ask for what only a model can give.
+            EngineError: the settings ask for something only a model can provide.
         """
-        own = self.settings.search
-        return self.form or AnswerForm.checked(own.response_type, own.general_knowledge)
+        search = self.settings.search
+        return self.form or AnswerForm.checked(search.response_type, search.general_knowledge)
 
     def task(self, task: Task[Port]) -> Port:
-        """Return who does a task; None where it is switched off, or only a model could do it.
+        """Return the implementation of a task; None if it is switched off, or only a model could do it.
 
         Raises:
-            EngineError: the engine that the settings choose cannot do the task.
-            SettingsError: the model settings cannot be used.
+            EngineError: the chosen engine does not support the task.
+            SettingsError: the model settings are invalid.
         """
         engine = named(engines(), self.settings.engine_of(task.section), "engine")
         if not self.settings.switched_on(task):
             return cast("Port", None)
-        if make := engine.does.get(task.name):
+        if factory := engine.does.get(task.name):
             with in_plugin("engine", engine.name, f"making its {task.title}"):
-                made: Port = loaded(make)(self)
-            return guarded(made, "engine", engine.name)
+                implementation: Port = loaded(factory)(self)
+            return guarded(implementation, "engine", engine.name)
         if task.model_only:
             return cast("Port", None)
-        able = ", ".join(one.name for one in engines().values() if task.name in one.does)
+        able = ", ".join(other.name for other in engines().values() if task.name in other.does)
         raise EngineError(
             f"the engine {engine.name} has no {task.title}; set {task.section}.engine to one of {able}"
         )
 
     def chat(self, task: Task[object]) -> ChatModel:
-        """Return the chat model of a task; what it answered before it remembers, and all is booked."""
+        """Return the chat model of a task, with caching and usage accounting."""
         from graphrag_dagster.kernel.models.batch_queue import BatchSender
         from graphrag_dagster.kernel.models.cache.cached_models import AccountedChatModel, CachedChatModel
         from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
@@ -108,10 +110,10 @@ class TaskProvider:
         batched = settings.batch and not task.waited_for
         url, discount = model.connection.url, _BATCH_PRICE if batched else 1.0
         till = Till(self.account, settings, settings.name, url, discount)
-        known = CapabilityStore(self.account.replies.database)
+        capabilities = CapabilityStore(self.account.replies.database)
 
         async def gate() -> None:
-            await checkup(AccountedChatModel(settings, till), known)
+            await checkup(AccountedChatModel(settings, till), capabilities)
 
         if batched:
             sender = BatchSender(settings, self.account.user, self.account.replies.database)
@@ -123,45 +125,45 @@ class TaskProvider:
         return self.settings.model.for_role(task.role).reply_limit
 
     def embedder(self) -> CorpusEmbedder:
-        """Who turns texts into vectors."""
-        own = self.settings.embeddings
-        kind = named(embedders(), own.embedder, "embedder")
+        """Return the embedder."""
+        settings = self.settings.embeddings
+        kind = named(embedders(), settings.embedder, "embedder")
         with in_plugin("embedder", kind.name, "being made"):
-            made = loaded(kind.factory)(self)
-        return CorpusEmbedder(guarded(made, "embedder", kind.name), own.prefixes)
+            embedder = loaded(kind.factory)(self)
+        return CorpusEmbedder(guarded(embedder, "embedder", kind.name), settings.prefixes)
 
     def reranker(self) -> Reranker | None:
-        """Who puts the first text units found into another order; None where they stay as they are."""
+        """Return the reranker of the first text units found; None to keep their order."""
         kind = named(rerankers(), self.settings.search.reranker, "reranker")
         with in_plugin("reranker", kind.name, "being made"):
-            made: Reranker | None = loaded(kind.factory)(self)
-        return None if made is None else guarded(made, "reranker", kind.name)
+            reranker: Reranker | None = loaded(kind.factory)(self)
+        return None if reranker is None else guarded(reranker, "reranker", kind.name)
 
     def support_judge(self) -> SupportJudge:
-        """Who says whether words support what is said.
+        """Return the judge of whether words support a statement.
 
         Raises:
-            EngineError: a model is to say it, and the engine of the search is none.
+            EngineError: the settings choose a model as judge, but the search engine uses none.
         """
         from graphrag_dagster.kernel.models.local_embedders import shared_static
         from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
 
-        own = self.settings.search
-        if own.support == "nli":
+        search = self.settings.search
+        if search.support == "nli":
             from graphrag_dagster.kernel.models.local_models import shared_entailment
 
-            return shared_entailment(own.support_model or "")
-        if own.support == "words":
+            return shared_entailment(search.support_model or "")
+        if search.support == "words":
             return JudgeByWords(shared_static())
-        if (made := self.task(SUPPORT_JUDGE)) is None:
+        if (judge := self.task(SUPPORT_JUDGE)) is None:
             raise EngineError(
                 f"search.support is model, but the engine {self.settings.engine_of('search')} asks none; "
                 "set search.engine: llm, or search.support: words"
             )
-        return made
+        return judge
 
     def usd_of(self, task: RoleName, use: Usage) -> float | None:
-        """Return US dollars of a use as if nothing had been cached; None where the price is unknown."""
+        """Return the US dollars of a usage as if nothing had been cached; None if the price is unknown."""
         if use == Usage():
             return 0.0
         from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
@@ -171,37 +173,37 @@ class TaskProvider:
         return price.of(use.input_tokens, use.output_tokens) if price else None
 
     def still_uses(self, texts: Sequence[str]) -> None:
-        """Note that the vectors of these texts of an index are in use, also where none was asked for."""
-        own = self.settings.embeddings
-        if self.settings.embeds_at_endpoint and own.model:
+        """Mark the cached vectors of an index's texts as in use, even if none was requested."""
+        embeddings = self.settings.embeddings
+        if self.settings.embeds_at_endpoint and embeddings.model:
             namespace = self.settings.model.for_role("embed").namespace
-            embedded = dict.fromkeys(own.prefixes.of_documents(texts))
-            keys = [vector_key(own.model, namespace, text) for text in embedded]
+            embedded = dict.fromkeys(embeddings.prefixes.of_documents(texts))
+            keys = [vector_key(embeddings.model, namespace, text) for text in embedded]
             self.account.replies.touch(keys, self.account.user)
 
     def cached(self, replies: Sequence[str]) -> set[str]:
-        """Return those of the keys of replies under which there still is one."""
+        """Return those of the reply keys that are still in the cache."""
         keys = [bytes.fromhex(key) for key in replies]
         return {key.hex() for key in self.account.replies.has(keys)}
 
     def uses_again(self, replies: Sequence[str]) -> None:
-        """Note that what was made of the replies of these keys is taken over."""
+        """Mark cached replies as in use because results made from them are reused."""
         self.account.use_again([bytes.fromhex(key) for key in replies])
 
     def finish(self) -> dict[str, Any]:
-        """Note that the asset is made; return what it used as metadata, nothing where it used no model."""
+        """Complete the asset and return its model usage as metadata, empty if it used no model."""
         if self._asked:
             from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
             from graphrag_dagster.kernel.models.probing.endpoint_check import cache_pace
 
-            # How fast the models were that were asked.
+            # Remember the speed of each model that was called.
             for model in self._asked.values():
                 cache_pace(model, CapabilityStore(self.account.replies.database))
         return shown_use(self.account.finish())
 
 
 def shown_use(use: ModelUse) -> dict[str, Any]:
-    """Return a use as metadata of an asset; nothing where no model was used."""
+    """Return a usage as asset metadata; empty if no model was used."""
     if use == ModelUse():
         return {}
     return {

@@ -70,9 +70,9 @@ def test_engines_make_what_they_say_they_do() -> None:
 @pytest.mark.parametrize(
     ("does", "told"),
     [
-        (("answerer",), "does maps each task to the function"),
-        ({"answerer": "somewhere"}, "answerer is neither a function nor a text module:function"),
-        ({"answerer": None}, "answerer is neither a function nor a text module:function"),
+        (("answerer",), "does must map each task to the factory"),
+        ({"answerer": "somewhere"}, "answerer must be a function or a string module:function"),
+        ({"answerer": None}, "answerer must be a function or a string module:function"),
     ],
 )
 def test_an_engine_says_of_each_task_what_makes_who_does_it(does: Any, told: str) -> None:

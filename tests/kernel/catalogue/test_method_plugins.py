@@ -152,9 +152,9 @@ def test_a_name_that_cannot_be_asked_by_is_no_name(name: str, problem: str) -> N
 
 @pytest.mark.parametrize("target", [None, 7, "no function", "a:b:c"])
 def test_what_answers_is_a_function_or_names_one(target: object) -> None:
-    with pytest.raises(CatalogueError, match="mine: answer is neither a function"):
+    with pytest.raises(CatalogueError, match="mine: answer must be a function"):
         SearchMethod("mine", "nothing", target, len)
-    with pytest.raises(CatalogueError, match="mine: size is neither a function"):
+    with pytest.raises(CatalogueError, match="mine: size must be a function"):
         SearchMethod("mine", "nothing", len, target)
 
 

@@ -68,18 +68,18 @@ def test_numbers_have_their_nouns() -> None:
     [
         (
             OSError(errno.ENOSPC, "No space left on device", "/a/b"),
-            "/a/b: no space left on device; the disk is full: make room, and run again",
+            "/a/b: no space left on device; the disk is full: free space, and run again",
         ),
         (
             OSError(errno.EEXIST, "File exists", "/a", None, b"/b"),
-            "/a and /b: file exists; something else is there: move it away, or name another place",
+            "/a and /b: file exists; something else is there: move it away, or choose another location",
         ),
         (
             OSError(errno.ENOTTY, "Not a typewriter", 3),
-            "this system: not a typewriter; mend it, and run again",
+            "this system: not a typewriter; fix it, and run again",
         ),
-        (OSError("Two\nlines"), "this system: two; mend it, and run again"),
-        (OSError(), "this system: oSError; mend it, and run again"),
+        (OSError("Two\nlines"), "this system: two; fix it, and run again"),
+        (OSError(), "this system: oSError; fix it, and run again"),
     ],
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="numbers of errors are those of POSIX")

@@ -1,4 +1,4 @@
-"""Dagster's asset checks: the rules that every table must pass before anything is built on it."""
+"""Dagster asset checks: the rules that a table must pass before anything is built on it."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, rules, violations
 from graphrag_dagster.kernel.tables import Table
 
-#: Of every check: each asset has one.
+#: Name of every check; each asset has one.
 NAME = "valid"
 _MOST_SHOWN = 20
 _DECLARED = "Keys are unique, required values are not null, every reference resolves"
@@ -27,36 +27,38 @@ _DECLARED = "Keys are unique, required values are not null, every reference reso
 
 @dataclass(frozen=True, slots=True)
 class AssetCheck:
-    """All that must hold of a table that is an asset, and of those that it answers for."""
+    """The check of an asset table and of the tables it is also responsible for."""
 
     table: Table
     side_tables: Sequence[Table] = ()
 
     @property
     def key(self) -> AssetCheckKey:
-        """Under which Dagster knows it."""
+        """The check's key in Dagster."""
         return AssetCheckKey(AssetKey(self.table.asset_key), NAME)
 
     def spec(self) -> AssetCheckSpec:
-        """Result reported to Dagster."""
-        told = [rule.description for rule in rules() if rule.table in (self.table, *self.side_tables)]
+        """Return the check's specification for Dagster."""
+        descriptions = [rule.description for rule in rules() if rule.table in (self.table, *self.side_tables)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PreviewWarning)
             return AssetCheckSpec(
                 NAME,
                 asset=self.key.asset_key,
-                description=". ".join([_DECLARED, *told]),
+                description=". ".join([_DECLARED, *descriptions]),
                 blocking=True,
                 # Per corpus: otherwise one corpus's pass would hide another's failure.
                 partitions_def=CORPUS,
             )
 
     def result(self, place: CheckedPlace) -> AssetCheckResult:
-        """Look whether it holds there; where only rules are broken that do not block, it warns."""
-        found = [one for table in (self.table, *self.side_tables) for one in self._problems(table, place)]
-        problems = [problem for problem, _ in found]
+        """Run the check; violations of non-blocking rules alone are a warning."""
+        results = [
+            result for table in (self.table, *self.side_tables) for result in self._problems(table, place)
+        ]
+        problems = [problem for problem, _ in results]
         shown = "\n".join(f"- {problem}" for problem in problems[:_MOST_SHOWN]) or "none"
-        blocks = any(blocking for _, blocking in found)
+        blocks = any(blocking for _, blocking in results)
         return AssetCheckResult(
             check_name=NAME,
             asset_key=self.key.asset_key,
@@ -68,8 +70,8 @@ class AssetCheck:
     def _problems(self, table: Table, place: CheckedPlace) -> Iterator[tuple[str, bool]]:
         where = "" if table == self.table else f"{table.full_name}: "
         if place.reader.counts([table])[table]:
-            yield from ((f"{where}{one}", True) for one in violations(place.reader, table))
+            yield from ((f"{where}{problem}", True) for problem in violations(place.reader, table))
         for rule in rules():
             if rule.table == table:
-                # What stops the run is shown first.
-                yield from ((f"{where}{one}", rule.blocking) for one in rule.problems(place))
+                # Problems that stop the run come first.
+                yield from ((f"{where}{problem}", rule.blocking) for problem in rule.problems(place))

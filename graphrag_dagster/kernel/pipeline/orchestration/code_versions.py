@@ -1,4 +1,4 @@
-"""Code versions and fingerprints of inputs: what decides whether a table is outdated, or rows are reused."""
+"""Code versions and fingerprints of inputs, which determine whether tables are outdated and rows reusable."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -23,23 +23,27 @@ _MODELS = Path(__file__).parents[1] / "sql_models" / "models"
 
 @cache
 def code_version(stage: str) -> str:
-    """Return the version of the code of a stage, shared by all tables of its group.
+    """Return the code version of a stage, shared by all tables of its group.
 
-    It is the number that the catalogue declares, and a hash of what tells by itself that it has changed: the
-    prompts of the stage's tasks, the queries of its SQL models, the versions of its libraries. Settings are
-    a corpus's, and compared corpus by corpus.
+    It consists of the number declared in the catalogue and a hash of inputs that change independently: the
+    prompts of the stage's tasks, the queries of its SQL models and the versions of its libraries. Settings
+    differ between corpora and are compared per corpus.
 
     Raises:
-        KeyError: there is no such stage.
+        KeyError: no such stage.
     """
-    own = stages()[stage]
-    parts = [*_prompts(own), *_queries(own), *(f"{name} {_installed(name)}" for name in own.libraries)]
+    declared = stages()[stage]
+    parts = [
+        *_prompts(declared),
+        *_queries(declared),
+        *(f"{name} {_installed(name)}" for name in declared.libraries),
+    ]
     digest = sha256("\n".join(parts).encode()).hexdigest()
-    return f"{own.version}-{digest[:12]}"
+    return f"{declared.version}-{digest[:12]}"
 
 
 def code_of_tables() -> Mapping[str, str]:
-    """Return the version of the code that makes each table, by asset key ``schema/table``."""
+    """Return the code version of each table, by asset key ``schema/table``."""
     return {
         "/".join(table.asset_key): code_version(table.group)
         for table in all_tables()
@@ -48,8 +52,8 @@ def code_of_tables() -> Mapping[str, str]:
 
 
 def _prompts(stage: Stage) -> Iterator[str]:
-    asked = [task for task in tasks().values() if task.section in (*stage.sections, *stage.asks)]
-    names = {name for task in asked for name in (*task.prompts, *SHARED_PROMPTS)}
+    stage_tasks = [task for task in tasks().values() if task.section in (*stage.sections, *stage.asks)]
+    names = {name for task in stage_tasks for name in (*task.prompts, *SHARED_PROMPTS)}
     return (f"{name} {load(name).hash}" for name in sorted(names))
 
 
@@ -68,38 +72,40 @@ def _installed(package: str) -> str:
 
 
 def unlike(warehouse: Warehouse, corpus: str, table: Table, state: pl.DataFrame) -> str:
-    """Return why rows of before may not be taken over; nothing where they may.
+    """Return why rows of the previous run cannot be reused; blank if they can.
 
     Args:
-        warehouse: with the tables of before.
-        corpus: its name.
-        table: with ``part`` and ``value``, that says what decided them.
-        state: its rows as they would be now.
+        warehouse: the warehouse with the previous tables.
+        corpus: the corpus.
+        table: the fingerprint table, with the columns ``part`` and ``value``.
+        state: its present rows.
     """
     before = warehouse.read_if_present(table, corpus)
     if before is None or before.is_empty():
-        return "nothing finished was there"
+        return "no finished previous result"
     old, new = (dict(rows.select("part", "value").iter_rows()) for rows in (before, state))
     changed = sorted(part for part in old.keys() | new.keys() if old.get(part) != new.get(part))
     return f"changed: {', '.join(changed)}" if changed else ""
 
 
 def begin_replacing(warehouse: Warehouse, corpus: str, table: Table) -> None:
-    """Empty the state before the first table is replaced, so that a killed run leaves none to rely on."""
+    """Empty the state before the first table is replaced, so that it does not outlive a killed run."""
     warehouse.write(table, corpus, table.empty())
 
 
 def model_of(settings: CorpusSettings, task: str) -> str:
-    """Return a hash of what decides the replies of a task's model: its settings may hold what is nobody's."""
+    """Return a hash of the model settings that affect a task's replies, because the settings may be
+    confidential.
+    """
     model = settings.model.for_role(tasks()[task].role)
-    decided = (*DECIDING_REPLIES, *DECIDING_REQUESTS)
-    return stable_id(*(getattr(model, key) for key in decided))
+    keys = (*DECIDING_REPLIES, *DECIDING_REQUESTS)
+    return stable_id(*(getattr(model, key) for key in keys))
 
 
 def replies_in(rows: pl.DataFrame) -> list[str]:
-    """Return the keys of the replies that rows were made of, each once.
+    """Return the unique cache keys of the replies that rows were made from.
 
     Args:
-        rows: with ``replies``.
+        rows: have the column ``replies``.
     """
     return rows["replies"].explode(empty_as_null=False).drop_nulls().unique(maintain_order=True).to_list()

@@ -1,4 +1,4 @@
-"""The persistent Dagster instance: made on first use; errors are one line with the fix."""
+"""The persistent Dagster instance, created on first use. Errors are one line with the fix."""
 
 import os
 import sqlite3
@@ -17,8 +17,7 @@ from graphrag_dagster.kernel.storage.home import dagster_home
 
 _SETTINGS_FILE = "dagster.yaml"
 _SETTINGS = "telemetry:\n  enabled: false\nnux:\n  enabled: false\n"
-#: Settings of Dagster's class that captures nothing of what steps print: capturing it begins processes that a
-#: Ctrl-C in the terminal ends with a traceback.
+#: Turns off capturing of step output, whose processes a Ctrl-C in the terminal ends with a traceback.
 _NOT_CAPTURING = {
     "compute_logs": {
         "module": "dagster._core.storage.noop_compute_log_manager",
@@ -27,25 +26,25 @@ _NOT_CAPTURING = {
 }
 _RUNS, _INDEX, _SCHEDULES = "history/runs.db", "history/runs/index.db", "schedules/schedules.db"
 _FILES = (_RUNS, _INDEX, _SCHEDULES)
-#: There while Dagster makes its files.
+#: Marker file that exists while Dagster creates its files.
 _MAKING = ".making"
 _SECONDS = 120.0
 _LONGEST = 400
 
 
 class DagsterInstanceError(GraphragError):
-    """Dagster's settings or records cannot be used."""
+    """Dagster's settings or records are unusable."""
 
 
 @contextmanager
 def instance(*, running: bool = False) -> Iterator[DagsterInstance]:
-    """Open the instance; the UI on the same home shows its runs.
+    """Open the instance. The UI on the same home shows its runs.
 
     Args:
-        running: for a run in this process: what its steps print is not kept for the UI.
+        running: for a run in this process: do not capture the output of its steps for the UI.
 
     Raises:
-        DagsterInstanceError: its settings or records cannot be used, then or in the block.
+        DagsterInstanceError: its settings or records are unusable, on opening or in the block.
         OSError: its folder cannot be written.
     """
     folder = dagster_home()
@@ -57,10 +56,10 @@ def instance(*, running: bool = False) -> Iterator[DagsterInstance]:
 
 @contextmanager
 def recorded() -> Iterator[DagsterInstance | None]:
-    """Open the instance to look things up; None where there is none yet.
+    """Open the instance for look-ups; None if it does not exist yet.
 
     Raises:
-        DagsterInstanceError: its settings or records cannot be used.
+        DagsterInstanceError: its settings or records are unusable.
     """
     if not (dagster_home() / _SETTINGS_FILE).is_file():
         yield None
@@ -70,7 +69,7 @@ def recorded() -> Iterator[DagsterInstance | None]:
 
 
 def _opened(folder: Path, *, running: bool) -> DagsterInstance:
-    """Open it, one process at a time: at the first opening Dagster makes its tables without a lock."""
+    """Open the instance in one process at a time, because Dagster creates its tables without a lock."""
     try:
         with FileLock(folder / ".opening.lock", timeout=_SECONDS):
             if not (folder / _SETTINGS_FILE).exists():
@@ -86,12 +85,12 @@ def _opened(folder: Path, *, running: bool) -> DagsterInstance:
     except (DagsterInstanceError, OSError, SQLAlchemyError, sqlite3.Error):
         raise
     except (yaml.YAMLError, DagsterError) as error:
-        told = " ".join(str(error).split())[:_LONGEST]
+        message = " ".join(str(error).split())[:_LONGEST]
         raise DagsterInstanceError(
-            f"{folder / _SETTINGS_FILE} is invalid: {told}; fix it, or move it away to have it recreated"
+            f"{folder / _SETTINGS_FILE} is invalid: {message}; fix it, or move it away to have it recreated"
         ) from error
     except Exception as error:
-        # What migrates the records has errors of its own, where another version of Dagster made them.
+        # Migrating records of another Dagster version raises other errors.
         raise DagsterInstanceError(
             f"Dagster's records in {folder} cannot be opened ({_first_line(error)}); if another version of "
             "Dagster made them, install that one, or run: dagster instance migrate"
@@ -103,11 +102,11 @@ def _open(folder: Path, *, running: bool) -> DagsterInstance:
 
 
 def _open_whole(folder: Path, *, running: bool) -> DagsterInstance:
-    """Open it with all its tables, whatever a process left that was killed while Dagster made them."""
+    """Open the instance with all its tables, even if a process was killed while Dagster created them."""
     files = [folder / name for name in _FILES]
     blank = [file for file in files if file.exists() and not file.stat().st_size]
     if any(file.stem != "index" for file in (folder / _INDEX).parent.glob("*.db")):
-        # There are events of runs: an index without a byte has lost what it held.
+        # Events of runs exist, so an empty index file has lost its content.
         if lost := [file for file in blank if file != folder / _SCHEDULES]:
             raise _damaged(lost, "nothing is in it")
     elif blank or (folder / _MAKING).exists():
@@ -119,33 +118,33 @@ def _open_whole(folder: Path, *, running: bool) -> DagsterInstance:
         (folder / _MAKING).touch()
     opened = _open(folder, running=running)
     if not whole:
-        # Dagster completes its index when it first reads there, but looks for some tables before that.
+        # Dagster completes its index on the first read, but needs some of the tables before.
         opened.get_asset_keys(limit=1)
     (folder / _MAKING).unlink(missing_ok=True)
     return opened
 
 
 def _is_whole(file: Path) -> bool:
-    """Whether the revision of its tables is noted in a file, which is done last."""
+    """Whether a file has the revision of its tables, which is written last."""
     try:
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
             return bool(connection.execute("select 1 from alembic_version").fetchone())
     except sqlite3.OperationalError:
         return False
     except sqlite3.DatabaseError:
-        # What is wrong with it Dagster finds as well.
+        # Dagster will report what is wrong with it.
         return True
 
 
 def _keeps_records_elsewhere(folder: Path) -> bool:
-    """Whether its records are where its settings say, not in the folder."""
+    """Whether the settings configure another storage for its records than the folder."""
     settings = yaml.safe_load((folder / _SETTINGS_FILE).read_text(encoding="utf-8"))
     return isinstance(settings, dict) and any("storage" in name for name in settings)
 
 
 @contextmanager
 def _told(folder: Path) -> Iterator[None]:
-    """Name the place and the way out where Dagster cannot read or write down what happens."""
+    """Name the location and the fix if Dagster cannot read or write its records."""
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error, DagsterInvalidInvocationError) as error:
@@ -172,13 +171,13 @@ def _damaged(files: list[Path], why: str) -> DagsterInstanceError:
 
 def _is_damaged(file: Path) -> bool:
     try:
-        # SQLite takes a file without a byte for a database without tables, which Dagster misses then.
+        # SQLite accepts an empty file as a database without tables, and Dagster then misses those.
         if not file.stat().st_size:
             return True
         with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
             return bool(connection.execute("pragma quick_check(1)").fetchone() != ("ok",))
     except (sqlite3.OperationalError, OSError):
-        # It is not there, or not ours to read.
+        # It does not exist, or is not readable.
         return False
     except sqlite3.DatabaseError:
         return True

@@ -1,7 +1,7 @@
-"""Dagster's partition by corpus, resource keys, and automation conditions.
+"""Dagster's corpus partitions, resource keys and automation conditions.
 
-A project that includes these definitions may have its own ``io_manager`` or ``warehouse``, so our keys have a
-prefix.
+Our keys have a prefix, because a project that includes these definitions may have its own ``io_manager`` or
+``warehouse``.
 """
 
 from datetime import timedelta
@@ -15,33 +15,33 @@ _OURS = "graphrag_"
 
 
 def resource_key(name: str) -> str:
-    """The key of the resource that functions here call by a name."""
+    """Return the prefixed key of a resource."""
     return _OURS + name
 
 
 IO_MANAGER = resource_key("io_manager")
 
 
-#: Tags of a run that was asked for all index assets that read what it makes, whether or not it made them;
-#: of a whole job Dagster cannot tell.
+#: Tags of a run that was requested with all downstream index assets, whether or not it made them. Dagster
+#: cannot tell this for whole jobs.
 WITH_ALL_BELOW = {"graphrag/asked_for": "all below"}
 
 
-#: Some corpus should be published every other day. Dagster judges an asset by its youngest materialisation,
-#: whichever corpus that was of.
+#: Some corpus should be published every other day. Dagster considers the latest materialisation of an asset,
+#: of any corpus.
 FRESH = FreshnessPolicy.time_window(fail_window=timedelta(days=7), warn_window=timedelta(days=2))
 
 
 def _outdated() -> AutomationCondition[AssetKey]:
-    """Conditions that an index asset waits for, per corpus.
+    """Return the condition under which an index asset is made again, per corpus.
 
-    It is missing, its code (or a prompt of it) has changed, or the content of something it reads has. All
-    that lies below in the index is requested with it, in one run: the published snapshot is then made once,
-    from one state. ``AutomationCondition.eager`` would act on every new materialisation, changed or not, and
-    never on code.
+    It is missing, its code or prompts have changed, or the content of one of its inputs has. Everything
+    downstream in the index is requested in the same run, so that the snapshot is published once, from one
+    state. ``AutomationCondition.eager`` would react to every new materialisation, changed or not, and never
+    to code.
     """
     condition = AutomationCondition
-    # A run that made both has already taken the change into account.
+    # A run that made both has already handled the change.
     together = condition.executed_with_root_target() | condition.executed_with_tags(tag_values=WITH_ALL_BELOW)
     elsewhere = condition.data_version_changed() & ~together
     reads_news = condition.any_deps_match(
@@ -50,7 +50,7 @@ def _outdated() -> AutomationCondition[AssetKey]:
     unready = condition.any_deps_match(condition.missing() & ~condition.will_be_requested())
     handled = condition.newly_requested() | condition.initial_evaluation()
     missing = condition.newly_missing().since(handled | condition.newly_updated())
-    # Being made does not settle this: what is read may have changed after that and before this look.
+    # A materialisation does not reset this: an input may have changed after it and before this tick.
     changed = (condition.code_version_changed() | reads_news).since(handled)
     return (
         (missing | changed)

@@ -1,4 +1,4 @@
-"""Executors of a run's steps: a name chooses one, the definitions stay the same."""
+"""Executors of a run's steps, chosen by name; the definitions stay the same."""
 
 import os
 import sys
@@ -15,23 +15,23 @@ EXECUTOR = "GRAPHRAG_DAGSTER_EXECUTOR"
 ExecutorName = Literal["in_process", "multiprocess", "ray", "k8s"]
 DEFAULT: ExecutorName = "in_process"
 
-#: Loaded before steps are forked off: what each would load. A fork hangs where another thread holds a lock at
-#: that moment. Those that Polars, NumPy and DuckDB start when they are imported are idle until there is work,
-#: which the process that is forked never has; where BLAS is the system's, as on macOS, they may not be.
+#: Modules every step needs, loaded before steps are forked. A fork hangs if another thread holds a lock then.
+#: Threads that Polars, NumPy and DuckDB start on import are idle in the process that is forked, but maybe not
+#: with the system's BLAS, as on macOS.
 _LOADED_ONCE = ("dagster", "alembic", "sqlalchemy", "httpx2")
 _LOADED_ON_LINUX = ("graphrag_dagster.definitions",)
-#: What a step elsewhere needs to find the files. Never keys: Ray shows a job's variables to all who see it.
+#: Variables that remote steps need to find the files. Never keys: Ray shows a job's variables to its users.
 _PLACES = (HOME, CORPORA, WAREHOUSE, CACHE, EXECUTOR)
 
 
 def chosen_executor() -> ExecutorDefinition:
-    """The executor that ``$GRAPHRAG_DAGSTER_EXECUTOR`` names; default: ``in_process``.
+    """Return the executor that ``$GRAPHRAG_DAGSTER_EXECUTOR`` names; default: ``in_process``.
 
-    Commands of the command line always run in their own process. Which run config there is depends on the
-    executor, so Dagster has to know it as soon as it loads the definitions.
+    Commands of the command line always run in their own process. The run config schema depends on the
+    executor, so Dagster must know it when it loads the definitions.
 
     Raises:
-        SettingsError: there is no such executor, or the package that it comes with is not installed.
+        SettingsError: no such executor, or its package is not installed.
     """
     try:
         return executor_named(os.environ.get(EXECUTOR) or DEFAULT)
@@ -40,10 +40,10 @@ def chosen_executor() -> ExecutorDefinition:
 
 
 def executor_named(name: str) -> ExecutorDefinition:
-    """The executor of a name.
+    """Return the executor of that name.
 
     Raises:
-        SettingsError: there is no such executor, or the package that it comes with is not installed.
+        SettingsError: no such executor, or its package is not installed.
     """
     if name not in _EXECUTORS:
         raise SettingsError(f"{name!r} is not an executor; use one of {', '.join(_EXECUTORS)}")
@@ -51,7 +51,7 @@ def executor_named(name: str) -> ExecutorDefinition:
 
 
 def loaded_before_forks() -> list[str]:
-    """The modules that steps in processes of their own find loaded on this system."""
+    """Return the modules preloaded for steps in separate processes on this system."""
     return [*_LOADED_ONCE, *(_LOADED_ON_LINUX if sys.platform == "linux" else ())]
 
 
@@ -60,8 +60,8 @@ def _in_process() -> ExecutorDefinition:
 
 
 def _multiprocess() -> ExecutorDefinition:
-    def options(given: dict[str, Any]) -> dict[str, Any]:
-        return {**given, "start_method": {"forkserver": {"preload_modules": loaded_before_forks()}}}
+    def options(config: dict[str, Any]) -> dict[str, Any]:
+        return {**config, "start_method": {"forkserver": {"preload_modules": loaded_before_forks()}}}
 
     return multiprocess_executor.configured(
         options,
@@ -77,9 +77,12 @@ def _multiprocess() -> ExecutorDefinition:
 def _ray() -> ExecutorDefinition:
     executor = _from_extra("dagster_ray", "ray_executor", "ray")
 
-    def options(given: dict[str, Any]) -> dict[str, Any]:
-        places = {HOME: str(home()), **{name: os.environ[name] for name in _PLACES if os.environ.get(name)}}
-        return {"ray": {**given, "env_vars": [f"{name}={value}" for name, value in places.items()]}}
+    def options(config: dict[str, Any]) -> dict[str, Any]:
+        variables = {
+            HOME: str(home()),
+            **{name: os.environ[name] for name in _PLACES if os.environ.get(name)},
+        }
+        return {"ray": {**config, "env_vars": [f"{name}={value}" for name, value in variables.items()]}}
 
     return executor.configured(
         options,
@@ -101,15 +104,15 @@ def _kubernetes() -> ExecutorDefinition:
 
 def _from_extra(module: str, attribute: str, extra: str) -> ExecutorDefinition:
     try:
-        found = getattr(import_module(module), attribute)
+        executor = getattr(import_module(module), attribute)
     except ImportError as error:
         raise SettingsError(
             f"the executor needs {error.name or module}, which is not installed; install "
             f"'graphrag-dagster[{extra}]'"
         ) from error
-    if not isinstance(found, ExecutorDefinition):
+    if not isinstance(executor, ExecutorDefinition):
         raise SettingsError(f"{module}.{attribute} is not an executor; reinstall 'graphrag-dagster[{extra}]'")
-    return found
+    return executor
 
 
 _EXECUTORS: dict[str, Callable[[], ExecutorDefinition]] = dict(

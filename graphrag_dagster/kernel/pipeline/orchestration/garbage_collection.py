@@ -1,4 +1,4 @@
-"""Collects the reference cycles of a step, frames among them, before the next step starts."""
+"""Collects the reference cycles of a step, including frames, before the next step starts."""
 
 import ctypes
 import gc
@@ -11,32 +11,32 @@ from typing import Any
 
 _blocks = 0
 _seen = 0
-#: How much more memory than at the last whole collection makes the next one worth its time: by what factor,
-#: and by how many bytes, since what a small corpus leaves is less than what its libraries take.
+#: Memory growth since the last full collection that triggers the next: a factor and bytes, both of which must
+#: be exceeded, because a small corpus leaves less than its libraries take.
 _MORE, _LEAST = 1.1, 100_000_000
 _YOUNG = 1
-#: Objects more than at the last collection that make the collector look, while a command is loaded and after.
+#: Thresholds of new objects for a collection: while a command is loading, and afterwards.
 _LOADED, _USED = 1_000_000, 50_000
-#: Collections of the young that make it look at those that are older, and at all.
+#: Numbers of young collections before a collection of the next generations.
 _OLDER, _ALL = 20, 50
 
 
 def defer_collection() -> None:
-    """Have the collector begin when there is more than what a command loads, which lives until its end."""
+    """Defer the first collection until a command is loaded, because loaded objects live until its end."""
     gc.set_threshold(_LOADED, _OLDER, _ALL)
     gc.callbacks.append(_begin)
 
 
-def _begin(_phase: str, _told: Mapping[str, Any]) -> None:
+def _begin(_phase: str, _info: Mapping[str, Any]) -> None:
     gc.callbacks.remove(_begin)
     gc.set_threshold(_USED, _OLDER, _ALL)
 
 
 @contextmanager
 def collecting_new_objects() -> Iterator[None]:
-    """Let the collector pass over what is there when the block begins, and do its work after each step.
+    """Within the block, exclude existing objects from collection, and collect after each step.
 
-    That is a million objects of Dagster's definitions, which take a second to look through.
+    Dagster's definitions are a million objects, which take a second to scan.
     """
     global _blocks, _seen
     gc.freeze()
@@ -50,14 +50,13 @@ def collecting_new_objects() -> Iterator[None]:
 
 
 def collect() -> None:
-    """Collect what a step has left: all where the process has grown much, else what is young, in no time.
+    """Collect the garbage of a step: all generations if the process has grown much, else only the young one.
 
-    What is free then goes back to the system.
-
-    The collector itself comes by the number of objects, of which a frame of a hundred megabytes is one.
+    Free memory is then returned to the system. The collector itself counts objects, and a frame of a hundred
+    megabytes is one.
     """
     global _seen
-    # Not told by the collector's own count of what it passes over, which goes through all of it.
+    # Not by ``gc.get_freeze_count``, which traverses all frozen objects.
     if not _blocks:
         return
     peak = _peak()
@@ -70,25 +69,26 @@ def collect() -> None:
 
 
 def _peak() -> int:
-    """The most bytes that this process has taken by now; always the same where it is not told."""
+    """Return the peak memory of this process in bytes; a constant if it is unknown."""
     if sys.platform == "win32":
         return 1
     from resource import RUSAGE_SELF, getrusage
 
-    told = getrusage(RUSAGE_SELF).ru_maxrss
-    return told if sys.platform == "darwin" else told * 1024
+    peak = getrusage(RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
-#: How polars' allocator is told, and what: pages that are free for half a second are given back.
+#: Setting of the allocator of polars: return pages that are free for half a second.
 _POLARS, _HALF_A_SECOND = "_RJEM_MALLOC_CONF", "dirty_decay_ms:500,muzzy_decay_ms:0"
-#: How glibc's is, and the number of ``M_ARENA_MAX`` in its ``malloc.h``.
+#: Setting of the allocator of glibc, and the number of ``M_ARENA_MAX`` in its ``malloc.h``.
 _GLIBC, _ARENA_MAX = "MALLOC_ARENA_MAX", -8
 
 
 def share() -> None:
-    """Have all threads take memory from one place, so that one uses what another gave back.
+    """Make all threads allocate from one arena, so that one reuses what another freed.
 
-    To be called before polars is imported and threads begin. What the environment sets stays.
+    Call before polars is imported and threads start. Environment variables that are already set take
+    precedence.
     """
     os.environ.setdefault(_POLARS, _HALF_A_SECOND)
     if (libc := _glibc()) and _GLIBC not in os.environ:
@@ -96,7 +96,7 @@ def share() -> None:
 
 
 def give_back() -> None:
-    """Give back what is free, in a few milliseconds; nothing where the C library is another than glibc."""
+    """Return free memory to the system in a few milliseconds; does nothing without glibc."""
     if libc := _glibc():
         libc.malloc_trim(0)
 

@@ -1,4 +1,4 @@
-"""Frames between assets: written to and read from the corpus's DuckDB file."""
+"""Stores frames of assets in the corpus's DuckDB file."""
 
 import hashlib
 import io
@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.tables import VECTOR, Table
 
 
 class WarehouseIOManager(ConfigurableIOManager):
-    """Asset key ``[schema, table]`` and partition key = corpus decide where a frame goes."""
+    """Maps asset key ``[schema, table]`` and partition key (the corpus) to a table."""
 
     warehouse: ResourceDependency[Warehouse]
 
@@ -27,17 +27,17 @@ class WarehouseIOManager(ConfigurableIOManager):
         context.add_output_metadata(stored_at(self.warehouse.file(corpus)))
 
     def load_input(self, context: InputContext) -> pl.DataFrame | dict[str, pl.DataFrame]:
-        """Read the frame of the upstream asset for a corpus, or the frames of several by the corpus's name.
+        """Read the frame of the upstream asset for one corpus, or the frames of several by corpus name.
 
-        Which of the two the annotation of the input says.
+        The annotation of the input decides which.
 
         Raises:
-            WarehouseError: the table was not made for a corpus, or one frame is asked for and there are
-                several corpora.
+            WarehouseError: the table was not made for a corpus, or a single frame is requested for several
+                corpora.
         """
         table, corpora = _table_of(context), context.asset_partition_keys
-        wanted = context.dagster_type.typing_type
-        kind = get_origin(wanted) or wanted
+        annotation = context.dagster_type.typing_type
+        kind = get_origin(annotation) or annotation
         if isinstance(kind, type) and issubclass(kind, Mapping):
             return {corpus: self.warehouse.read(table, corpus) for corpus in corpora}
         if len(corpora) != 1:
@@ -50,7 +50,7 @@ class WarehouseIOManager(ConfigurableIOManager):
 
 
 def stored_at(file: Path) -> dict[str, str]:
-    """Storage location of a corpus's data, as metadata of its asset."""
+    """Return the storage location of a corpus's data as asset metadata."""
     return {"dagster/uri": file.resolve().as_uri()}
 
 
@@ -62,7 +62,7 @@ _HASHED_ROWS = 500
 
 
 def data_version(table: Table, frame: pl.DataFrame) -> DataVersion:
-    """Hash of a frame's content: the same for the same rows, whatever the order of rows and columns."""
+    """Return a hash of a frame's content that is independent of the order of rows and columns."""
     vectors = [column.name for column in table.columns if column.type == VECTOR]
     names = sorted(name for name in frame.columns if name not in vectors)
     digest = hashlib.sha256(repr(names).encode())
@@ -75,7 +75,7 @@ def _add_rows(
     digest: "hashlib._Hash", table: Table, frame: pl.DataFrame, names: list[str], vectors: list[str]
 ) -> None:
     content = frame.sort([key for key in table.key if key in frame.columns])
-    # In slices: the lines of a whole table take more memory than the table.
+    # In slices, because the JSON lines of a whole table take more memory than the table.
     for rows in content.select(names).iter_slices(_HASHED_ROWS):
         lines = io.BytesIO()
         rows.write_ndjson(lines)

@@ -1,6 +1,6 @@
-"""Dagster's own records of a corpus's runs, and their complete deletion.
+"""Dagster's records of a corpus's runs, and their complete deletion.
 
-Dagster has no public name for the rest: this is the only module that imports its private modules.
+Dagster has no public API for parts of this. This is the only module that imports its private modules.
 """
 
 import shutil
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
 
-#: The release of Dagster in which this was last looked at. Nothing depends on it when the code runs.
+#: The Dagster release with which this was last verified; not used at run time.
 CHECKED_WITH = (1, 13)
 _SOME = 500
 
 
 def forget_runs(instance: DagsterInstance, run_ids: list[str]) -> None:
-    """Delete all that Dagster's storage keeps of runs: events, logs, values, indexes, at last the records.
+    """Delete everything that Dagster's storage keeps of runs: events, logs, values, indexes and records.
 
-    The records go last: as long as they are there, the rest is found again after a kill.
+    The records are deleted last, so that the rest is found again if the process is killed.
     """
     for run_id in run_ids:
         instance.event_log_storage.delete_events(run_id)
@@ -48,12 +48,12 @@ def _delete_file_of(instance: DagsterInstance, run_id: str) -> None:
     if isinstance(storage, SqliteEventLogStorage):
         storage.dispose()
         file = Path(storage.path_for_shard(run_id))
-        for one in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))):
-            one.unlink(missing_ok=True)
+        for path in (file, *(file.with_name(file.name + end) for end in ("-wal", "-shm", "-journal"))):
+            path.unlink(missing_ok=True)
 
 
 def _clear_indexes(instance: DagsterInstance, run_ids: list[str]) -> None:
-    """Delete what Dagster leaves behind of deleted runs: tags, check results, and each asset's last event."""
+    """Delete leftovers of deleted runs: tags, check results, and each asset's last event."""
     from dagster._core.storage.event_log import SqlEventLogStorage
     from dagster._core.storage.event_log.schema import AssetCheckExecutionsTable, AssetKeyTable
     from dagster._core.storage.runs import SqlRunStorage
@@ -61,33 +61,33 @@ def _clear_indexes(instance: DagsterInstance, run_ids: list[str]) -> None:
 
     events, records = _inner(instance.event_log_storage), _inner(instance.run_storage)
     for start in range(0, len(run_ids), _SOME):
-        some = run_ids[start : start + _SOME]
+        batch = run_ids[start : start + _SOME]
         if isinstance(events, SqlEventLogStorage):
             with events.index_connection() as connection:
-                _forget_last_events(connection, AssetKeyTable, some)
+                _forget_last_events(connection, AssetKeyTable, batch)
                 connection.execute(
-                    AssetCheckExecutionsTable.delete().where(AssetCheckExecutionsTable.c.run_id.in_(some))
+                    AssetCheckExecutionsTable.delete().where(AssetCheckExecutionsTable.c.run_id.in_(batch))
                 )
         if isinstance(records, SqlRunStorage):
             with records.connect() as connection:
-                connection.execute(RunTagsTable.delete().where(RunTagsTable.c.run_id.in_(some)))
+                connection.execute(RunTagsTable.delete().where(RunTagsTable.c.run_id.in_(batch)))
 
 
 def _forget_last_events(connection: "Connection", assets: Any, run_ids: list[str]) -> None:
-    """Empty the copy of an asset's last event; Dagster then looks it up among the events that remain."""
-    holding = assets.c.last_run_id.in_(run_ids)
+    """Clear the copy of an asset's last event, so that Dagster looks it up among the remaining events."""
+    affected = assets.c.last_run_id.in_(run_ids)
     for run_id in run_ids:
-        holding = holding | assets.c.last_materialization.contains(run_id)
-    connection.execute(assets.update().where(holding).values(last_materialization=None, last_run_id=None))
+        affected = affected | assets.c.last_materialization.contains(run_id)
+    connection.execute(assets.update().where(affected).values(last_materialization=None, last_run_id=None))
     connection.execute(assets.update().values(cached_status_data=None))
 
 
 def _inner(storage: object) -> object:
-    """The storage itself, where an instance has both behind one."""
+    """Return the actual storage if the instance has both behind one."""
     from dagster._core.storage.legacy_storage import LegacyEventLogStorage, LegacyRunStorage
 
     if isinstance(storage, LegacyEventLogStorage):
-        return storage._storage.event_log_storage  # noqa: SLF001 - it is handed out nowhere.
+        return storage._storage.event_log_storage  # noqa: SLF001 - there is no public accessor.
     if isinstance(storage, LegacyRunStorage):
         return storage._storage.run_storage  # noqa: SLF001 - as above.
     return storage
@@ -104,7 +104,7 @@ class DagsterHistoryError(GraphragError):
 
 @dataclass(frozen=True, slots=True)
 class PurgedHistory:
-    """Runs deleted and kept, and bytes of Dagster's files before and after."""
+    """Numbers of deleted and remaining runs, and sizes of Dagster's files in bytes before and after."""
 
     runs: int
     kept: int
@@ -113,45 +113,45 @@ class PurgedHistory:
 
 
 def runs_of(instance: DagsterInstance, corpus: str) -> list[DagsterRun]:
-    """Return the runs of a corpus, the newest first: of its partition, or of a range that holds it."""
-    found = {one.dagster_run.run_id: one for one in _records(instance, {_PARTITION: corpus})}
+    """Return the runs of a corpus, newest first: runs of its partition, or of a range that contains it."""
+    records = {record.dagster_run.run_id: record for record in _records(instance, {_PARTITION: corpus})}
     names = list(instance.get_dynamic_partitions(str(CORPUS.name)))
     if corpus in names:
-        place = names.index(corpus)
-        upto, since = names[: place + 1], set(names[place:])
+        position = names.index(corpus)
+        upto, since = names[: position + 1], set(names[position:])
         for start in range(0, len(upto), _SOME):
-            for one in _records(instance, {_FIRST: upto[start : start + _SOME]}):
-                if one.dagster_run.tags.get(_LAST) in since:
-                    found[one.dagster_run.run_id] = one
-    records = sorted(found.values(), key=lambda one: (one.create_timestamp, one.storage_id), reverse=True)
-    return [one.dagster_run for one in records]
+            for record in _records(instance, {_FIRST: upto[start : start + _SOME]}):
+                if record.dagster_run.tags.get(_LAST) in since:
+                    records[record.dagster_run.run_id] = record
+    newest = sorted(records.values(), key=lambda r: (r.create_timestamp, r.storage_id), reverse=True)
+    return [record.dagster_run for record in newest]
 
 
 def purge_history(instance: DagsterInstance, corpus: str, *, keep_last: bool = False) -> PurgedHistory:
     """Delete the records of a corpus's runs with their events, logs and stored values.
 
-    Dagster then shows the corpus's assets as never made, unless ``keep_last``. Where its storage is SQLite
-    files, they are written anew so that the deleted bytes are gone; another database looks after its own.
+    Dagster then shows the corpus's assets as never made, unless ``keep_last``. SQLite files are rewritten, so
+    that the deleted bytes are gone; other databases reclaim space themselves.
 
     Args:
-        instance: whose storage.
-        corpus: its name.
-        keep_last: keep the newest successful run of the job ``index``, and all that began after it.
+        instance: the Dagster instance.
+        corpus: the corpus.
+        keep_last: keep the newest successful run of the job ``index``, and all later ones.
 
     Raises:
-        DagsterHistoryError: a file of Dagster's is in use by another process for too long.
+        DagsterHistoryError: another process uses a file of Dagster's for too long.
     """
     before = _bytes(instance)
     runs = runs_of(instance, corpus)
-    kept = _kept(runs) if keep_last else 0
-    going = [run.run_id for run in runs[kept:]]
-    forget_runs(instance, going)
+    remaining = _kept(runs) if keep_last else 0
+    deleted = [run.run_id for run in runs[remaining:]]
+    forget_runs(instance, deleted)
     _rewrite_files(instance)
-    return PurgedHistory(len(going), kept, before, _bytes(instance))
+    return PurgedHistory(len(deleted), remaining, before, _bytes(instance))
 
 
 def forget_partition(instance: DagsterInstance, corpus: str) -> None:
-    """Delete the corpus from the partitions."""
+    """Delete the corpus's partition."""
     if instance.has_dynamic_partition(str(CORPUS.name), corpus):
         instance.delete_dynamic_partition(str(CORPUS.name), corpus)
 
@@ -161,9 +161,9 @@ def _records(instance: DagsterInstance, tags: Mapping[str, str | Sequence[str]])
 
 
 def _kept(runs: list[DagsterRun]) -> int:
-    for place, run in enumerate(runs):
+    for index, run in enumerate(runs):
         if run.job_name == "index" and run.status is DagsterRunStatus.SUCCESS:
-            return place + 1
+            return index + 1
     return 0
 
 
@@ -187,11 +187,11 @@ def _in_use(file: Path, why: str) -> DagsterHistoryError:
 
 
 def _files(instance: DagsterInstance) -> list[Path]:
-    """The SQLite databases below the instance's folder."""
+    """Return the SQLite databases below the instance's folder."""
     root = Path(instance.root_directory)
     folders = (root / "history", root / "schedules")
-    found = (file for folder in folders for file in sorted(folder.rglob("*.db")))
-    return [file for file in found if file.read_bytes()[:6] == b"SQLite"]
+    files = (path for folder in folders for path in sorted(folder.rglob("*.db")))
+    return [path for path in files if path.read_bytes()[:6] == b"SQLite"]
 
 
 def _bytes(instance: DagsterInstance) -> int:

@@ -1,4 +1,4 @@
-"""Logging, accounting and alerts when a step ends, and its retries."""
+"""Logging, accounting and alerts at the end of a step, and its retries."""
 
 import time
 from collections.abc import Callable
@@ -26,7 +26,7 @@ CORPUS_TAG, CALLS_TAG, TOKENS_TAG, USD_TAG = (
 
 @dataclass(frozen=True, slots=True)
 class StepFailure:
-    """A step that failed for good: which, of which run and corpus, and why."""
+    """A step that failed for good, with its run and corpus and the reason."""
 
     corpus: str
     step: str
@@ -39,9 +39,9 @@ _alerts: list[Alert] = []
 
 
 def on_failure(alert: Alert) -> Alert:
-    """Have ``alert`` called with every :class:`StepFailure`; usable as a decorator.
+    """Register ``alert`` to be called with every :class:`StepFailure`; usable as a decorator.
 
-    Called in the process that ran the step. What it raises is logged and changes nothing else.
+    It is called in the process of the step. Its exceptions are logged and otherwise ignored.
     """
     if alert not in _alerts:
         _alerts.append(alert)
@@ -50,7 +50,7 @@ def on_failure(alert: Alert) -> Alert:
 
 @success_hook(name="account", required_resource_keys={_MEMORY})
 def account(context: HookContext) -> None:
-    """Log a line with corpus, seconds and cost, and tag the run with what it has used so far."""
+    """Log corpus, seconds and cost, and tag the run with its usage so far."""
     collect()
     corpus, line = _noted(context)
     context.log.info("%s: %s is done; %s", corpus, context.op.name, line)
@@ -58,7 +58,7 @@ def account(context: HookContext) -> None:
 
 @failure_hook(name="alarm", required_resource_keys={_MEMORY})
 def alarm(context: HookContext) -> None:
-    """Log a line with corpus, seconds and cost, tag the run, and call what :func:`on_failure` was given."""
+    """Log corpus, seconds and cost, tag the run, and call the alerts of :func:`on_failure`."""
     corpus, line = _noted(context)
     reason = _reason(context.op_exception)
     context.log.error("%s: %s failed; %s: %s", corpus, context.op.name, line, reason)
@@ -66,7 +66,7 @@ def alarm(context: HookContext) -> None:
     for alert in _alerts:
         try:
             alert(failure)
-        # An alert is anybody's code, and the others are to be heard all the same.
+        # An alert may raise anything, and must not prevent the others.
         except Exception as error:
             context.log.warning("the alert %s failed: %s", getattr(alert, "__name__", alert), error)
 
@@ -82,16 +82,16 @@ def _noted(context: HookContext) -> tuple[str, str]:
     corpus = tags.get(PARTITION_TAG, "?")
     memory: LLMCache = getattr(context.resources, _MEMORY)
     use = memory.usage_log().of_run(corpus, context.run_id)
-    wanted = _tags(corpus, use)
-    if any(tags.get(name) != value for name, value in wanted.items()):
-        context.instance.add_run_tags(context.run_id, wanted)
+    usage_tags = _tags(corpus, use)
+    if any(tags.get(name) != value for name, value in usage_tags.items()):
+        context.instance.add_run_tags(context.run_id, usage_tags)
     seconds = time.time() - (record.start_time or time.time())
-    usd = wanted[USD_TAG] if wanted[USD_TAG] == "unknown" else f"${wanted[USD_TAG]}"
+    usd = usage_tags[USD_TAG] if usage_tags[USD_TAG] == "unknown" else f"${usage_tags[USD_TAG]}"
     return corpus, f"the run so far: {seconds:.1f} s, {use.calls} calls, {use.tokens} tokens, {usd}"
 
 
 def _tags(corpus: str, use: ModelUse) -> dict[str, str]:
-    # Money is unknown where the price of a model is.
+    # The cost is unknown if the price of a model is.
     usd = "unknown" if use.money is None else f"{use.money:.6f}"
     return {CORPUS_TAG: corpus, CALLS_TAG: str(use.calls), TOKENS_TAG: str(use.tokens), USD_TAG: usd}
 
@@ -102,25 +102,25 @@ def _reason(error: BaseException | None) -> str:
     return str(error) or type(error).__name__
 
 
-#: Run tag: how often a step is tried again. Who waits for the run sets 0 and hears of the outage at once.
+#: Run tag: number of retries of a step. Interactive runs set 0, to report an outage at once.
 RETRIES_TAG = "graphrag/step_retries"
 RETRIES = 2
 PAUSE_SECONDS = 60.0
 
 
 def passes(error: EndpointError) -> bool:
-    """Whether the same may succeed later: nothing that a person has to mend first, such as a key."""
+    """Whether a retry may succeed without a fix by a person, such as a new key."""
     return isinstance(error, EndpointDown | CallFailed) and not isinstance(error, Refused)
 
 
 def retry_of(error: EndpointError) -> RetryRequested | None:
-    """The request to try the running step again, None where its error has to stand.
+    """Return the request to retry the running step, or None if its error is final.
 
-    The pauses double. Nothing is asked twice: what was answered before the outage is cached.
+    The pauses double. Nothing is paid for twice, because replies received before the outage are cached.
     """
     context = AssetExecutionContext.get()
-    told = context.run.tags.get(RETRIES_TAG, "")
-    most = int(told) if told.isdecimal() else RETRIES
+    tag = context.run.tags.get(RETRIES_TAG, "")
+    most = int(tag) if tag.isdecimal() else RETRIES
     if not passes(error) or context.retry_number >= most:
         return None
     context.log.warning("%s; retrying the step", error)

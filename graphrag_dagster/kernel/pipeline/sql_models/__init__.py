@@ -1,1 +1,1 @@
-"""Tables made by one ``select`` each: queries with ``ref()``, what loads them, and their tests as data."""
+"""Tables made by one ``select`` each: queries with ``ref()``, their loader, and their tests as data."""

@@ -1,7 +1,7 @@
-"""Loads the SQL models and proves, before anything runs, that they fit the declared tables.
+"""Loads the SQL models, and verifies beforehand that they match the declared tables.
 
-A model is ``models/<folder>/<name>.sql``: one ``select`` whose tables are named by ``ref('schema.table')``.
-It makes the table of the same name that ``tables`` declares with ``sql=True``.
+A model is ``models/<folder>/<name>.sql``: one ``select`` that names its tables as ``ref('schema.table')``. It
+makes the table of the same name that ``tables`` declares with ``sql=True``.
 """
 
 import hashlib
@@ -20,41 +20,41 @@ from graphrag_dagster.kernel.storage.duckdb_access import first_row, line_of
 from graphrag_dagster.kernel.storage.warehouse import qualified
 from graphrag_dagster.kernel.tables import VECTOR, Table
 
-#: Columns of a model → the (``schema.table``, column) pairs that each is computed from.
+#: Column of a model → its source columns as pairs (``schema.table``, column).
 Lineage = Mapping[str, list[tuple[str, str]]]
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """Models that fit the declared tables, by their fingerprints, with the lineage of their columns.
+    """Verified models by fingerprint, with their column lineage.
 
-    A model that is not here has changed since, or is not one of this package's; it is proven at the start.
+    A model that is not listed has changed since, or is from another package; it is verified on loading.
     """
 
     lineage: Mapping[str, Lineage] = field(default_factory=dict)
 
     @classmethod
     def at(cls, file: Path) -> "Manifest":
-        """Read it; without a file, no model is proven."""
+        """Read the manifest from a file; empty if there is none."""
         if not file.is_file():
             return cls()
-        told: dict[str, dict[str, list[list[str]]]] = json.loads(file.read_text(encoding="utf-8"))
+        content: dict[str, dict[str, list[list[str]]]] = json.loads(file.read_text(encoding="utf-8"))
         return cls(
             {
                 fingerprint: {
                     column: [(table, name) for table, name in sources] for column, sources in columns.items()
                 }
-                for fingerprint, columns in told.items()
+                for fingerprint, columns in content.items()
             }
         )
 
     @classmethod
     def of(cls, models: Iterable["SqlModel"]) -> "Manifest":
-        """Trace every column of some models that were proven."""
+        """Trace the column lineage of verified models."""
         return cls({model.fingerprint: model.traced() for model in models})
 
     def text(self) -> str:
-        """Return it as the file has it."""
+        """Return the content of the file."""
         return json.dumps(self.lineage, indent=1, sort_keys=True) + "\n"
 
 
@@ -67,12 +67,12 @@ _TEMPLATE = re.compile(r"{[{%#]")
 
 
 class ModelError(WarehouseError):
-    """A model that cannot be used: names its file and line."""
+    """An invalid model: the message names its file and line."""
 
 
 @dataclass(frozen=True)
 class SqlModel:
-    """A model, rendered: the query, the table it makes and the tables it reads."""
+    """A rendered model: the query, the table it makes and the tables it reads."""
 
     file: Path
     table: Table
@@ -82,20 +82,20 @@ class SqlModel:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the query and of the declarations that it has to fit."""
+        """Hash of the query and of the declarations it must match."""
         declared = [
-            [one.full_name, [[c.name, c.type] for c in one.columns]] for one in (self.table, *self.refs)
+            [table.full_name, [[c.name, c.type] for c in table.columns]] for table in (self.table, *self.refs)
         ]
         return hashlib.sha256(json.dumps([self.query, declared]).encode()).hexdigest()[:16]
 
     @cached_property
     def lineage(self) -> Lineage:
-        """For every column, the (table, column) pairs it is computed from, sorted."""
+        """The source columns of every column, as sorted pairs (table, column)."""
         known = self.manifest.lineage.get(self.fingerprint)
         return self.traced() if known is None else known
 
     def traced(self) -> Lineage:
-        """Read the lineage off the query."""
+        """Derive the lineage from the query."""
         from graphrag_dagster.kernel.pipeline.sql_models.column_lineage import column_lineage
 
         return column_lineage(self.query, self.table, self.refs)
@@ -103,15 +103,15 @@ class SqlModel:
 
 @cache
 def our_models() -> Sequence[SqlModel]:
-    """The models of this package, of which only those are checked that its manifest does not know."""
+    """The models of this package; only those missing from its manifest are verified."""
     return load_models(MODELS, Manifest.at(MANIFEST))
 
 
 def load_models(folder: Path = MODELS, manifest: Manifest | None = None) -> list[SqlModel]:
-    """Load, render and order every model below the folder, and check it unless the manifest knows it.
+    """Load, render and order every model below the folder, and verify those missing from the manifest.
 
     Raises:
-        ModelError: a template, ``ref`` or query is wrong, columns differ from the declaration, a declared
+        ModelError: a template, ``ref`` or query is invalid, columns differ from the declaration, a declared
             SQL table has no model, or models refer to each other in a circle.
     """
     known = manifest or Manifest()
@@ -146,19 +146,19 @@ def _load(file: Path, manifest: Manifest) -> SqlModel:
         refs[name] = declared_table(name)
         return qualified(refs[name])
 
-    for found in _REF.finditer(text):
+    for match in _REF.finditer(text):
         try:
-            declared_table(found["name"])
+            declared_table(match["name"])
         except WarehouseError as error:
-            raise ModelError(f"{file}:{_line(text, found.start())}: {error}") from error
+            raise ModelError(f"{file}:{_line(text, match.start())}: {error}") from error
     query = _rendered(file, text, ref)
     return SqlModel(file, target, query.strip(), tuple(refs[name] for name in sorted(refs)), manifest)
 
 
 def _rendered(file: Path, text: str, ref: Callable[[str], str]) -> str:
     if not _TEMPLATE.search(_REF_ALONE.sub("", text)):
-        return _REF_ALONE.sub(lambda found: ref(found["name"]), text)
-    # Loaded for templates that do more than name tables: that takes as long as all models do.
+        return _REF_ALONE.sub(lambda match: ref(match["name"]), text)
+    # Jinja is only needed for templates with more than table names; importing it takes as long as all models.
     from jinja2 import StrictUndefined, TemplateError
     from jinja2.sandbox import SandboxedEnvironment
 
@@ -183,7 +183,7 @@ def _ordered(models: Iterable[SqlModel]) -> list[SqlModel]:
 
 
 def empty_database(declared: Iterable[Table] = all_tables()) -> duckdb.DuckDBPyConnection:
-    """An in-memory database with every declared table, empty."""
+    """Return an in-memory database with every declared table, empty."""
     connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
     for table in declared:
         columns = ", ".join(f'"{c.name}" {"FLOAT[]" if c.type == VECTOR else c.type}' for c in table.columns)
@@ -195,16 +195,16 @@ def empty_database(declared: Iterable[Table] = all_tables()) -> duckdb.DuckDBPyC
 def _check_columns(models: Iterable[SqlModel]) -> None:
     with empty_database() as database:
         for model in models:
-            found = _describe(database, model)
-            wanted = {c.name: _normal(database, c.type) for c in model.table.columns}
-            if list(found) != list(wanted):
+            actual = _describe(database, model)
+            declared = {c.name: _normal(database, c.type) for c in model.table.columns}
+            if list(actual) != list(declared):
                 raise ModelError(
-                    f"{model.file}: the query has the columns {list(found)}; the table declares "
-                    f"{list(wanted)}"
+                    f"{model.file}: the query has the columns {list(actual)}; the table declares "
+                    f"{list(declared)}"
                 )
-            for name, type_ in wanted.items():
-                if found[name] != type_:
-                    raise ModelError(f"{model.file}: {name} is {found[name]}; the table declares {type_}")
+            for name, type_ in declared.items():
+                if actual[name] != type_:
+                    raise ModelError(f"{model.file}: {name} is {actual[name]}; the table declares {type_}")
 
 
 def _describe(database: duckdb.DuckDBPyConnection, model: SqlModel) -> Mapping[str, str]:

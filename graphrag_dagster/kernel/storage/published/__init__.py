@@ -1,8 +1,8 @@
 """Published snapshots: read-only copies of a corpus's tables.
 
-A run writes the warehouse; readers use the snapshot that the last complete run published, so neither waits
-for the other. Below ``published/<corpus>`` beside the warehouse lie ``<version>.duckdb``, which never
-changes, ``<version>.json``, its manifest, and ``current.json``, which names the version that is read.
+A run writes the warehouse, and readers use the snapshot of the last complete run, so neither waits for the
+other. The folder ``published/<corpus>`` beside the warehouse contains ``<version>.duckdb``, which never
+changes, ``<version>.json``, its manifest, and ``current.json``, which names the current version.
 """
 
 from graphrag_dagster.kernel.storage.published.provenance import Accounts, SnapshotProvenance

@@ -20,18 +20,18 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import Publishe
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _LOCK = ".lock"
-#: How long what another process makes is waited for.
+#: Longest wait for a file that another process is making.
 _LONGEST_WAIT_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedFile:
-    """A kind of files or folders that are made of snapshots.
+    """A kind of files or folders derived from snapshots.
 
     Attributes:
-        folder: beside the snapshots that they lie in.
-        ending: of their names; changes with their form.
-        called: what one is called in errors.
+        folder: their folder beside the snapshots.
+        ending: file name ending, changed with every new format.
+        called: what error messages call them.
     """
 
     folder: str
@@ -39,11 +39,11 @@ class DerivedFile:
     called: str
 
     def place(self, snapshot: Published, variant: str = "") -> Path:
-        """Its path; snapshots that differ only in their answers share one.
+        """Return the path of a derived file; snapshots that differ only in their answers share it.
 
         Args:
-            snapshot: that it is made of.
-            variant: what else decides it: letters and digits.
+            snapshot: the snapshot.
+            variant: letters and digits that identify other inputs.
         """
         return snapshot.file.parent / self.folder / f"{snapshot.index}-{variant}{self.ending}"
 
@@ -55,14 +55,14 @@ class DerivedFile:
         place: Path,
         write: Callable[[Path], None],
     ) -> None:
-        """Make what is not there yet, whole or not at all, by one process at a time.
+        """Create a derived file if it is missing: atomically, and in one process at a time.
 
         Args:
-            warehouse: where the tables are.
+            warehouse: the warehouse.
             corpus: the corpus.
-            snapshot: that it is made of.
+            snapshot: the snapshot.
             place: see :meth:`place`.
-            write: writes it where it is told to.
+            write: writes it to the given path.
 
         Raises:
             WarehouseError: it cannot be made, or another process takes too long to make it.
@@ -85,92 +85,91 @@ class DerivedFile:
             raise WarehouseError(
                 f"{self.called} {place} cannot be made ({str(error).splitlines()[0]})"
             ) from error
-        # Its snapshot may have gone while it was made; whoever opened it still reads it.
+        # Its snapshot may have been deleted meanwhile; open readers keep working.
         kept = snapshots(warehouse, corpus)
-        if all(one.index != snapshot.index for one in kept):
+        if all(other.index != snapshot.index for other in kept):
             self.keep(folder, kept)
 
     def keep(self, folder: Path, kept: Collection[Published]) -> None:
-        """Delete what is of snapshots that are gone, and what a killed process left.
+        """Delete what belongs to deleted snapshots, and leftovers of killed processes.
 
         Args:
-            folder: of the snapshots of a corpus.
-            kept: the snapshots that stay.
+            folder: the folder of a corpus's snapshots.
+            kept: the remaining snapshots.
 
         Raises:
             OSError: something cannot be deleted.
         """
         if not (folder / self.folder).is_dir():
             return
-        indexes = {one.index for one in kept}
-        for place in (folder / self.folder).glob("[!.]*"):
-            if place.name.partition("-")[0] not in indexes or not place.name.endswith(self.ending):
-                _remove(place)
+        indexes = {snapshot.index for snapshot in kept}
+        for path in (folder / self.folder).glob("[!.]*"):
+            if path.name.partition("-")[0] not in indexes or not path.name.endswith(self.ending):
+                _remove(path)
         try:
             with self._lock(folder, 0):
                 self._remove_unfinished(folder)
         except Timeout:
-            # Who makes one now clears up behind it, and deletes one of a snapshot that is gone.
+            # The process making one now cleans up itself.
             return
 
     def _lock(self, folder: Path, seconds: float) -> FileLock:
         return FileLock(folder / self.folder / _LOCK, timeout=seconds)
 
     @contextmanager
-    def _making(self, place: Path) -> Iterator[Path]:
-        folder = place.parent / f".{uuid4().hex}.tmp"
+    def _making(self, path: Path) -> Iterator[Path]:
+        folder = path.parent / f".{uuid4().hex}.tmp"
         folder.mkdir()
         try:
-            yield folder / place.name
+            yield folder / path.name
         finally:
             shutil.rmtree(folder)
 
     def _remove_unfinished(self, folder: Path) -> None:
-        for left in (folder / self.folder).glob(".*.tmp"):
-            shutil.rmtree(left)
+        for leftover in (folder / self.folder).glob(".*.tmp"):
+            shutil.rmtree(leftover)
 
 
-def _remove(place: Path) -> None:
-    if not place.is_dir():
-        place.unlink(missing_ok=True)
+def _remove(path: Path) -> None:
+    if not path.is_dir():
+        path.unlink(missing_ok=True)
         return
-    # At once for who looks for it, however long it takes to delete what is in it.
-    gone = place.with_name(f".{uuid4().hex}.tmp")
-    place.replace(gone)
-    shutil.rmtree(gone)
+    # Renamed first, so that it disappears at once, however long deleting it takes.
+    renamed = path.with_name(f".{uuid4().hex}.tmp")
+    path.replace(renamed)
+    shutil.rmtree(renamed)
 
 
-#: What questions need, and what changed.
+#: The question index, and the changes between snapshots.
 SEARCHED_BY = DerivedFile("searched", f"-{SEARCHED_FORMAT}", "the question index")
 CHANGES = DerivedFile("changes", ".json", "the changes")
 
 
 def all_derived_files() -> Sequence[DerivedFile]:
-    """Return all kinds, those of systems included."""
+    """Return all kinds of derived files, including those of systems."""
     of_systems = (loaded(system.derived) for system in systems().values() if system.derived)
     return (*of_systems, SEARCHED_BY, CHANGES)
 
 
 def cache_derived_files(folder: Path, kept: Collection[Published]) -> None:
-    """Delete everything that was made of snapshots that are gone; see :meth:`DerivedFile.keep`."""
-    for one in all_derived_files():
-        one.keep(folder, kept)
+    """Delete what was derived from deleted snapshots; see :meth:`DerivedFile.keep`."""
+    for kind in all_derived_files():
+        kind.keep(folder, kept)
 
 
-#: Packages that decide what is made of the same tables.
+#: Packages that affect what is derived from the same tables.
 _MAKERS = ("bm25s", "graphrag-dagster", "PyStemmer", "tiktoken")
 _DIGITS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotShelf:
-    """A :class:`~graphrag_dagster.kernel.retrieval.index_cache.Shelf` beside a snapshot, with which it is
-    deleted.
+    """A :class:`~graphrag_dagster.kernel.retrieval.index_cache.Shelf` beside a snapshot, deleted with it.
 
     Attributes:
-        warehouse: where the tables are.
+        warehouse: the warehouse.
         corpus: the corpus.
-        snapshot: that things are made of.
+        snapshot: the snapshot that its files are derived from.
     """
 
     warehouse: Warehouse
@@ -178,20 +177,20 @@ class SnapshotShelf:
     snapshot: Published
 
     def folder(self, name: str, write: Callable[[Path], None]) -> Path | None:
-        """Return the folder of a thing; None where nothing can be written there."""
-        place = SEARCHED_BY.place(self.snapshot, f"{name}{_makers()}")
+        """Return the folder of a derived file; None if it cannot be written."""
+        path = SEARCHED_BY.place(self.snapshot, f"{name}{_makers()}")
 
         def fill(making: Path) -> None:
             making.mkdir()
             write(making)
 
-        if not place.is_dir():
+        if not path.is_dir():
             try:
-                SEARCHED_BY.make(self.warehouse, self.corpus, self.snapshot, place, fill)
+                SEARCHED_BY.make(self.warehouse, self.corpus, self.snapshot, path, fill)
             except WarehouseError:
                 return None
-        # It went with its snapshot while it was made.
-        return place if place.is_dir() else None
+        # It may have been deleted with its snapshot meanwhile.
+        return path if path.is_dir() else None
 
 
 @cache

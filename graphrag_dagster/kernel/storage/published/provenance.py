@@ -1,4 +1,4 @@
-"""Provenance in a manifest: how the tables were made."""
+"""Provenance of a snapshot's tables, for its manifest."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,11 +20,11 @@ _NO_MODEL = "extractive"
 
 @dataclass(frozen=True, slots=True)
 class Accounts:
-    """The accounts of a corpus as they are now.
+    """The current usage accounts of a corpus.
 
     Attributes:
         model_usage: rows of ``usage.model_usage``.
-        run_usage: the query that makes ``usage.run_usage`` of them.
+        run_usage: the query that makes ``usage.run_usage`` from them.
     """
 
     model_usage: pl.DataFrame
@@ -36,7 +36,7 @@ class SnapshotProvenance:
     """Publisher of a snapshot, and the code and settings of its tables.
 
     Attributes:
-        settings: of the corpus.
+        settings: the corpus's settings.
         run_id: the Dagster run.
         code: asset key ``schema/table`` → version of the code that made the table.
         accounts: default: those of the warehouse.
@@ -48,7 +48,9 @@ class SnapshotProvenance:
     accounts: Accounts | None = None
 
     def told(self, embedder: str | None) -> dict[str, Any]:
-        """Return what the manifest says of it; ``embedder`` is what made the vectors, if there are any."""
+        """Return the provenance entries of the manifest; ``embedder`` is the embedder of the vectors, if
+        any.
+        """
         return {
             "package": version("graphrag-dagster"),
             "code": dict(sorted(self.code.items())),
@@ -68,19 +70,19 @@ class SnapshotProvenance:
             attrgetter(key)(self.settings) for engine in engines().values() for key in engine.library_settings
         }
         for name in sorted({*libraries(), *of_settings}):
-            # Not every one is installed, and a pipeline may be a folder.
+            # Some may not be installed, and a pipeline may be a folder.
             with suppress(PackageNotFoundError, ValueError):
                 installed[name] = version(name)
         return installed
 
     def _models_here(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        models: dict[str, str] = {}
         for section in sorted({task.section for task in tasks().values()}):
             if self.settings.does(section):
-                # What is not there is told of when it is needed.
+                # A missing model is reported when it is needed.
                 with suppress(EngineError):
-                    found |= models_here(engines()[self.settings.engine_of(section)], self.settings)
-        return found
+                    models |= models_here(engines()[self.settings.engine_of(section)], self.settings)
+        return models
 
     def _model(self, role: str) -> str:
         asked = any(self.settings.asks_model(task.section) for task in tasks().values() if task.role == role)

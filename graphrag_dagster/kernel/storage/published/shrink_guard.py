@@ -9,7 +9,7 @@ from graphrag_dagster.kernel.storage.published import published, reading
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.kernel.tables import Table
 
-#: Below so many published entities a share says little.
+#: With fewer published entities, a share is not meaningful.
 _FEWEST = 20
 _UNITS = f"select document_id, count(*) from {qualified(tables.TEXT_CHUNKS)} where corpus = ? group by all"
 _ROWS = (
@@ -18,11 +18,11 @@ _ROWS = (
 )
 _UNREAD = ("failed", "refused")
 _OF_DOCUMENTS = (
-    "of the text units went with their documents",
+    "of the text units belonged to deleted documents",
     "Check the quarantine and any changes of settings, model or prompts",
 )
 _OF_FILES = (
-    "of the rows were of files of the graph that are gone or were edited",
+    "of the rows were in graph files that were deleted or edited",
     "Check which files could no longer be read (graphrag-dagster show) and any changes of imports",
 )
 
@@ -38,46 +38,46 @@ class _Published:
 
 
 def shrink_problems(warehouse: Warehouse, reader: Reader, most: float) -> list[str]:
-    """Compare the entities made now with those of the current snapshot.
+    """Compare the present entities with those of the current snapshot.
 
-    Text units whose document is gone explain an equal share of entities; so do the rows of files of graphs
-    that are gone, or are read now with another content. Documents, not units, are compared, so that another
-    way of cutting explains nothing; a file that can no longer be read explains nothing either.
+    Text units of deleted documents explain an equal share of entities; so do rows of graph files that were
+    deleted or edited. Documents are compared, not units, so that a change of chunking explains nothing.
+    Neither does a file that can no longer be read.
 
     Args:
-        warehouse: where the snapshot lies.
+        warehouse: the warehouse with the snapshot.
         reader: the tables of the run.
         most: the largest share of entities that may be lost beyond that.
 
     Returns:
-        what is wrong and what to do, nothing where all is well or nothing that can be read is published.
+        the problem and what to do about it; empty if there is none, or if no readable snapshot is published.
     """
     try:
         before = _published(warehouse, reader.corpus)
     except DamagedError:
-        # This run is the way out, and there is nothing to compare with.
+        # This run repairs it, and there is nothing to compare with.
         return []
     if before is None:
         return []
-    left = reader.counts([tables.ENTITIES])[tables.ENTITIES]
+    remaining = reader.counts([tables.ENTITIES])[tables.ENTITIES]
     documents = reader.read_if_present(tables.DOCUMENTS)
     gone = max(
         _share_gone(before.units, set() if documents is None else set(documents["document_id"])),
         _share_gone(before.rows, _files_kept(reader, before.hashes)),
     )
-    lost = (before.entities - left) / before.entities if before.entities else 0.0
+    lost = (before.entities - remaining) / before.entities if before.entities else 0.0
     if before.entities < _FEWEST or lost <= most + gone:
         return []
     explained, look = _OF_FILES if before.rows else _OF_DOCUMENTS
     return [
-        f"{before.entities:,} entities are published, {left:,} are found now: {lost:.0%} fewer, while "
+        f"{before.entities:,} entities are published, {remaining:,} are found now: {lost:.0%} fewer, while "
         f"{gone:.0%} {explained}; at most {most:.0%} beyond that is allowed. Nothing was published. "
         f"{look}; to accept the loss, set graph.shrink_guard: 1 in corpus.yaml, index, and remove it again"
     ]
 
 
 def _published(warehouse: Warehouse, corpus: str) -> _Published | None:
-    """Published counts; None if nothing is published."""
+    """Return the published counts; None if nothing is published."""
     if published(warehouse, corpus) is None:
         return None
     with reading(warehouse, corpus) as (reader, _):
@@ -92,11 +92,11 @@ def _published(warehouse: Warehouse, corpus: str) -> _Published | None:
 
 def _share_gone(weights: Mapping[str, int], kept: Set[str]) -> float:
     total = sum(weights.values())
-    return sum(weight for one, weight in weights.items() if one not in kept) / total if total else 0.0
+    return sum(weight for key, weight in weights.items() if key not in kept) / total if total else 0.0
 
 
 def _files_kept(reader: Reader, before: Mapping[str, str]) -> Set[str]:
-    """The files that are there as they were, or that cannot be read."""
+    """Return the files that are unchanged, or that cannot be read."""
     files = reader.read_if_present(tables.IMPORTED_FILES)
     rows = () if files is None else files.select("path", "status", "sha256").iter_rows()
     return {path for path, status, sha256 in rows if status in _UNREAD or sha256 == before.get(path)}

@@ -1,6 +1,6 @@
 """Contents of a snapshot: tables of the warehouse and of the previous snapshot, hashed and copied.
 
-Copying a file takes a hundredth of the time of writing its tables, which must be compressed again.
+Copying a file takes a hundredth of the time of rewriting its tables, which have to be compressed again.
 """
 
 import hashlib
@@ -28,24 +28,24 @@ from graphrag_dagster.kernel.storage.published.snapshot_manifest import Publishe
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, of_corpus, qualified
 from graphrag_dagster.kernel.tables import Table
 
-#: Of the blocks of a file, most that may be free: what was deleted takes room in the copy.
+#: Largest share of free blocks in a file that is copied: deleted rows take space in the copy.
 _MOST_FREE = 0.25
 
 
 def can_copy_base(connection: duckdb.DuckDBPyConnection, alias: str, file: Path) -> bool:
-    """Whether the bytes of a file are all there is in it, and most of them in use.
+    """Whether a file can be copied as a whole: no pending log, no views, few free blocks.
 
     Args:
-        connection: to which it is attached, to be read.
-        alias: under this name.
+        connection: a connection to which it is attached for reading.
+        alias: its name there.
         file: its path.
     """
     log = file.with_name(f"{file.name}.wal")
     if log.is_file() and log.stat().st_size:
         return False
     run = connection.execute
-    other = "select 1 from {}() where database_name = ? and not internal limit 1"
-    if first_row(run(other.format("duckdb_views"), [alias])):
+    existing = "select 1 from {}() where database_name = ? and not internal limit 1"
+    if first_row(run(existing.format("duckdb_views"), [alias])):
         return False
     room = "select free_blocks, total_blocks from pragma_database_size() where database_name = ?"
     free, blocks = first_row(run(room, [alias])) or (0, 0)
@@ -53,28 +53,28 @@ def can_copy_base(connection: duckdb.DuckDBPyConnection, alias: str, file: Path)
 
 
 def keep_only(connection: duckdb.DuckDBPyConnection, alias: str, names: Collection[tuple[str, str]]) -> None:
-    """Drop all tables of an attached file but those of these schemas and names."""
+    """Drop all tables of an attached file except these schemas and names."""
     query = "select schema_name, table_name from duckdb_tables() where database_name = ?"
-    for place in connection.execute(query, [alias]).fetchall():
-        if place not in names:
-            schema, name = (part.replace('"', '""') for part in place)
+    for table in connection.execute(query, [alias]).fetchall():
+        if table not in names:
+            schema, name = (part.replace('"', '""') for part in table)
             connection.execute(f'drop table {alias}."{schema}"."{name}"')
 
 
-#: What search methods read.
+#: The tables that search methods read.
 SEARCHED = tuple(table for table in all_tables() if table.full_name in searched_tables())
-#: What was found out with an index, by runs of their own.
+#: The tables of stages made on request, such as answers and evaluations.
 RESULTS = tuple(table for table in all_tables() if table.group in stages_made("request"))
-#: What is told of a document beside its text, of which the id is a hash.
+#: The columns that identify a document with its metadata; the id is a hash of its text.
 _TOLD = {"document_id", "source_id", "title", "date", "metadata"}
 _WORKING, _STANDING, _MAKING = "working", "standing", "making"
-# One thread takes a row group at a time; without a limit, what was read stays in memory.
+# One thread reads one row group at a time; without a limit, DuckDB keeps read data in memory.
 _CONFIG: dict[str, Any] = {**UNLOGGED, "threads": 1, "memory_limit": "256MB"}
 
 
 @dataclass(frozen=True, slots=True)
 class TablePart:
-    """A table as it goes into a snapshot: from which file, with which columns, rows and hash of them."""
+    """A table of a snapshot: its source file, columns, number of rows and their hash."""
 
     table: Table
     source: str
@@ -84,13 +84,13 @@ class TablePart:
 
 
 class Contents:
-    """The tables that a snapshot of a corpus is to have, over a connection to the files they come from.
+    """The tables of a snapshot to be made, over a connection to their source files.
 
     Args:
-        connection: with the working file attached, and the snapshot before if there is one.
+        connection: has the working file attached, and the previous snapshot if there is one.
         corpus: the corpus.
-        fresh: tables that are taken from the working file whatever the snapshot before has.
-        standing: whether there is a snapshot before.
+        fresh: tables that are always taken from the working file.
+        standing: whether there is a previous snapshot.
         working: path of the working file.
     """
 
@@ -106,8 +106,8 @@ class Contents:
         self._working = working
         self._corpus = corpus
         self._columns_in = {source: self._columns_of(source) for source in (_WORKING, _STANDING)}
-        # An index with documents that are gone stays published until a newer one is whole; what was made
-        # with it does not outlive it.
+        # An index with deleted documents stays published until a newer one is complete. Results made with
+        # it must not outlive it.
         lasting = standing and not self._documents_are_gone()
 
         def source(table: Table) -> str:
@@ -119,64 +119,68 @@ class Contents:
         )
 
     def version(self, of: Collection[Table] = all_tables()) -> str:
-        """Return a hash of the tables' rows, whatever their order."""
-        told = [(p.table.full_name, p.columns, p.rows, p.hash) for p in self.parts if p.table in of]
-        return hashlib.sha256(repr(told).encode()).hexdigest()[:16]
+        """Return an order-independent hash of the tables' rows."""
+        parts = [
+            (part.table.full_name, part.columns, part.rows, part.hash)
+            for part in self.parts
+            if part.table in of
+        ]
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def counts(self) -> dict[str, int]:
-        """Return the rows of each table but the accounts, by its full name."""
+        """Return the number of rows of each table but the usage accounts, by its full name."""
         return {part.table.full_name: part.rows for part in self.parts}
 
     def files(self) -> list[dict[str, Any]]:
         """Return path, hash and number of documents of every file of the corpus but ignored ones, by path."""
         rows = self._rows(tables.FILES, "path, sha256, documents, status", "path")
         return [
-            {"path": path, "sha256": sha256, "documents": made}
-            for path, sha256, made, status in rows
+            {"path": path, "sha256": sha256, "documents": documents}
+            for path, sha256, documents, status in rows
             if status != "ignored"
         ]
 
     def embedder(self) -> str | None:
-        """Return what made the vectors, which those of the reports always are; None where there are none."""
+        """Return the embedder of the vectors, or None. Vectors of reports always exist if any do."""
         for table in (tables.TEXT_UNIT_EMBEDDINGS, tables.REPORT_EMBEDDINGS):
             if (rows := self._rows(table, "any_value(embedder)", "1")) and rows[0][0]:
                 return str(rows[0][0])
         return None
 
     def copy(self, file: Path, accounts: Accounts | None) -> dict[str, int]:
-        """Write all tables into a new DuckDB file; returns the rows of the accounts by table.
+        """Write all tables into a new DuckDB file, and return the row counts of the usage accounts by table.
 
         Raises:
             duckdb.Error: it cannot be written.
         """
         run = self._connection.execute
-        there = self._begun(file)
+        copied = self._begun(file)
         attach(self._connection, file, _MAKING, read_only=False)
         try:
             run("begin")
-            keep_only(self._connection, _MAKING, {(p.table.schema, p.table.name) for p in there})
+            keep_only(self._connection, _MAKING, {(part.table.schema, part.table.name) for part in copied})
             for part in self.parts:
-                if part not in there:
+                if part not in copied:
                     self._copy(part)
-            counted = self._copy_accounts() if accounts is None else self._make_accounts(accounts)
+            account_rows = self._copy_accounts() if accounts is None else self._make_accounts(accounts)
             run("commit")
-            # What closing a file does by itself, it does without saying where it fails.
+            # Closing the file would checkpoint it too, but without reporting errors.
             run(f"checkpoint {_MAKING}")
         except BaseException:
             self._connection.close()
             raise
         run(f"detach {_MAKING}")
-        return counted
+        return account_rows
 
     def _begun(self, file: Path) -> list[TablePart]:
-        """Begin a file, and return what it has of the tables."""
+        """Start the file as a copy of the working file if possible, and return the parts it already has."""
         if not can_copy_base(self._connection, _WORKING, self._working):
             return []
         shutil.copyfile(self._working, file)
         return [part for part in self.parts if part.source == _WORKING and self._is_whole(part)]
 
     def _is_whole(self, part: TablePart) -> bool:
-        """Whether a part has all columns of its table, in their order."""
+        """Whether a part has all columns of its table, in order."""
         return ["corpus", *part.columns] == [*self._columns(part.table, part.source)]
 
     def _copy(self, part: TablePart) -> None:
@@ -208,18 +212,18 @@ class Contents:
         )
         self._connection.unregister("accounts")
         run(f"use {_MAKING}")
-        made = f"insert into {qualified(summed, _MAKING)} select ?, * from ({accounts.run_usage})"
-        run(made, [self._corpus])
+        insertion = f"insert into {qualified(summed, _MAKING)} select ?, * from ({accounts.run_usage})"
+        run(insertion, [self._corpus])
         run("use memory")
         rows = first_row(run(f"select count(*) from {qualified(summed, _MAKING)}"))
         return {single.full_name: accounts.model_usage.height, summed.full_name: rows[0] if rows else 0}
 
     def _documents_are_gone(self) -> bool:
-        """Whether the snapshot before has documents, or files of graphs, that the warehouse no longer has as
-        they were.
+        """Whether documents or graph files of the previous snapshot were changed or deleted in the
+        warehouse.
         """
-        both = [self._columns(tables.DOCUMENTS, source) for source in (_STANDING, _WORKING)]
-        if not all(_TOLD.issubset(columns) for columns in both):
+        column_lists = [self._columns(tables.DOCUMENTS, source) for source in (_STANDING, _WORKING)]
+        if not all(_TOLD.issubset(columns) for columns in column_lists):
             return True
         return self._are_gone(tables.DOCUMENTS, _TOLD) or (
             bool(self._columns(tables.IMPORTED_FILES, _STANDING))
@@ -228,34 +232,34 @@ class Contents:
 
     def _are_gone(self, table: Table, columns: Collection[str]) -> bool:
         names = ", ".join(sorted(columns))
-        found = first_row(
+        row = first_row(
             self._connection.execute(
                 f"select {names} from {qualified(table, _STANDING)} where {of_corpus(self._corpus)} except "
                 f"select {names} from {qualified(table, _WORKING)} where {of_corpus(self._corpus)} limit 1"
             )
         )
-        return found is not None
+        return row is not None
 
     def _parts(self, sources: Mapping[Table, str]) -> list[TablePart]:
-        """The tables that there are of some, each from its source; hashed by one query, which is faster."""
-        there = []
+        """Return the existing tables among some, each from its source, hashed by a single query for speed."""
+        existing = []
         for table, source in sources.items():
             present = self._columns(table, source)
             if columns := tuple(name for name in table.column_names if name in present):
-                there.append((table, source, columns))
+                existing.append((table, source, columns))
         hashed = (
             self._connection.execute(
-                " union all ".join(self._hashing(number, *one) for number, one in enumerate(there))
+                " union all ".join(self._hashing(number, *entry) for number, entry in enumerate(existing))
             ).fetchall()
-            if there
+            if existing
             else []
         )
-        found = {number: (rows, (mixed, summed)) for number, rows, mixed, summed in hashed}
-        return [TablePart(*one, *found[number]) for number, one in enumerate(there)]
+        hashes = {number: (rows, (mixed, summed)) for number, rows, mixed, summed in hashed}
+        return [TablePart(*entry, *hashes[number]) for number, entry in enumerate(existing)]
 
     def _hashing(self, number: int, table: Table, source: str, columns: Sequence[str]) -> str:
         names = ", ".join(f'"{name}"' for name in columns)
-        # Two sums of one hash: what one of them does not see, the other does.
+        # Two aggregates of the same hash: each detects changes that the other misses.
         return (
             f"select {number}, count(*), bit_xor(h), sum(h::hugeint) from "
             f"(select hash({names}) as h from {qualified(table, source)} where {of_corpus(self._corpus)})"
@@ -265,7 +269,7 @@ class Contents:
         return self._columns_in[source].get((table.schema, table.name), ())
 
     def _columns_of(self, source: str) -> Mapping[tuple[str, str], Sequence[str]]:
-        """The columns of every table of a file, by schema and name, in their order."""
+        """Return the columns of every table of a file, in order, by schema and name."""
         rows = self._connection.execute(
             "select schema_name, table_name, list(column_name order by column_index) from duckdb_columns() "
             f"where database_name = '{source}' group by all"
@@ -287,19 +291,19 @@ class Contents:
 def contents(
     warehouse: Warehouse, corpus: str, fresh: Collection[Table], before: Published | None, spill: Path
 ) -> Iterator[Contents]:
-    """Open the files that a snapshot is made from.
+    """Open the source files of a snapshot.
 
     Args:
-        warehouse: with the working file.
+        warehouse: the warehouse with the working file.
         corpus: the corpus.
-        fresh: tables that are taken from the working file; the others are those of the snapshot before, so
-            that nothing half made is published beside them. All are taken from the working file where there
-            is none before, and what was made with an index that has documents that are gone.
-        before: the current snapshot, None where there is none.
-        spill: folder for what does not fit into memory.
+        fresh: tables to take from the working file. The others are those of the previous snapshot, so that
+            nothing incomplete is published beside them. All are taken from the working file if there is no
+            previous snapshot; so are results made with an index that has deleted documents.
+        before: the current snapshot, or None.
+        spill: folder for data that exceeds memory.
 
     Raises:
-        WarehouseError: the working file or the snapshot before cannot be read.
+        WarehouseError: the working file or the previous snapshot cannot be read.
     """
     config = {**_CONFIG, "temp_directory": str(spill)}
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""The list of snapshots, their manifests, and reading them while a run works."""
+"""The list of snapshots and their manifests, and reading a snapshot during a run."""
 
 import hashlib
 import json
@@ -23,20 +23,20 @@ FORMAT = 1
 POINTER = "current.json"
 DATA, MANIFEST = ".duckdb", ".json"
 _VERSION = re.compile(r"[0-9a-f]{16}")
-#: Bytes of a file of which reading the tables takes a few tenths of a second; as files they take more.
+#: File size in bytes from which reading the tables takes a few tenths of a second. Separate files take more.
 LARGE_FROM = 32_000_000
 _NEEDED = ("index", "published", "counts", "hash")
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A snapshot.
+    """A published snapshot.
 
     Attributes:
         file: the DuckDB file with all tables.
-        version: hash of the content of all tables but the accounts.
-        index: hash of the content of the tables that a search reads.
-        manifest: what it was made from and what is in it; not to be changed.
+        version: hash of the contents of all tables but the usage accounts.
+        index: hash of the contents of the tables that a search reads.
+        manifest: its provenance and contents; read-only.
     """
 
     file: Path
@@ -46,18 +46,18 @@ class Published:
 
     @property
     def published(self) -> str:
-        """Time it became current, UTC in ISO 8601; these sort as texts."""
+        """Time it became current, UTC in ISO 8601, sortable as text."""
         return str(self.manifest["published"])
 
     @property
     def large(self) -> bool:
-        """Whether what questions need of it is made when it is published, its tables as files among that."""
+        """Whether its derived files for questions, including the tables as files, are made on publication."""
         with suppress(FileNotFoundError):
             return self.file.stat().st_size >= LARGE_FROM
         return False
 
     def intact(self, copy: Path | None = None) -> bool:
-        """Whether the file, or a copy of it, is byte for byte what was published; reads all of it.
+        """Whether the file, or a copy of it, is byte for byte as published; reads all of it.
 
         Raises:
             OSError: it cannot be read.
@@ -76,7 +76,7 @@ def folder_of(warehouse: Warehouse, corpus: str) -> Path:
 
 
 def published(warehouse: Warehouse, corpus: str) -> Published | None:
-    """Return the corpus's current snapshot, None where there is none.
+    """Return the corpus's current snapshot, or None.
 
     Raises:
         WarehouseError: the file that names it, or its manifest, is damaged.
@@ -86,88 +86,92 @@ def published(warehouse: Warehouse, corpus: str) -> Published | None:
         version = _pointed(folder, corpus)
         if version is None:
             return None
-        if found := snapshot_at(folder, version, corpus):
-            return found
-        # Deleted between the two looks where a newer one has taken its place.
+        if snapshot := snapshot_at(folder, version, corpus):
+            return snapshot
+        # It may have been replaced by a newer one and deleted meanwhile.
         if _pointed(folder, corpus) == version:
             return None
 
 
 def snapshots(warehouse: Warehouse, corpus: str) -> list[Published]:
-    """Return the snapshots that are kept and whose manifest can be read, the one published last first."""
+    """Return the existing snapshots with a readable manifest, latest publication first."""
     folder = folder_of(warehouse, corpus)
-    found: list[Published | None] = []
+    results: list[Published | None] = []
     for file in folder.glob(f"*{DATA}"):
-        # One that is damaged hides no other; the next publication removes it.
+        # A damaged one must not hide the others; the next publication removes it.
         with suppress(WarehouseError):
-            found.append(snapshot_at(folder, file.stem, corpus))
-    return sorted((one for one in found if one), key=lambda one: (one.published, one.version), reverse=True)
+            results.append(snapshot_at(folder, file.stem, corpus))
+    return sorted(
+        (snapshot for snapshot in results if snapshot),
+        key=lambda snapshot: (snapshot.published, snapshot.version),
+        reverse=True,
+    )
 
 
 def snapshot_at(folder: Path, version: str, corpus: str) -> Published | None:
-    """Return the complete snapshot of that version, None where there is none.
+    """Return the complete snapshot of that version, or None.
 
     Raises:
         WarehouseError: its manifest is damaged.
     """
     file = folder / f"{version}{DATA}"
-    place = file.with_suffix(MANIFEST)
+    path = file.with_suffix(MANIFEST)
     try:
-        told = place.stat()
+        status = path.stat()
         if not _VERSION.fullmatch(version) or not file.is_file():
             return None
-        manifest = _loaded(place, told.st_ino, told.st_mtime_ns, told.st_size)
+        manifest = _loaded(path, status.st_ino, status.st_mtime_ns, status.st_size)
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
-        raise _damaged(place, corpus) from error
+        raise _damaged(path, corpus) from error
     except OSError as error:
         raise WarehouseError(told_of(error)) from error
     return Published(file, version, str(manifest["index"]), manifest)
 
 
 @lru_cache(maxsize=64)
-def _loaded(place: Path, _inode: int, _changed: int, _size: int) -> Mapping[str, Any]:
-    # A server asks for the version with every question, and a manifest lists every file of the corpus.
-    manifest: Mapping[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+def _loaded(path: Path, _inode: int, _changed: int, _size: int) -> Mapping[str, Any]:
+    # Cached: a server needs the version for every question, and a manifest lists every file of the corpus.
+    manifest: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     for key in _NEEDED:
         manifest[key]
     return manifest
 
 
 def _pointed(folder: Path, corpus: str) -> str | None:
-    place = folder / POINTER
+    path = folder / POINTER
     try:
-        version = str(json.loads(place.read_text(encoding="utf-8"))["version"])
+        version = str(json.loads(path.read_text(encoding="utf-8"))["version"])
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
-        raise _damaged(place, corpus) from error
+        raise _damaged(path, corpus) from error
     except OSError as error:
         raise WarehouseError(told_of(error)) from error
     if not _VERSION.fullmatch(version):
-        raise _damaged(place, corpus)
+        raise _damaged(path, corpus)
     return version
 
 
-def _damaged(place: Path, corpus: str) -> DamagedError:
-    return DamagedError(f"{place} is damaged; delete it and run 'graphrag-dagster index {corpus}'")
+def _damaged(path: Path, corpus: str) -> DamagedError:
+    return DamagedError(f"{path} is damaged; delete it and run 'graphrag-dagster index {corpus}'")
 
 
 @contextmanager
 def reading(warehouse: Warehouse, corpus: str) -> Iterator[tuple[Reader, Published | None]]:
-    """Open a corpus's current snapshot, else, where nothing was published yet, the warehouse's own file.
+    """Open a corpus's current snapshot, or its working file if nothing has been published yet.
 
     Args:
-        warehouse: where the tables are.
+        warehouse: the warehouse.
         corpus: the corpus.
 
     Returns:
-        a reader of the tables, and the snapshot that is read, None for the warehouse's own file.
+        a reader of the tables, and the snapshot, None for the working file.
 
     Raises:
         WarehouseError: the corpus has not been indexed.
-        DamagedError: what was published cannot be read, then or in the block.
+        DamagedError: the snapshot cannot be read, on opening or in the block.
     """
     with ExitStack() as stack:
         opened = _opened(warehouse, corpus, stack)
@@ -182,22 +186,22 @@ def reading(warehouse: Warehouse, corpus: str) -> Iterator[tuple[Reader, Publish
 def _opened(
     warehouse: Warehouse, corpus: str, stack: ExitStack
 ) -> tuple[duckdb.DuckDBPyConnection, Published] | None:
-    found = published(warehouse, corpus)
-    while found is not None:
+    snapshot = published(warehouse, corpus)
+    while snapshot is not None:
         try:
-            return stack.enter_context(_connected(found.file)), found
+            return stack.enter_context(_connected(snapshot.file)), snapshot
         except duckdb.Error as error:
             if is_busy(error):
-                copy = unlocked_copy(found, stack)
-                return stack.enter_context(_connected(copy)), found
+                copy = unlocked_copy(snapshot, stack)
+                return stack.enter_context(_connected(copy)), snapshot
             newer = published(warehouse, corpus)
-            # Deleted between the look and the opening: a newer snapshot has taken its place.
-            if newer is None or newer.version == found.version:
+            # It may have been replaced by a newer one and deleted before it was opened.
+            if newer is None or newer.version == snapshot.version:
                 raise DamagedError(
-                    f"the published index {found.file} cannot be read ({str(error).splitlines()[0]}); run "
+                    f"the published index {snapshot.file} cannot be read ({str(error).splitlines()[0]}); run "
                     f"'graphrag-dagster index {corpus}'"
                 ) from error
-            found = newer
+            snapshot = newer
     return None
 
 
@@ -206,14 +210,14 @@ def _connected(file: Path) -> duckdb.DuckDBPyConnection:
 
 
 def unlocked_copy(found: Published, stack: ExitStack) -> Path:
-    """Copy a snapshot that someone with the right to do so has opened for writing, which locks it.
+    """Copy a snapshot that a privileged user has opened for writing, which locks it.
 
     Args:
         found: the snapshot.
         stack: deletes the copy in the end.
 
     Raises:
-        WarehouseError: it is no longer what was published.
+        WarehouseError: it was modified after publication.
     """
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="graphrag_dagster_")))
     copy = Path(shutil.copyfile(found.file, folder / found.file.name))

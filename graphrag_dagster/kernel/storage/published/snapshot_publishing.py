@@ -1,4 +1,4 @@
-"""Publishing a snapshot, and rolling back to an older one: one at a time, and atomically."""
+"""Publishing a snapshot and rolling back to an older one, atomically and one at a time."""
 
 import hashlib
 import json
@@ -45,20 +45,20 @@ def publish(
     *,
     fresh: Collection[Table] = all_tables(),
 ) -> tuple[Published, bool]:
-    """Copy all tables, and make the copy the current snapshot; the oldest beyond ``publishing.keep`` go.
+    """Copy all tables into a new current snapshot, and delete the oldest beyond ``publishing.keep``.
 
-    Where no row has changed no file is made: only what the manifest says of code, settings, prompts and
-    models is brought up to date.
+    If no row has changed, no new file is made, and only the code, settings, prompts and models in the
+    manifest are updated.
 
     Args:
-        warehouse: where the tables are.
+        warehouse: the warehouse.
         corpus: the corpus.
-        provenance: who publishes; default: nothing is told of it, and the accounts are the warehouse's.
-        fresh: tables that this publication is about; the others stay as they are published, unless
-            documents of theirs are gone.
+        provenance: the provenance; default: none, with the usage accounts of the warehouse.
+        fresh: tables to publish anew; the others stay as published, unless documents they are based on were
+            deleted.
 
     Returns:
-        the current snapshot, and whether it differs from the one before.
+        the current snapshot, and whether it differs from the previous one.
 
     Raises:
         WarehouseError: the warehouse cannot be read, or the snapshot cannot be written.
@@ -67,33 +67,33 @@ def publish(
     folder = folder_of(warehouse, corpus)
     with _locked(warehouse, folder):
         before = _undamaged(warehouse, corpus)
-        # Of a file that was changed, what it alone has cannot be told from what is damaged.
+        # In a modified file, intact tables cannot be told from damaged ones.
         intact = before if before is not None and before.intact() else None
         _tidy(folder, corpus)
         try:
-            made = _made(warehouse, corpus, made_by, fresh, intact)
-            changed = before is None or before.version != made.version
+            snapshot = _made(warehouse, corpus, made_by, fresh, intact)
+            changed = before is None or before.version != snapshot.version
             if changed:
-                _point(folder, made.version)
+                _point(folder, snapshot.version)
         except (OSError, duckdb.Error) as error:
             raise WarehouseError(
                 f"publishing in {folder} failed ({str(error).splitlines()[0]}); the published snapshots are "
                 "unchanged. Free disk space or fix the cause, and run again"
             ) from error
         _prune(warehouse, corpus, made_by.settings.publishing.keep)
-        return made, changed
+        return snapshot, changed
 
 
 def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> Published:
     """Make an older snapshot the current one; the next publication of an index publishes the newest again.
 
     Args:
-        warehouse: where the tables are.
+        warehouse: the warehouse.
         corpus: the corpus.
-        version: of the snapshot; default: the one published before the current.
+        version: the snapshot; default: the one published before the current.
 
     Raises:
-        WarehouseError: there is no such snapshot, which names those there are, or it is damaged.
+        WarehouseError: there is no such snapshot (the message lists the existing ones), or it is damaged.
     """
     folder = folder_of(warehouse, corpus)
     if not folder.is_dir():
@@ -103,7 +103,9 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
     with _locked(warehouse, folder):
         kept, current = snapshots(warehouse, corpus), _undamaged(warehouse, corpus)
         if version is None:
-            fitting = [one for one in kept if current is None or one.published < current.published]
+            matches = [
+                snapshot for snapshot in kept if current is None or snapshot.published < current.published
+            ]
             keep = current.manifest.get("settings", {}).get("publishing", {}).get("keep") if current else None
             kept_of = f" (publishing.keep: {keep} in its settings)" if keep else ""
             missing = (
@@ -112,22 +114,24 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
                 f"when there are more than are kept{kept_of}, or when it contains a deleted document"
             )
         else:
-            fitting = [one for one in kept if one.version == version]
+            matches = [snapshot for snapshot in kept if snapshot.version == version]
             missing = f"corpus {corpus!r} has no snapshot {version!r}"
-        if not fitting:
-            there = ", ".join(f"{one.version} of {one.published[:19]}" for one in kept) or "none"
-            raise WarehouseError(f"{missing}; there are: {there}")
-        if not fitting[0].intact():
+        if not matches:
+            existing = (
+                ", ".join(f"{snapshot.version} of {snapshot.published[:19]}" for snapshot in kept) or "none"
+            )
+            raise WarehouseError(f"{missing}; there are: {existing}")
+        if not matches[0].intact():
             raise WarehouseError(
-                f"{fitting[0].file} is not what was published: it is damaged or was modified; the current "
+                f"{matches[0].file} is not what was published: it is damaged or was modified; the current "
                 f"snapshot stays. List the others with: graphrag-dagster snapshots {corpus}"
             )
-        _point(folder, fitting[0].version)
-        return fitting[0]
+        _point(folder, matches[0].version)
+        return matches[0]
 
 
 def prune(warehouse: Warehouse, corpus: str, keep: int = 1) -> None:
-    """Delete all but the newest snapshots and the current one, whoever reads them still."""
+    """Delete all but the newest snapshots and the current one, even if still in use."""
     folder = folder_of(warehouse, corpus)
     if folder.is_dir():
         with _locked(warehouse, folder):
@@ -142,59 +146,66 @@ def _made(
     fresh: Collection[Table],
     before: Published | None,
 ) -> Published:
-    """The complete snapshot of the tables as they are, made where it is not there yet."""
+    """Return the complete snapshot of the present tables, created if it does not exist yet."""
     folder, spill = folder_of(warehouse, corpus), folder_of(warehouse, corpus) / f".{uuid4().hex}.spill"
-    with contents(warehouse, corpus, fresh, before, spill) as found:
-        version = found.version()
-        kept = snapshot_at(folder, version, corpus)
-        if kept is not None and not kept.intact():
-            kept = None
-        told = {**provenance.told(found.embedder()), "files": found.files()}
-        if kept is None:
-            new = {"format": FORMAT, "corpus": corpus, "version": version, "index": found.version(SEARCHED)}
-            counts, hashed = _write_tables(folder, version, found, provenance)
+    with contents(warehouse, corpus, fresh, before, spill) as source:
+        version = source.version()
+        existing = snapshot_at(folder, version, corpus)
+        if existing is not None and not existing.intact():
+            existing = None
+        entries = {**provenance.told(source.embedder()), "files": source.files()}
+        if existing is None:
+            identity = {
+                "format": FORMAT,
+                "corpus": corpus,
+                "version": version,
+                "index": source.version(SEARCHED),
+            }
+            counts, hashed = _write_tables(folder, version, source, provenance)
             manifest = {
-                **new,
+                **identity,
                 **_now(warehouse, corpus, provenance),
-                **told,
+                **entries,
                 "counts": counts,
                 "hash": hashed,
             }
         elif before is None or before.version != version:
-            manifest = {**kept.manifest, **_now(warehouse, corpus, provenance), **told}
+            manifest = {**existing.manifest, **_now(warehouse, corpus, provenance), **entries}
         else:
             manifest = (
-                {**kept.manifest, **told} if provenance != SnapshotProvenance() else dict(kept.manifest)
+                {**existing.manifest, **entries}
+                if provenance != SnapshotProvenance()
+                else dict(existing.manifest)
             )
-    if kept is None or manifest != kept.manifest:
+    if existing is None or manifest != existing.manifest:
         _write_json(folder / f"{version}{MANIFEST}", manifest)
-    made = snapshot_at(folder, version, corpus)
-    if made is None:
+    snapshot = snapshot_at(folder, version, corpus)
+    if snapshot is None:
         raise WarehouseError(f"{folder / version} was deleted while it was being published; run again")
-    return made
+    return snapshot
 
 
 def _write_tables(
-    folder: Path, version: str, found: Contents, provenance: SnapshotProvenance
+    folder: Path, version: str, source: Contents, provenance: SnapshotProvenance
 ) -> tuple[dict[str, int], str]:
     making = folder / f".{uuid4().hex}.tmp"
     try:
-        counts = {**found.counts(), **found.copy(making, provenance.accounts)}
+        counts = {**source.counts(), **source.copy(making, provenance.accounts)}
         making.chmod(_READ_ONLY)
         with making.open("rb") as file:
             hashed = hashlib.file_digest(file, "sha256").hexdigest()
             os.fsync(file.fileno())
         making.replace(folder / f"{version}{DATA}")
     finally:
-        for left in (making, making.with_name(f"{making.name}.wal")):
-            left.unlink(missing_ok=True)
+        for leftover in (making, making.with_name(f"{making.name}.wal")):
+            leftover.unlink(missing_ok=True)
     return counts, hashed
 
 
 def _now(warehouse: Warehouse, corpus: str, provenance: SnapshotProvenance) -> dict[str, Any]:
     now = datetime.now(UTC)
     for newest in snapshots(warehouse, corpus)[:1]:
-        # The order of the snapshots is that of their publication even where the clock was set back.
+        # Snapshots stay in order of publication even if the clock was set back.
         now = max(now, datetime.fromisoformat(newest.published) + timedelta(microseconds=1))
     return {"published": now.isoformat(timespec="microseconds"), "run_id": provenance.run_id}
 
@@ -210,13 +221,13 @@ def _point(folder: Path, version: str) -> None:
     _write_json(folder / POINTER, {"version": version})
 
 
-def _write_json(place: Path, content: Mapping[str, Any]) -> None:
-    write_durably(place, json.dumps(content, ensure_ascii=False, indent=1))
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    write_durably(path, json.dumps(content, ensure_ascii=False, indent=1))
 
 
 def _tidy(folder: Path, corpus: str) -> None:
-    """Remove what a killed publication left: all that is no part of a complete snapshot."""
-    complete = {one.folder for one in all_derived_files()}
+    """Remove leftovers of a killed publication: everything that is not part of a complete snapshot."""
+    complete = {kind.folder for kind in all_derived_files()}
     for file in folder.glob(f"*{DATA}"):
         with suppress(WarehouseError):
             if snapshot_at(folder, file.stem, corpus):
@@ -232,13 +243,13 @@ def _prune(warehouse: Warehouse, corpus: str, keep: int) -> None:
         if current is None or old.version != current.version:
             _remove(old.file.with_suffix(MANIFEST))
             _remove(old.file)
-    # As above: where one cannot be deleted, the next publication does it.
+    # A file that cannot be deleted is left to the next publication.
     with suppress(OSError):
         cache_derived_files(folder_of(warehouse, corpus), snapshots(warehouse, corpus))
 
 
 def _remove(entry: Path) -> None:
-    # Where a reader's open file cannot be deleted, the next publication does it.
+    # A file that a reader has open may not be deletable; it is left to the next publication.
     with suppress(OSError):
         if entry.is_dir():
             shutil.rmtree(entry)
@@ -248,7 +259,7 @@ def _remove(entry: Path) -> None:
 
 @contextmanager
 def _locked(warehouse: Warehouse, folder: Path) -> Iterator[None]:
-    """One publication of a corpus at a time; a killed process holds nothing."""
+    """Serialise publications of a corpus; a killed process releases the lock."""
     folder.mkdir(parents=True, exist_ok=True)
     seconds = warehouse.lock_timeout_seconds
     try:

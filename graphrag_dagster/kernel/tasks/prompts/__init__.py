@@ -1,7 +1,7 @@
-"""Prompts: a text file for each task and role, with placeholders such as ``{{question}}``.
+"""Prompts: one text file per task and role, with placeholders such as ``{{question}}``.
 
-Those that any task may need are here. All others are in the folder ``prompts`` of the system with the task,
-or in a subfolder; a prompt is named by its file alone.
+Shared prompts are here. All others are in the folder ``prompts`` of the system with the task, or in a
+subfolder. A prompt is identified by its file name alone.
 """
 
 from collections.abc import Iterator
@@ -17,28 +17,28 @@ _SUFFIX = ".txt"
 
 @cache
 def all_prompts() -> dict[str, Prompt]:
-    """Return every prompt by name, in the order of the names."""
-    own = [files(system.package) / "prompts" for system in systems().values() if system.tasks]
-    folders = [files(__name__), *(folder for folder in own if folder.is_dir())]
-    found = {file.name.removesuffix(_SUFFIX): file for folder in folders for file in _texts(folder)}
+    """Return every prompt by name, sorted by name."""
+    system_folders = [files(system.package) / "prompts" for system in systems().values() if system.tasks]
+    folders = [files(__name__), *(folder for folder in system_folders if folder.is_dir())]
+    texts = {file.name.removesuffix(_SUFFIX): file for folder in folders for file in _texts(folder)}
     return {
-        name: Prompt(name, file.read_text(encoding="utf-8").strip()) for name, file in sorted(found.items())
+        name: Prompt(name, file.read_text(encoding="utf-8").strip()) for name, file in sorted(texts.items())
     }
 
 
 def _texts(folder: Traversable) -> Iterator[Traversable]:
-    for one in folder.iterdir():
-        if one.is_dir():
-            yield from _texts(one)
-        elif one.name.endswith(_SUFFIX):
-            yield one
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _texts(entry)
+        elif entry.name.endswith(_SUFFIX):
+            yield entry
 
 
 def load(name: str) -> Prompt:
     """Return the prompt of that name.
 
     Raises:
-        KeyError: there is none; lists those there are.
+        KeyError: unknown name; the message lists the known ones.
     """
     prompts = all_prompts()
     if name not in prompts:

@@ -315,7 +315,7 @@ def test_units_read_by_a_model_are_taken_over_with_their_replies(
     home: Path, endpoint: ScriptedEndpoint
 ) -> None:
     folder = write_modelled(home / "corpora", endpoint)
-    assert index(home) == (0, "nothing finished was there")
+    assert index(home) == (0, "no finished previous result")
     before = units_of(home)
     change_all(folder)
     asked_of(endpoint)
@@ -392,5 +392,5 @@ def test_a_run_that_was_killed_while_writing_is_not_relied_on(home: Path, corpus
     begin_replacing(warehouse, "coast", tables.EXTRACTION_STATE)
     some = warehouse.read(tables.GLEANED_ENTITIES, "coast").head(2)
     warehouse.write(tables.GLEANED_ENTITIES, "coast", some)
-    assert index(home) == (0, "nothing finished was there")
+    assert index(home) == (0, "no finished previous result")
     assert extracted(home) == before

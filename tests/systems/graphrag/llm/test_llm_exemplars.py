@@ -144,7 +144,7 @@ def test_a_bad_example_is_named_by_its_place(changes: dict[str, Any], words: lis
     ("changes", "words"),
     [
         ({"quotes": ["It slowed the thrips."]}, "claims.0.quotes are not all in its text: 'It slowed"),
-        ({"subject": "Aphids"}, "claims.0.subject is 'Aphids', which is none of its entities"),
+        ({"subject": "Aphids"}, "claims.0.subject is 'Aphids', which is not among its entities"),
         ({"start_date": "May 1931"}, "claims.examples.0.claims.0.start_date"),
         ({"status": "MAYBE"}, "allowed: 'TRUE', 'FALSE' or 'SUSPECTED'"),
     ],

@@ -628,9 +628,10 @@ export interface LevelCount {
 }
 
 /**
- * A row on the way: what it is, what it says, what it rests on, and the rows it was made from.
+ * A row with its text, its evidence and the rows it was made from.
  *
- * ``facts`` are further columns of the row; ``left_out`` counts the rows below that are not in ``steps``.
+ * ``facts`` are other columns of the row; ``left_out`` counts the source rows that are missing from
+ * ``steps``.
  */
 export interface LineageStep {
   kind: string;
@@ -1091,7 +1092,7 @@ export interface Units {
   units: DocumentUnit[];
 }
 
-/** What a task cost, and how many replies had to be mended for it; all zero for the extractive engine. */
+/** The usage of a task, and how many replies had to be repaired; all zero for the extractive engine. */
 export interface Usage {
   calls: number;
   input_tokens: number;
