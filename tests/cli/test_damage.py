@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 from fastapi.testclient import TestClient
 
@@ -90,6 +91,25 @@ def test_a_damaged_working_file_is_named_with_the_way_out(run: Run, coast: Path,
     assert str(file) in str(raised.value)
     # Who asks reads the snapshot.
     assert run(*ASK)[0] == 0
+
+
+@pytest.mark.parametrize("file_is", ["damaged", "of another format"])
+def test_an_index_of_a_folder_keeps_a_file_that_it_cannot_open(
+    run: Run, home: Path, tmp_path: Path, file_is: str
+) -> None:
+    folder, file = tmp_path / "notes", Warehouse().file("notes")
+    folder.mkdir()
+    (folder / "one.txt").write_text("Ada Brack met Otto Finn in Mirefield.", "utf-8")
+    file.parent.mkdir(parents=True)
+    if file_is == "damaged":
+        file.write_bytes(b"no DuckDB file")
+    else:
+        with duckdb.connect(str(file)) as connection:
+            connection.execute("create table one as select 1 as number")
+    before = file.read_bytes()
+    code, _, err = run("index", str(folder))
+    assert (code, str(file) in err) == (1, True), err
+    assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize("spoil", [cut, blotted, holed_memory])

@@ -44,4 +44,6 @@ def index_of(reports: dict[str, str], level: int = 0) -> IndexSnapshot:
         reports=filled(tables.COMMUNITY_REPORTS, content),
         findings=tables.REPORT_FINDINGS.empty(),
         references=filled(tables.REPORT_REFERENCES, references),
+        metadata=tables.DOCUMENT_METADATA.empty(),
+        periods=tables.DOCUMENT_PERIODS.empty(),
     )

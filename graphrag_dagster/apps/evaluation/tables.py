@@ -297,8 +297,7 @@ SIGNIFICANCE = Table(
             "rank_biserial",
             "DOUBLE",
             "Direction and size of the effect: the difference of the rank sums for and against condition_a "
-            "over their total, -1 to 1; null for rows of an older version",
-            nullable=True,
+            "over their total, -1 to 1",
         ),
     ),
 )
@@ -415,12 +414,7 @@ EXTRACTION_COUNTS = Table(
         column("gleanings", "INTEGER", "Continuations after the first reply"),
         column("text_units", "INTEGER", "Text units"),
         column("entities", "INTEGER", "Entity records of all rounds so far: the paper's entity references"),
-        column(
-            "distinct_entities",
-            "INTEGER",
-            "Distinct names among them, as merged in the graph; null for rows of an older version",
-            nullable=True,
-        ),
+        column("distinct_entities", "INTEGER", "Distinct names among them, as merged in the graph"),
         column("relationships", "INTEGER", "Relationship records of all rounds so far"),
         column("quarantined", "INTEGER", "Replies and records of all rounds so far that could not be used"),
         ENGINE,

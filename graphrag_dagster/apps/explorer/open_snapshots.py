@@ -71,7 +71,7 @@ def snapshot_of(one: Published, current: Published | None) -> Snapshot:
 class OpenSnapshot:
     """The tables of a snapshot, each to be put into a ``from`` by its declaration: ``shown[ENTITIES]``.
 
-    A table that the snapshot lacks has no rows, and a column that an earlier version did not write is null.
+    A table that the snapshot lacks has no rows.
 
     Attributes:
         reader: over the connection.
@@ -152,11 +152,11 @@ def source_of(connection: duckdb.DuckDBPyConnection, table: Table, database: str
 
     Args:
         connection: with the file open.
-        table: which may be missing, or without columns that may be null.
+        table: which may be missing.
         database: the attached database that it is in.
 
     Raises:
-        WarehouseError: it lacks a column that may not be null: another version made it.
+        WarehouseError: it lacks a column.
     """
     try:
         described = connection.execute(f"describe {qualified(table, database)}").fetchall()
@@ -167,16 +167,11 @@ def source_of(connection: duckdb.DuckDBPyConnection, table: Table, database: str
     if not present:
         nothing = ", ".join(f'null::{column.type} as "{column.name}"' for column in columns)
         return f"(select {nothing} where $corpus is null)"
-    missing = {column.name for column in columns if column.name not in present}
-    if needed := [column.name for column in columns if column.name in missing and not column.nullable]:
+    if missing := [column.name for column in columns if column.name not in present]:
         raise WarehouseError(
-            f"{table.full_name} has no column {needed[0]!r}: another version made it; run "
-            "'graphrag-dagster index'"
+            f"{table.full_name} has no column {missing[0]!r}; run 'graphrag-dagster index' for its corpus"
         )
-    names = ", ".join(
-        f'null::{column.type} as "{column.name}"' if column.name in missing else f'"{column.name}"'
-        for column in columns
-    )
+    names = ", ".join(f'"{column.name}"' for column in columns)
     return f"(select {names} from {qualified(table, database)} where corpus = $corpus)"
 
 

@@ -361,6 +361,6 @@ def recorded_changes(
         text = CHANGES.place(current, current.version).read_text(encoding="utf-8")
         told = _TOLD.validate_json(text)
     except (FileNotFoundError, ValidationError):
-        # Another version wrote it, in another form; what it told is no more to be had.
+        # What a note of another form told is no more to be had.
         return None
     return told if before in {None, told.before.version} else None

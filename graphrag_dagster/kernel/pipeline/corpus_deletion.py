@@ -10,7 +10,7 @@ from graphrag_dagster.kernel.models.cache.cache_database import database_at
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Pruned, Upkeep
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
 from graphrag_dagster.kernel.pipeline.erasure import note_file
-from graphrag_dagster.kernel.storage.compaction import remove_leftovers
+from graphrag_dagster.kernel.storage.compaction import leftovers
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.home import memory_file
 from graphrag_dagster.kernel.storage.published import published
@@ -37,7 +37,7 @@ def made_of(warehouse: Warehouse, corpus: str) -> list[Path]:
         folder_of(warehouse, corpus),
         note_file(warehouse, corpus),
     ]
-    return [path for path in paths if path.exists()]
+    return [*(place for place in places if place.exists()), *leftovers(file.resolve())]
 
 
 def delete_made(warehouse: Warehouse, corpus: str) -> Deleted:
@@ -75,7 +75,6 @@ def _unlink_locked(warehouse: Warehouse, corpus: str, file: Path) -> None:
     """Delete the file while holding its lock; a file that is not a DuckDB file cannot be in use."""
     try:
         with warehouse.connect(corpus):
-            remove_leftovers(file.resolve())
             file.resolve().unlink()
     except HeldError:
         raise
@@ -110,9 +109,8 @@ def _has_something(warehouse: Warehouse, corpus: str) -> bool:
         return True
     if memory_file().is_file() and UsageLog(database_at(memory_file())).table(corpus)["output_tokens"].sum():
         return True
-    try:
-        with warehouse.reading(corpus) as reader:
-            return reader.has(UNIT_LEDGER) and not reader.is_empty(UNIT_LEDGER)
-    except WarehouseError:
-        # Nothing has been written yet.
+    if not warehouse.file(corpus).is_file():
         return False
+    # A file that cannot be opened is no leftover of this run: the error keeps it.
+    with warehouse.reading(corpus) as reader:
+        return reader.has(UNIT_LEDGER) and not reader.is_empty(UNIT_LEDGER)

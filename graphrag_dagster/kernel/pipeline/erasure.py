@@ -187,9 +187,9 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database, said: Set[str] | 
     """Erase everything that may come from deleted documents, if there are any. Call when the index is
     rebuilt.
 
-    Tables of questions, answers, evaluation and studies depend on the older index as a whole. Their rows
-    cannot be attributed to documents, so all of them are dropped, with the replies they were made from. So
-    are tables that an older version of this package left in its schemas.
+    Tables of questions, answers, evaluation and studies were made from the older index as a whole: what of
+    them speaks of a document cannot be told from what does not, so all of them go, as if never made. So do
+    the replies that made them, and tables in our schemas that nothing declares any more.
 
     Args:
         warehouse: the warehouse.
@@ -339,11 +339,9 @@ def _working_documents(warehouse: Warehouse, corpus: str) -> pl.DataFrame | None
     if not warehouse.file(corpus).is_file():
         return None
     with warehouse.reading(corpus) as reader:
-        try:
-            return frame_of(reader.connection, f"{_SELECT} where {of_corpus(corpus)}")
-        except (duckdb.BinderException, duckdb.CatalogException):
-            # An older version wrote them in another form.
-            return reader.read_if_present(tables.DOCUMENTS)
+        if not reader.has(tables.DOCUMENTS):
+            return None
+        return frame_of(reader.connection, f"{_SELECT} where {of_corpus(corpus)}")
 
 
 def _held_by(file: Path) -> Set[str] | None:
@@ -360,11 +358,7 @@ def _identities_in(file: Path, _inode: int, _changed: int, _size: int) -> Set[st
     # Cached: needed several times during publication, and a snapshot never changes.
     with duckdb.connect(str(file), read_only=True, config=CONFIG) as connection:
         documents = frame_of(connection, _SELECT)
-        try:
-            files = frame_of(connection, _SELECT_FILES)
-        except duckdb.CatalogException:
-            # Older versions did not import graphs.
-            files = tables.IMPORTED_FILES.empty()
+        files = frame_of(connection, _SELECT_FILES)
     return frozenset(_identities(documents) | _graphs(files))
 
 

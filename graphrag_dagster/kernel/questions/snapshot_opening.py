@@ -51,8 +51,7 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
         The tables, and the snapshot they were read from; None for the warehouse.
 
     Raises:
-        WarehouseError: the corpus was never indexed, or by a version with other columns; the message says
-            what to run.
+        WarehouseError: the corpus was never indexed, or a table lacks a column; the message says what to run.
     """
     snapshot = published(warehouse, corpus)
     if snapshot is None or not snapshot.large:
@@ -88,10 +87,6 @@ def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published |
             frame = if_present(table)
             return table.empty() if frame is None else frame
 
-        records = reader.read_if_present(tables.CLAIMS)
-        merged = reader.read_if_present(tables.MERGED_CLAIMS)
-        # Older versions did not merge claims.
-        claims = records if merged is None else merged
         index = IndexSnapshot(
             documents=reader.read(tables.DOCUMENTS),
             text_chunks=reader.read(tables.TEXT_CHUNKS),
@@ -103,13 +98,13 @@ def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published |
             findings=rows(tables.REPORT_FINDINGS),
             references=rows(tables.REPORT_REFERENCES),
             members=reader.read_if_present(tables.COMMUNITY_MEMBERS),
-            claims=claims,
-            claim_records=records,
+            claims=reader.read_if_present(tables.MERGED_CLAIMS),
+            claim_records=reader.read_if_present(tables.CLAIMS),
             unit_vectors=reader.read_if_present(tables.TEXT_UNIT_EMBEDDINGS),
             entity_vectors=reader.read_if_present(tables.ENTITY_EMBEDDINGS),
             report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),
-            metadata=reader.read_if_present(tables.DOCUMENT_METADATA),
-            periods=reader.read_if_present(tables.DOCUMENT_PERIODS),
+            metadata=reader.read(tables.DOCUMENT_METADATA),
+            periods=reader.read(tables.DOCUMENT_PERIODS),
             parts={name: frame for name, part in parts().items() if (frame := _part(if_present, part))},
             triples=if_present(tables.TRIPLES),
             context_nodes=reader.read_if_present(CONTEXT_NODES),

@@ -85,12 +85,20 @@ def _take_place(making: Path, file: Path) -> None:
         os.close(old)
 
 
+def leftovers(file: Path) -> list[Path]:
+    """Return the files and folders that a killed process left beside a DuckDB file."""
+    making = _beside(file)
+    places = (making, _log_of(making), *(one.with_name(f"{one.name}.tmp") for one in (file, making)))
+    return [place for place in places if place.exists()]
+
+
 def remove_leftovers(file: Path) -> None:
-    """Remove leftovers of a killed process beside a DuckDB file. Call while holding its lock."""
-    making = _unfinished_copy(file)
-    _remove(making)
-    for spilled in (file, making):
-        shutil.rmtree(spilled.with_name(spilled.name + ".tmp"), ignore_errors=True)
+    """Remove what a killed process left beside a DuckDB file; to be called while its lock is held."""
+    for left in leftovers(file):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
 
 
 def _remove_if_possible(making: Path) -> None:
@@ -99,17 +107,21 @@ def _remove_if_possible(making: Path) -> None:
 
 
 def _remove(making: Path) -> None:
-    for path in (making, making.with_name(making.name + ".wal")):
-        path.unlink(missing_ok=True)
+    for left in (making, _log_of(making)):
+        left.unlink(missing_ok=True)
 
 
-def _unfinished_copy(file: Path) -> Path:
+def _log_of(file: Path) -> Path:
+    return file.with_name(f"{file.name}.wal")
+
+
+def _beside(file: Path) -> Path:
     return file.with_name(f".{file.name}.compacting")
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, file: Path, making: Path) -> None:
     connection.execute("force checkpoint")
-    log = file.with_name(file.name + ".wal")
+    log = _log_of(file)
     if log.is_file() and log.stat().st_size:
         # It would be replayed into the new file.
         raise WarehouseError(f"{log} is in use; stop the other programs that use {file}, and run again")

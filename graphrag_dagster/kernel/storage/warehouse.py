@@ -13,7 +13,6 @@ import polars as pl
 
 from graphrag_dagster.errors import DamagedError, HeldError, WarehouseError
 from graphrag_dagster.kernel.common.resource import Resource
-from graphrag_dagster.kernel.storage import migrations
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.duckdb_access import (
     attach,
@@ -24,9 +23,11 @@ from graphrag_dagster.kernel.storage.duckdb_access import (
     holder_of,
     identity,
     is_busy,
+    missing_column,
     open_alone,
     open_often,
 )
+from graphrag_dagster.kernel.storage.file_format import begin_format, check_format
 from graphrag_dagster.kernel.storage.home import warehouse_template
 from graphrag_dagster.kernel.tables import VECTOR, Column, Table
 
@@ -120,10 +121,10 @@ class Warehouse(Resource):
     def connect(
         self, corpus: str, *, read_only: bool = False, config: dict[str, Any] | None = None
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open the corpus's file for the block; for writing, it is upgraded first.
+        """Open the corpus's file for the length of the block.
 
         Raises:
-            WarehouseError: there is no file to read, or a newer version wrote it.
+            WarehouseError: there is no such file to read, or it is of another format.
             HeldError: another process holds it.
             DamagedError: it is not a DuckDB file, or damage is found on opening or in the block.
         """
@@ -132,7 +133,7 @@ class Warehouse(Resource):
 
         def prepare(connection: duckdb.DuckDBPyConnection) -> None:
             with damage_told(file, _MEND):
-                (migrations.check if read_only else migrations.upgrade)(connection, file)
+                (check_format if read_only else begin_format)(connection, file)
 
         opened = self._patiently(
             file,
@@ -359,29 +360,17 @@ class Reader:
     def read_if_present(self, table: Table) -> pl.DataFrame | None:
         """Return the corpus's rows like :meth:`read`, or None if the table was never materialised.
 
-        A nullable column is null if an older version wrote the table without it.
+        Raises:
+            WarehouseError: the table lacks a declared column.
         """
-        try:
-            return self._rows(table, {})
-        except (duckdb.BinderException, duckdb.CatalogException):
-            return self._rows_of_another_form(table)
-
-    def _rows_of_another_form(self, table: Table) -> pl.DataFrame | None:
-        present = _columns(self.connection, table)
-        if not present:
-            return None
-        missing = {column.name: column for column in table.columns if column.name not in present}
-        if needed := [name for name, column in missing.items() if not column.nullable]:
-            raise self._not_made(table, f"has no column {needed[0]!r}")
-        return self._rows(table, missing)
-
-    def _rows(self, table: Table, missing: Mapping[str, Column]) -> pl.DataFrame:
-        names = ", ".join(
-            f"null::{missing[name].type} as {_quoted(name)}" if name in missing else _quoted(name)
-            for name in table.column_names
-        )
+        names = ", ".join(map(_quoted, table.column_names))
         query = f"select {names} from {qualified(table)} where {of_corpus(self.corpus)}"
-        rows = frame_of(self.connection, query)
+        try:
+            rows = frame_of(self.connection, query)
+        except duckdb.CatalogException:
+            return None
+        except duckdb.BinderException as error:
+            raise self._not_made(table, f"has no column {missing_column(str(error))!r}") from error
         if _in_order(rows, table.key):
             return rows
         keys = ", ".join(_quoted(key) for key in table.key)
@@ -409,7 +398,7 @@ def _answer(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, qu
         return table.validated(frame_of(connection, query))
     except (duckdb.BinderException, duckdb.CatalogException) as error:
         raise WarehouseError(
-            f"{table.full_name} cannot be made: its inputs are missing, or an older version made them "
+            f"{table.full_name} cannot be made: its inputs are missing, or lack a column "
             f"({str(error).splitlines()[0]}); run 'graphrag-dagster index {corpus}'"
         ) from error
 
@@ -481,13 +470,11 @@ def _prepare(
     connection.execute(f"create schema if not exists {_quoted(table.schema)}")
     _create(connection, table, types)
     present = _columns(connection, table)
-    retyped = [n for n, t in types.items() if n in present and present[n] != _normal_type(connection, t)]
-    if retyped:
-        _drop(connection, table, corpus, retyped)
-        _create(connection, table, types)
+    changed = [name for name, type_ in wanted.items() if present.get(name) != _normal_type(connection, type_)]
+    if changed:
+        _drop(connection, table, corpus, changed)
+        _create(connection, table, wanted)
         return
-    for name in types.keys() - present.keys():
-        connection.execute(f"alter table {qualified(table)} add column {_quoted(name)} {types[name]}")
     connection.execute(f"delete from {qualified(table)} where {of_corpus(corpus)}")
 
 
@@ -555,7 +542,7 @@ def _written(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -
     return WrittenTable(row[0], sample, f"{row[1] % 2**128:032x}")
 
 
-def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, retyped: list[str]) -> None:
+def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, changed: list[str]) -> None:
     others = first_row(
         connection.execute(
             f"select count(*) from {qualified(table)} where corpus <> ?",
@@ -564,7 +551,7 @@ def _drop(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str, rety
     )
     if others and others[0]:
         raise WarehouseError(
-            f"{table.full_name}: the type of columns {retyped} has changed, and the file holds rows of other "
+            f"{table.full_name}: the columns {changed} have changed, and the file holds rows of other "
             "corpora; use a separate file for each corpus"
         )
     connection.execute(f"drop table {qualified(table)}")

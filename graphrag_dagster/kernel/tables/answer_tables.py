@@ -31,13 +31,7 @@ ANSWERS = Table(
             "why", "VARCHAR", "Why this search method was chosen, or what the choice saved", nullable=True
         ),
         column("statements", "INTEGER", "Sentences of the answer"),
-        column(
-            "partly_supported",
-            "INTEGER",
-            "Sentences that the cited words support in part; null for answers of versions without partial "
-            "support",
-            nullable=True,
-        ),
+        column("partly_supported", "INTEGER", "Sentences that the cited words support in part"),
         column("unsupported", "INTEGER", "Sentences that no passage of the documents supports"),
         column("calls", "INTEGER", "Requests to the answerer"),
         column("dropped", "INTEGER", "Partial answers that held nothing useful"),
@@ -58,9 +52,7 @@ ANSWERS = Table(
         column(
             "trace",
             "VARCHAR",
-            "Trace of the search method as JSON: sections with title, columns, rows and links; null for "
-            "answers of versions without traces",
-            nullable=True,
+            "Trace of the search method as JSON: sections with title, columns, rows and links",
         ),
     ),
 )

@@ -274,12 +274,7 @@ UNIT_LEDGER = Table(
         column("calls", "INTEGER", "Model calls"),
         column("input_tokens", "BIGINT", "Tokens sent"),
         column("output_tokens", "BIGINT", "Tokens received"),
-        column(
-            "replies",
-            "VARCHAR[]",
-            "LLM cache keys of the replies it was read from, in order; null for rows of an older version",
-            nullable=True,
-        ),
+        column("replies", "VARCHAR[]", "LLM cache keys of the replies it was read from, in order"),
         ENGINE,
     ),
 )

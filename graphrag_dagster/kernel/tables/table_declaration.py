@@ -232,8 +232,8 @@ DECIDING = (
 
 
 def repaired(name: str = "repaired", what: str = "Replies that were repaired for it") -> Column:
-    """Declare the column that counts repaired replies. A reply is only repaired if nothing of it is lost."""
-    return column(name, "INTEGER", f"{what}; null for rows of an older version", nullable=True)
+    """Declare the column that counts repaired replies; a reply is only repaired where nothing of it is lost."""
+    return column(name, "INTEGER", what)
 
 
 def embeddings(schema: str, name: str, key: str, ref: str, meaning: str, group: str = "") -> Table:

@@ -12,6 +12,7 @@ import pytest
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_made
 from graphrag_dagster.kernel.storage import duckdb_access as opening
 from graphrag_dagster.kernel.storage.compaction import compact
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -259,6 +260,24 @@ def test_what_a_killed_process_left_is_removed(warehouse: Warehouse, tmp_path: P
     compact(warehouse, "coast")
     assert [one.name for one in tmp_path.iterdir()] == ["coast.duckdb"]
     assert warehouse.corpora() == ["coast"]
+
+
+@pytest.mark.parametrize("file", ["whole", "damaged", "gone"])
+def test_what_a_killed_process_left_goes_with_its_corpus(
+    warehouse: Warehouse, tmp_path: Path, home: Path, file: str
+) -> None:
+    for name in (".coast.duckdb.compacting", ".coast.duckdb.compacting.wal"):
+        (tmp_path / name).write_text("torn")
+    for name in ("coast.duckdb.tmp", ".coast.duckdb.compacting.tmp"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "spilled").write_text(WORD)
+    if file == "damaged":
+        warehouse.file("coast").write_bytes(b"no DuckDB file")
+    elif file == "gone":
+        warehouse.file("coast").unlink()
+    before = {*tmp_path.iterdir()} - {home}
+    assert {*delete_made(warehouse, "coast").paths} == before
+    assert {*tmp_path.iterdir()} <= {home}
 
 
 def test_a_copy_that_cannot_be_written_leaves_the_file_as_it_was_and_nothing_beside_it(

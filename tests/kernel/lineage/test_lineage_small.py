@@ -227,14 +227,6 @@ def test_a_merged_claim_leads_to_the_words_of_all_its_instances(warehouse: Wareh
     assert [words[3] for words in quotations(step)] == ["met Bob", "thanked Bob"]
 
 
-def test_claims_of_an_index_that_did_not_merge_them_are_found(tmp_path: Path) -> None:
-    older = with_tables(tmp_path, *(table for table in ROWS if table is not tables.MERGED_CLAIMS))
-    step = why(older, "people", "claim", "Bob saw Cy")
-    assert (step.id, quotations(step)) == ("c1", [("a/one.txt", 20, 26, "saw Cy", "Bob saw Cy.")])
-    found = impact(older, "people", "a/two.txt")
-    assert (found.totals["claims"], found.claims["claim_id"].sort().to_list()) == (3, ["c2", "c3"])
-
-
 def test_a_report_leads_to_its_context_and_to_what_its_findings_cite(warehouse: Warehouse) -> None:
     context, summary, finding = why(warehouse, "people", "report", "Three people").steps
     assert [(row.kind, row.id) for row in context.steps] == [

@@ -44,6 +44,7 @@ from graphrag_dagster.kernel.storage.published import (
     snapshots,
 )
 from graphrag_dagster.kernel.storage.published.snapshot_contents import can_copy_base, contents
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import FORMAT
 from graphrag_dagster.kernel.storage.sql_sandbox import queried
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, qualified
 from support.corpora import write_corpus
@@ -146,7 +147,7 @@ def test_a_snapshot_holds_every_table_and_its_manifest_tells_of_it(warehouse: Wa
     assert snapshot.file.stat().st_mode & 0o222 == 0
     assert whole(snapshot)
     assert (told["format"], told["corpus"], told["version"], told["index"]) == (
-        1,
+        FORMAT,
         "coast",
         snapshot.version,
         snapshot.index,

@@ -31,16 +31,13 @@ _TITLES = {"entities": "Entity references", "distinct_entities": "Distinct entit
 
 @dataclass(frozen=True, slots=True)
 class GleaningLine:
-    """The counts of a chunk size (tokens) in one mode, by gleanings: references and distinct names.
-
-    Distinct names are None where they were not counted.
-    """
+    """The counts of a chunk size (tokens) in one mode, by gleanings: references and distinct names."""
 
     size: int
     mode: str
     gleanings: tuple[int, ...]
     entities: tuple[int, ...]
-    distinct_entities: tuple[int | None, ...]
+    distinct_entities: tuple[int, ...]
 
 
 def gleaning_lines(counts: pl.DataFrame) -> Figure | None:
@@ -48,7 +45,7 @@ def gleaning_lines(counts: pl.DataFrame) -> Figure | None:
 
     Args:
         counts: chunk_size (tokens), mode (``checked`` or ``forced``), gleanings, entities (references of all
-            rounds so far), distinct_entities (names among them, nullable).
+            rounds so far), distinct_entities (names among them).
 
     Returns:
         None without counts.
@@ -57,12 +54,9 @@ def gleaning_lines(counts: pl.DataFrame) -> Figure | None:
         return None
     lines = _lines_of(counts)
     gleaned = max(len(line.gleanings) for line in lines) > 1
-    kinds = [kind for kind in _TITLES if any(n is not None for line in lines for n in getattr(line, kind))]
     unasked = gleaned and any(line.mode == _UNASKED for line in lines)
     return drawn(
-        (lambda drawing: _draw_lines(drawing, lines, kinds))
-        if gleaned
-        else lambda drawing: _draw_bars(drawing, lines, kinds),
+        lambda drawing: (_draw_lines if gleaned else _draw_bars)(drawing, lines),
         height=_HEIGHT if gleaned else 0.8 + 0.34 * max(2, len(lines)),
         name="gleanings",
         title="Entity references by chunk size" + (" and gleanings" if gleaned else ""),
@@ -96,22 +90,21 @@ def _told(line: GleaningLine, gleaned: bool) -> str:
     points = zip(line.gleanings, line.entities, line.distinct_entities, strict=True)
     told = []
     for at, (last, references, distinct) in enumerate(points):
-        named = "" if distinct is None else f" ({distinct:,}{'' if at else ' distinct'})"
-        told.append(f"{references:,}{'' if at else ' references'}{named}{f' at {last}' if gleaned else ''}")
+        named = f"{references:,}{'' if at else ' references'} ({distinct:,}{'' if at else ' distinct'})"
+        told.append(f"{named}{f' at {last}' if gleaned else ''}")
     unasked = ", always made" if gleaned and line.mode == _UNASKED else ""
     return f"Chunks of {line.size:,} tokens{unasked}: {', '.join(told)}."
 
 
-def _draw_lines(drawing: "Drawing", lines: Sequence[GleaningLine], kinds: Sequence[str]) -> None:
+def _draw_lines(drawing: "Drawing", lines: Sequence[GleaningLine]) -> None:
     sizes = sorted({line.size for line in lines})
-    for axis, kind in zip(panels(drawing, len(kinds), len(kinds)), kinds, strict=True):
-        shown = [line for line in lines if None not in getattr(line, kind)]
-        highest = max(count for line in shown for count in getattr(line, kind)) or 1
-        last = max(line.gleanings[-1] for line in shown)
+    for axis, kind in zip(panels(drawing, len(_TITLES), len(_TITLES)), _TITLES, strict=True):
+        highest = max(count for line in lines for count in getattr(line, kind)) or 1
+        last = max(line.gleanings[-1] for line in lines)
         axis.set(ylim=(0, highest * 1.06), xlim=(-0.08, last + 0.08), xlabel="gleanings")
         axis.set_xticks(range(last + 1))
         axis.set_title(_TITLES[kind], pad=8)
-        for line in shown:
+        for line in lines:
             place = sizes.index(line.size)
             axis.plot(
                 line.gleanings,
@@ -122,7 +115,7 @@ def _draw_lines(drawing: "Drawing", lines: Sequence[GleaningLine], kinds: Sequen
                 clip_on=False,
                 zorder=2 if line.mode == _UNASKED else 3,
             )
-        _name_lines(axis, shown, kind, highest * 1.06 * 0.062)
+        _name_lines(axis, lines, kind, highest * 1.06 * 0.062)
         _quiet(axis, "y")
 
 
@@ -149,14 +142,14 @@ def _name_lines(axis: "Axes", lines: Sequence[GleaningLine], kind: str, gap: flo
         )
 
 
-def _draw_bars(drawing: "Drawing", lines: Sequence[GleaningLine], kinds: Sequence[str]) -> None:
-    for axis, kind in zip(panels(drawing, len(kinds), len(kinds)), kinds, strict=True):
+def _draw_bars(drawing: "Drawing", lines: Sequence[GleaningLine]) -> None:
+    for axis, kind in zip(panels(drawing, len(_TITLES), len(_TITLES)), _TITLES, strict=True):
         for place, line in enumerate(lines):
             count = getattr(line, kind)[-1]
-            axis.barh(place, count or 0, 0.62, color=ACCENT if kind == "entities" else PLAIN)
+            axis.barh(place, count, 0.62, color=ACCENT if kind == "entities" else PLAIN)
             axis.annotate(
-                "–" if count is None else f"{count:,}",
-                (count or 0, place),
+                f"{count:,}",
+                (count, place),
                 xytext=(4, 0),
                 textcoords="offset points",
                 va="center_baseline",

@@ -213,9 +213,6 @@ def write_report(name: str, out: Path | None) -> None:
         )
     from graphrag_dagster.apps.evaluation.report.report_files import write_report_files
 
-    # Opened to be written, a file of an older version gets the columns that the page tells of.
-    with warehouse.connect(name):
-        pass
     made = write_report_files(warehouse, CorpusStore(), name)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)

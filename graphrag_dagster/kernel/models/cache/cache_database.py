@@ -14,6 +14,7 @@ from pathlib import Path
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.models.chat.concurrent_calls import running_calls
 
+#: The only format that is read and written, as ``pragma user_version``.
 _VERSION = 4
 _BUSY_MS = 60_000
 #: Seconds within which what calls have to write is written together.
@@ -75,28 +76,6 @@ create table unread_prompts (
 create index uses_by_corpus on uses (corpus, asset);
 create index batch_lines_by_batch on batch_lines (batch);
 """
-#: Steps that upgrade a file of the previous version, by the version they start from.
-_LATER = {
-    2: """
-alter table usage add column timeouts integer not null default 0;
-alter table usage add column repeated integer not null default 0;
-create table paces (
-    url text not null, model text not null, seconds_per_token real not null, primary key (url, model)
-) without rowid;
-""",
-    3: """
-create table indexings (
-    corpus text primary key, engines text not null, bytes integer not null, seconds real not null
-) without rowid;
-""",
-    4: """
-create table unread_prompts (
-    key blob not null, corpus text not null, asset text not null, task text not null, model text not null,
-    sent integer not null, arrived integer not null, at real not null, primary key (key, corpus, asset)
-) without rowid;
-""",
-}
-
 
 #: An operation on the connection inside a transaction.
 Write = Callable[[sqlite3.Connection], object]
@@ -113,7 +92,7 @@ class Database:
         path: the file; made with its folder where absent.
 
     Raises:
-        CacheFileError: the file cannot be opened, is no such database, or is of a later version.
+        CacheFileError: the file cannot be opened, is no such database, or is of another format.
     """
 
     def __init__(self, path: Path) -> None:
@@ -284,9 +263,10 @@ class Database:
         run("pragma secure_delete = on")
         with self.writing() as connection:
             version = connection.execute("pragma user_version").fetchone()[0]
-            if version > _VERSION:
+            if version not in {0, _VERSION}:
                 raise CacheFileError(
-                    f"{self.path} was written by a newer version of this program; upgrade, or move the file"
+                    f"{self.path} has format {version}, and this version of graphrag-dagster reads format "
+                    f"{_VERSION} only; install the version that wrote it, or move the file away"
                 )
             if version == 0 and connection.execute("select 1 from sqlite_master").fetchone():
                 raise CacheFileError(
@@ -294,9 +274,7 @@ class Database:
                 )
             if version == _VERSION:
                 return
-            later = [] if version else [_SCHEMA]
-            later += [step for number, step in _LATER.items() if 0 < version < number]
-            for statement in ";".join(later).split(";"):
+            for statement in _SCHEMA.split(";"):
                 connection.execute(statement)
             connection.execute(f"pragma user_version = {_VERSION}")
 

@@ -221,6 +221,8 @@ class IndexSnapshot:
     reports: pl.DataFrame
     findings: pl.DataFrame
     references: pl.DataFrame
+    metadata: pl.DataFrame
+    periods: pl.DataFrame
     members: pl.DataFrame | None = None
     claims: pl.DataFrame | None = None
     claim_records: pl.DataFrame | None = None
@@ -228,8 +230,6 @@ class IndexSnapshot:
     entity_vectors: pl.DataFrame | None = None
     report_vectors: pl.DataFrame | None = None
     queries: Queries | None = field(default=None, compare=False)
-    metadata: pl.DataFrame | None = None
-    periods: pl.DataFrame | None = None
     parts: Mapping[str, SnapshotPart] = field(default_factory=dict)
     statements: pl.DataFrame | None = None
     declared: pl.DataFrame | None = None

@@ -13,7 +13,6 @@ from graphrag_dagster.kernel.common.packed_arrays import NumbersByWord, Texts, W
 from graphrag_dagster.kernel.documents.document_metadata import spaced
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.scope.favoured_documents import DocumentNames, names_of
-from graphrag_dagster.kernel.questions.scope.scope_selection import metadata_in
 from graphrag_dagster.kernel.retrieval.index_cache import kept
 from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS
@@ -319,7 +318,7 @@ class _Gathered:
 
     def _add_metadata(self, index: IndexSnapshot) -> None:
         position_of = {document_id: position for position, document_id in enumerate(self._names.ids)}
-        rows = index.once(metadata_in).select("document_id", "key", "text", "number")
+        rows = index.metadata.select("document_id", "key", "text", "number")
         for document_id, key, text, number in rows.iter_rows():
             key_words = words(spaced(key))
             if number is not None and number.is_integer() and key_words:

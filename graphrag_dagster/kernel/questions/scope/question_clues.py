@@ -35,7 +35,6 @@ from graphrag_dagster.kernel.questions.scope.favoured_documents import (
     distinctive,
     names_of,
 )
-from graphrag_dagster.kernel.questions.scope.scope_selection import periods_in_index
 from graphrag_dagster.kernel.retrieval.search_words import words, words_with_case
 from graphrag_dagster.kernel.text.english_words import DOCUMENTS
 from graphrag_dagster.kernel.text.periods import NamedPeriod, periods_in
@@ -160,7 +159,7 @@ def _periods(asked: _Question, index: IndexSnapshot) -> tuple[list[Clue], list[s
     clues: list[Clue] = []
     notes: list[str] = []
     named_periods = list(periods_in(asked.text))
-    known = index.once(periods_in_index) if named_periods else pl.DataFrame()
+    known = index.periods if named_periods else pl.DataFrame()
     for named in named_periods if len(known) else ():
         before = words(asked.text[: named.start])[-_NEAR:]
         if BEYOND.intersection(before[-2:]) or not _is_time(asked, named, before):

@@ -9,7 +9,7 @@ import polars as pl
 
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.printable import counted
-from graphrag_dagster.kernel.documents.document_metadata import metadata_of, periods_of, value_of
+from graphrag_dagster.kernel.documents.document_metadata import value_of
 from graphrag_dagster.kernel.questions.document_filters import OPERATORS, Condition, Filters
 from graphrag_dagster.kernel.questions.scope.favoured_documents import (
     documents_below,
@@ -30,11 +30,6 @@ _OWN = {"title": "title", "path": "path", "id": "source_id", "date": "date"}
 _MOST_KEYS = 40
 
 
-def metadata_in(index: IndexSnapshot) -> pl.DataFrame:
-    """Return the typed metadata of a snapshot; derived from its documents for older versions."""
-    return metadata_of(index.documents) if index.metadata is None else index.metadata
-
-
 def documents_meeting(condition: Condition, index: IndexSnapshot) -> frozenset[str]:
     """Return the documents that meet a condition with any of their values for its key.
 
@@ -52,7 +47,7 @@ def documents_meeting(condition: Condition, index: IndexSnapshot) -> frozenset[s
 
 
 def _values(key: str, index: IndexSnapshot) -> pl.DataFrame:
-    metadata = index.once(metadata_in)
+    metadata = index.metadata
     keys = sorted(metadata["key"].unique())
     if wanted := [known for known in keys if known.casefold() == key.casefold()]:
         return metadata.filter(pl.col("key").is_in(wanted))
@@ -147,11 +142,6 @@ class Scope:
         )
 
 
-def periods_in_index(index: IndexSnapshot) -> pl.DataFrame:
-    """Return the periods of a snapshot's documents; derived from its documents for older versions."""
-    return periods_of(index.documents) if index.periods is None else index.periods
-
-
 def selected(filters: Filters, index: IndexSnapshot) -> Selected:
     """Return the documents that match all filters.
 
@@ -212,7 +202,7 @@ def _dated(filters: Filters, index: IndexSnapshot) -> _Dated | None:
     first, last = filters.days()
     if first is None and last is None:
         return None
-    own_periods = index.once(periods_in_index).filter(pl.col("position") == 0)
+    own_periods = index.periods.filter(pl.col("position") == 0)
     matching = own_periods
     if first:
         matching = matching.filter(pl.col("period_end") >= first.start)
@@ -225,7 +215,7 @@ def _dated(filters: Filters, index: IndexSnapshot) -> _Dated | None:
 
 
 def _known_dates(index: IndexSnapshot) -> str:
-    own_periods = index.once(periods_in_index).filter(pl.col("position") == 0)
+    own_periods = index.periods.filter(pl.col("position") == 0)
     if own_periods.is_empty():
         return "; no document of this corpus has a date"
     span = Period(*own_periods.select(pl.col("period_start").min(), pl.col("period_end").max()).row(0))
@@ -256,7 +246,7 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
     units = among(index.text_chunks, "document_id", documents["document_id"])
     unit_ids = units["text_unit_id"]
     entities, relationships = within(index.entities, unit_ids), within(index.relationships, unit_ids)
-    claims = None if index.claims is None else within(_with_units(index.claims), unit_ids)
+    claims = None if index.claims is None else within(index.claims, unit_ids)
     reports = _reports(index, _partly(entities, relationships, claims))
     entities, relationships = _shown(entities), _shown(relationships)
     ends = entities["entity_id"]
@@ -270,13 +260,13 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
         reports=reports,
         findings=among(index.findings, "report_id", report_ids),
         references=among(index.references, "report_id", report_ids),
-        claims=None if claims is None else claims.filter(INSIDE).select(_columns(index.claims)),
+        claims=None if claims is None else claims.filter(INSIDE).drop(INSIDE),
         claim_records=_if_made(index.claim_records, "text_unit_id", unit_ids),
         unit_vectors=_if_made(index.unit_vectors, "text_unit_id", unit_ids),
         entity_vectors=_if_made(index.entity_vectors, "entity_id", ends),
         report_vectors=_if_made(index.report_vectors, "report_id", report_ids),
-        metadata=_if_made(index.metadata, "document_id", documents["document_id"]),
-        periods=_if_made(index.periods, "document_id", documents["document_id"]),
+        metadata=among(index.metadata, "document_id", documents["document_id"]),
+        periods=among(index.periods, "document_id", documents["document_id"]),
         parts={name: part.restricted(unit_ids, ends) for name, part in index.parts.items()},
         triples=None if index.triples is None else stated(index.triples, unit_ids),
         context_nodes=_if_made(index.context_nodes, "entity_id", ends),
@@ -301,17 +291,6 @@ def stated(triples: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
     """Return the triples that a remaining text unit states."""
     remaining = within(triples, kept)
     return remaining.filter(pl.col("text_unit_ids").list.len() > 0).select(triples.columns)
-
-
-def _columns(frame: pl.DataFrame | None) -> list[str]:
-    return [] if frame is None else frame.columns
-
-
-def _with_units(claims: pl.DataFrame) -> pl.DataFrame:
-    """Add ``text_unit_ids`` to claims of older versions, which have one text unit each."""
-    if "text_unit_ids" in claims.columns:
-        return claims
-    return claims.with_columns(text_unit_ids=pl.concat_list("text_unit_id"))
 
 
 def within(frame: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:

@@ -19,13 +19,14 @@ from graphrag_dagster.kernel.common.printable import told_of
 from graphrag_dagster.kernel.storage.duckdb_access import damage_told, is_busy, open_alone
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 
-FORMAT = 1
+#: The only format of a snapshot that is read and written.
+FORMAT = 2
 POINTER = "current.json"
 DATA, MANIFEST = ".duckdb", ".json"
 _VERSION = re.compile(r"[0-9a-f]{16}")
 #: File size in bytes from which reading the tables takes a few tenths of a second. Separate files take more.
 LARGE_FROM = 32_000_000
-_NEEDED = ("index", "published", "counts", "hash")
+_NEEDED = ("format", "corpus", "index", "published", "counts", "hash")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,8 @@ def snapshot_at(folder: Path, version: str, corpus: str) -> Published | None:
     """Return the complete snapshot of that version, or None.
 
     Raises:
-        WarehouseError: its manifest is damaged.
+        DamagedError: its manifest is damaged, or of another format.
+        WarehouseError: its manifest cannot be read.
     """
     file = folder / f"{version}{DATA}"
     path = file.with_suffix(MANIFEST)
@@ -136,6 +138,11 @@ def _loaded(path: Path, _inode: int, _changed: int, _size: int) -> Mapping[str, 
     manifest: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     for key in _NEEDED:
         manifest[key]
+    if (found := manifest["format"]) != FORMAT:
+        raise DamagedError(
+            f"{place} has format {found}, and this version of graphrag-dagster reads format {FORMAT} only; "
+            f"delete it and run 'graphrag-dagster index {manifest['corpus']}'"
+        )
     return manifest
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
-from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import tasks
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import (
@@ -89,11 +88,7 @@ def reusable_reports(
     ``cached`` tells under which of some keys there still is a reply.
     """
     tables = (WRITTEN_REPORTS, REPORT_CONTEXTS, REPORT_CONTEXT_ROWS, COMMUNITY_REPORTS)
-    try:
-        written, *others = (warehouse.read_if_present(table, corpus) for table in tables)
-    except WarehouseError:
-        # A file of before has them in another form, and they are made anew.
-        return {}
+    written, *others = (warehouse.read_if_present(table, corpus) for table in tables)
     if written is None or any(one is None for one in others):
         return {}
     forgotten = set(keys := replies_in(written)) - cached(keys)

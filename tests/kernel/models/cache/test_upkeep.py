@@ -169,14 +169,15 @@ def test_the_statistics_add_up(memory: Any) -> None:
     assert stats["bytes"] == memory.path.stat().st_size
 
 
-def test_a_file_of_a_later_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 99])
+def test_a_file_of_another_format_is_refused_and_left_as_it_is(tmp_path: Path, version: int) -> None:
     path = tmp_path / "m.db"
     Database(path).close()
     connection = sqlite3.connect(path)
-    connection.execute("pragma user_version = 99")
+    connection.execute(f"pragma user_version = {version}")
     connection.close()
     for _ in range(2):
-        with pytest.raises(CacheFileError, match=r"m\.db was written by a newer version.*upgrade"):
+        with pytest.raises(CacheFileError, match=rf"m\.db has format {version}.*move the file away"):
             database_at(path)
 
 
@@ -223,17 +224,10 @@ def test_a_process_has_one_connection_and_a_deleted_file_is_begun_anew(tmp_path:
     second.close()
 
 
-def test_a_file_of_the_first_version_is_brought_up_to_date_with_what_it_holds(tmp_path: Path) -> None:
+def test_what_a_file_holds_is_there_when_it_is_opened_again(tmp_path: Path) -> None:
     path, user = tmp_path / "m.db", User("c", "a", "r")
     first = Database(path)
     UsageLog(first).add(user, "extract", "m", ModelUse(calls=3, seconds=1.5))
-    with first.writing() as connection:
-        for change in ("alter table usage drop column timeouts", "alter table usage drop column repeated"):
-            connection.execute(change)
-        connection.execute("drop table paces")
-        connection.execute("drop table indexings")
-        connection.execute("drop table unread_prompts")
-        connection.execute("pragma user_version = 1")
     first.close()
     later = Database(path)
     log = UsageLog(later)

@@ -1,5 +1,4 @@
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -226,14 +225,6 @@ def test_any_condition_is_read_or_is_one_error(text: str) -> None:
         return
     assert made.key
     assert made.value.text
-
-
-def test_an_older_index_without_the_tables_is_filtered_in_the_same_way(minutes: IndexSnapshot) -> None:
-    older = replace(minutes, metadata=None, periods=None)
-    for filters in ({"where": ("year>=2020",)}, {"date_from": "2020"}):
-        assert chosen(older, **filters) == chosen(minutes, **filters) == {"d1"}
-    inside = restricted(older, {"d1"})
-    assert chosen(inside, where=("speaker=Ben",)) == {"d1"}
 
 
 def test_what_was_restricted_is_told(minutes: IndexSnapshot) -> None:

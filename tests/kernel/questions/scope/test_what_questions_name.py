@@ -1,7 +1,5 @@
 """Which documents a question favours: what it names, and what only sounds like it."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -140,12 +138,6 @@ def test_a_clue_gives_way_to_one_that_says_more() -> None:
     assert [(clue.document_ids, clue.weight) for clue in narrow.clues] == [({"d1"}, NAMED)]
     wide = favour_of("What did the Committee on Fish and Boats say?", index)
     assert [clue.document_ids for clue in wide.clues] == [{"d0", "d1"}]
-
-
-def test_an_older_index_without_the_tables_is_asked_in_the_same_way(index: IndexSnapshot) -> None:
-    older = replace(index, metadata=None, periods=None)
-    for question in ("What was revenue in FY24 Q2?", "What is in chapter 7?"):
-        assert favour_of(question, older) == favour_of(question, index)
 
 
 @given(st.text(max_size=80))

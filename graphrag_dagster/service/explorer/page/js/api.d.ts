@@ -317,7 +317,7 @@ export interface DocumentEntity {
  * Attributes:
  *     status: what became of it.
  *     reason: why, or what was odd about it.
- *     incomplete: something in it is in no document; null for graphs, and in earlier indexes.
+ *     incomplete: something in it is in no document; null for graphs.
  *     bytes: its size.
  *     format: its reader.
  */

@@ -21,11 +21,10 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import (
     QueryRows,
 )
 from graphrag_dagster.kernel.questions.question import Search
-from graphrag_dagster.kernel.questions.scope.scope_selection import periods_in_index
 from graphrag_dagster.kernel.tasks.answering_ports import FailedQuery, QueryWriter
 from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.kernel.text.evidence import Evidence, Row, Scalar, scalar_told
-from graphrag_dagster.systems.graphrag.search.sql.template_matching import Recognised, fits, limited
+from graphrag_dagster.systems.graphrag.search.sql.template_matching import Recognised, fits
 from graphrag_dagster.systems.graphrag.search.sql.template_slots import properties
 from graphrag_dagster.systems.graphrag.tasks import QUERY_WRITER
 
@@ -205,7 +204,7 @@ def _undated(found: QueryRows, recognised: Recognised, index: IndexSnapshot) -> 
         return 0
     if recognised.template.dated and found.rows:
         return int(found.rows[0]["undated"])
-    return len(index.documents) - index.once(periods_in_index)["document_id"].n_unique()
+    return len(index.documents) - index.periods["document_id"].n_unique()
 
 
 def _line(row: Mapping[str, Any], place: int, recognised: Recognised, index: IndexSnapshot) -> ResultLine:
@@ -261,8 +260,6 @@ def _missing(recognised: Recognised, index: IndexSnapshot) -> str | None:
     claims = index.claims is None or index.claims.is_empty()
     if "graph.claims" in recognised.template.sql and claims:
         return "this index has no claims: set claims.enabled in corpus.yaml and index again"
-    if limited(recognised.template) and (index.periods is None or index.metadata is None):
-        return "this index does not tell documents apart by their dates and columns: index again"
     return None
 
 
@@ -364,7 +361,7 @@ def _forms(index: IndexSnapshot) -> Iterator[list[str]]:
     titles, types = _titles(index), _types(index)
     numeric = [one.key for one in properties(index) if one.numeric and len(one.key) <= _LONGEST]
     grouping = [one.key for one in properties(index) if not one.numeric and len(one.key) <= _LONGEST]
-    dated = not periods_in_index(index).is_empty()
+    dated = not index.periods.is_empty()
     yield [f"How many {one} are there?" for one in types]
     yield [f"How many documents mention {one}?" for one in titles]
     yield [f"Which 5 {one} are most connected?" for one in types]

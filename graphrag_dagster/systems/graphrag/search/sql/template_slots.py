@@ -12,7 +12,6 @@ import polars as pl
 
 from graphrag_dagster.kernel.questions.context.index_snapshot import LONGEST_PATH, MOST_ROWS, IndexSnapshot
 from graphrag_dagster.kernel.questions.question import retriever_of
-from graphrag_dagster.kernel.questions.scope.scope_selection import metadata_in
 from graphrag_dagster.kernel.retrieval.search_words import fold, words
 from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
 
@@ -136,7 +135,7 @@ def properties(index: IndexSnapshot) -> tuple[DocumentProperty, ...]:
 
 
 def _properties(index: IndexSnapshot) -> Mapping[tuple[str, ...], DocumentProperty]:
-    values = index.once(metadata_in).group_by("key", maintain_order=True)
+    values = index.metadata.group_by("key", maintain_order=True)
     found: dict[tuple[str, ...], DocumentProperty] = {}
     for key, numeric in values.agg(pl.col("number").is_not_null().any()).iter_rows():
         known = found.get(name := tuple(words(key)), DocumentProperty((), False))

@@ -1,0 +1,53 @@
+"""The number of the format of a corpus's DuckDB file, in its table ``meta.format``.
+
+It is raised with every change of the declared tables after which files of before cannot be read.
+"""
+
+from pathlib import Path
+
+import duckdb
+
+from graphrag_dagster.errors import WarehouseError
+from graphrag_dagster.kernel.storage.duckdb_access import first_row
+
+#: The only format that is read and written.
+FORMAT = 6
+
+
+def check_format(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
+    """Check that an open file is of the current format, or has no tables yet.
+
+    Raises:
+        WarehouseError: it is of another format.
+    """
+    if (found := _format_of(connection)) not in {None, FORMAT}:
+        raise WarehouseError(
+            f"{file} has format {found}, and this version of graphrag-dagster reads format {FORMAT} only; "
+            "install the version that wrote it, or delete it and index the corpus again"
+        )
+
+
+def begin_format(connection: duckdb.DuckDBPyConnection, file: Path) -> None:
+    """Check the format of an open, writable file as :func:`check_format` does, and number a new one.
+
+    Raises:
+        WarehouseError: it is of another format.
+    """
+    check_format(connection, file)
+    if _format_of(connection) is None:
+        connection.execute("create schema if not exists meta")
+        connection.execute(f"create or replace table meta.format as select {FORMAT}::INTEGER as version")
+
+
+def _format_of(connection: duckdb.DuckDBPyConnection) -> int | None:
+    """The number of a file; 0 where it has tables without one, None where it has no tables."""
+    try:
+        row = first_row(connection.execute("select version from meta.format"))
+    except duckdb.CatalogException:
+        found = first_row(
+            connection.execute(
+                "select 1 from duckdb_tables() where database_name = current_database() limit 1"
+            )
+        )
+        return None if found is None else 0
+    return int(row[0]) if row else 0
