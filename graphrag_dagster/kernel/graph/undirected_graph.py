@@ -105,20 +105,15 @@ def _check(edges: pl.DataFrame) -> None:
 def connected_components(
     source: NDArray[np.int64], target: NDArray[np.int64], nodes: int
 ) -> NDArray[np.int64]:
-    """Return for each node 0…nodes-1 the smallest node of its connected component.
+    """Return for each node 0…nodes-1 the smallest node of its connected component."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components as labelled
 
-    Every round hooks each root to the smallest root it has an edge to and then flattens all trees, so the
-    number of rounds grows with the logarithm of the nodes, not with the diameter.
-    """
-    root = np.arange(nodes, dtype=np.int64)
-    low, high = np.minimum(source, target), np.maximum(source, target)
-    while len(low):
-        np.minimum.at(root, high, low)
-        root = _flattened(root)
-        low, high = np.minimum(root[low], root[high]), np.maximum(root[low], root[high])
-        apart = low != high
-        low, high = low[apart], high[apart]
-    return root
+    edges = coo_array((np.ones(len(source)), (source, target)), shape=(nodes, nodes))
+    _, component = labelled(edges, directed=False)
+    _, smallest = np.unique(component, return_index=True)
+    found: NDArray[np.int64] = smallest[component]
+    return found
 
 
 def largest_component(source: NDArray[np.int64], target: NDArray[np.int64], nodes: int) -> NDArray[np.bool_]:
@@ -126,11 +121,3 @@ def largest_component(source: NDArray[np.int64], target: NDArray[np.int64], node
     root = connected_components(source, target, nodes)
     chosen: NDArray[np.bool_] = root == np.argmax(np.bincount(root, minlength=nodes))
     return chosen
-
-
-def _flattened(root: NDArray[np.int64]) -> NDArray[np.int64]:
-    while True:
-        above = root[root]
-        if np.array_equal(above, root):
-            return root
-        root = above
