@@ -77,9 +77,10 @@ def measure(triples: int) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     kept = int((split["store"] == "main").sum())
     steps = " | ".join(f"{one:.1f}" for one in seconds.values())
+    share = told["templated"].sum() / max(len(told), 1)
     print(
         f"| {len(graph.triples):,} | {len(entities):,} | {kept / len(entities):.0%} | "
-        f"{len(found.communities):,} | {told.templated:.0%} | {steps} | {sum(seconds.values()):.1f} | "
+        f"{len(found.communities):,} | {share:.0%} | {steps} | {sum(seconds.values()):.1f} | "
         f"{before:,.0f} | {peak:,.0f} |",
         flush=True,
     )

@@ -1,12 +1,14 @@
 """How the command line prints."""
 
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.errors import MarkupError
+from rich.markup import escape
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from graphrag_dagster.kernel.common.printable import json_text, printable
@@ -24,6 +26,15 @@ class SafeConsole(Console):
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, emoji=False)
+
+    def say(self, text: str, **options: Any) -> None:
+        """Print a text whose lines are left as long as they are."""
+        self.print(text, soft_wrap=True, **options)
+
+    def warn(self, *texts: str) -> None:
+        """Print plain texts in yellow, each as a line."""
+        for text in texts:
+            self.say(f"[yellow]{escape(text)}[/]")
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Read a string's markup."""
@@ -54,7 +65,22 @@ def markdown(text: str) -> "Markdown":
 
 def print_json(value: Any) -> None:
     """Print a JSON document to standard output, unwrapped and uncoloured."""
-    OUT.print(json_text(value), soft_wrap=True, markup=False)
+    OUT.say(json_text(value), markup=False)
+
+
+def table_of(
+    *columns: str,
+    numbers: Collection[str] = (),
+    overflow: Literal["fold", "ellipsis"] = "ellipsis",
+    no_wrap: bool = False,
+    **options: Any,
+) -> Table:
+    """Return a table without rows, of columns that are flushed right where they hold numbers."""
+    table = Table(title_justify="left", **options)
+    for column in columns:
+        justify: Literal["left", "right"] = "right" if column in numbers else "left"
+        table.add_column(column, justify=justify, overflow=overflow, no_wrap=no_wrap)
+    return table
 
 
 def print_error(text: str) -> None:

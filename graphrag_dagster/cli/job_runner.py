@@ -30,7 +30,7 @@ def show_outlook(before: Outlook) -> None:
     """Print to standard error how big a corpus is, and how long its index may take."""
     words = f", about {before.words:,} words" if before.words is not None else ""
     files = "1 file" if before.files == 1 else f"{before.files:,} files"
-    ERR.print(f"{files}, {_size(before.bytes)}{words}; {_time(before)}", soft_wrap=True)
+    ERR.say(f"{files}, {_size(before.bytes)}{words}; {_time(before)}")
 
 
 def _time(before: Outlook) -> str:
@@ -80,14 +80,6 @@ def run_and_summarise(
 ) -> RunOutcome:
     """Run a job for a corpus; where it fails, say what it has used by then.
 
-    Args:
-        name: the corpus.
-        job: name of the job.
-        budget: what it may use; default: no limit.
-        run_id: id of the run; default: a new one.
-        resources: configuration of further resources, by name.
-        as_json: keep standard output for JSON.
-
     Raises:
         GraphragError: a step failed for a reason the user can fix.
     """
@@ -96,7 +88,7 @@ def run_and_summarise(
         run_job(name, job, run_id=run_id, budget=budget, resources=resources)
     except GraphragError:
         if (used := usage_line(name, run_id)) and not as_json:
-            OUT.print(used, soft_wrap=True)
+            OUT.say(used)
         raise
     return RunOutcome(run_id, time.monotonic() - begin)
 
@@ -110,13 +102,6 @@ def run_job(
     resources: ResourceConfig | None = None,
 ) -> ExecuteInProcessResult:
     """Run a job for a corpus in this process, recorded in the instance.
-
-    Args:
-        name: the corpus.
-        job: name of the job.
-        run_id: id of the run; default: a new one.
-        budget: what it may use; default: no limit.
-        resources: configuration of further resources, by name.
 
     Raises:
         GraphragError: a step failed for a reason the user can fix.

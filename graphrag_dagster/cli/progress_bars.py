@@ -59,11 +59,7 @@ class _Stage:
 
 
 class ShownProgress(Listener):
-    """What is shown of the stages under way; used as a context manager.
-
-    Args:
-        console: where.
-    """
+    """What is shown of the stages under way; used as a context manager."""
 
     def __init__(self, console: Console) -> None:
         self.console = console

@@ -30,6 +30,10 @@ _COUNTS: dict[str, Callable[[ModelUse], float]] = {
     "tokens in": lambda use: use.input_tokens,
     "tokens out": lambda use: use.output_tokens,
 }
+_USED = (
+    *("calls", "cached", "retries", "failed", "timeouts", "repeated"),
+    *("input_tokens", "cached_input_tokens", "output_tokens"),
+)
 _LONGEST_TASK = len("claims_disambiguate")
 #: Shown only where there are any.
 _TROUBLES = frozenset({"retries", "time-outs", "failed"})
@@ -52,15 +56,7 @@ def usage_rows(corpus: str, run_id: str | None) -> list[dict[str, Any]]:
             "asset": asset,
             "task": task,
             "model": model,
-            "calls": use.calls,
-            "cached": use.cached,
-            "retries": use.retries,
-            "failed": use.failed,
-            "timeouts": use.timeouts,
-            "repeated": use.repeated,
-            "input_tokens": use.input_tokens,
-            "cached_input_tokens": use.cached_input_tokens,
-            "output_tokens": use.output_tokens,
+            **{count: getattr(use, count) for count in _USED},
             "usd": use.money,
             "seconds": round(use.seconds, 3),
         }

@@ -78,10 +78,6 @@ class Guard:
 
     A server that is bound to loopback answers only under the names of this machine, so that a page whose
     name was made to resolve to 127.0.0.1 (DNS rebinding) reaches nothing, and only pages of this machine.
-
-    Args:
-        app: what is guarded.
-        settings: address, names and token.
     """
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings) -> None:

@@ -153,10 +153,6 @@ class Backend:
     async def explored(self, corpus: str, look: Callable[[Explorer], _T]) -> _T:
         """Return what is seen of a corpus.
 
-        Args:
-            corpus: the corpus.
-            look: what is looked at.
-
         Raises:
             GraphragError: it cannot be read, or what was asked for is not there.
         """

@@ -70,14 +70,7 @@ class OpenAIErrorBody(BaseModel):
 
 
 class Refusal(Exception):
-    """A request that gets no answer.
-
-    Args:
-        status: HTTP status.
-        kind: what happened, for programs.
-        message: what happened and the mend, for people.
-        headers: sent along.
-    """
+    """A request that gets no answer."""
 
     def __init__(
         self, status: int, kind: str, message: str, headers: Mapping[str, str] | None = None

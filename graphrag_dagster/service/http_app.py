@@ -61,12 +61,7 @@ _COMPRESSED_FROM, _COMPRESSION = 1_000, 5
 
 
 def make_app(settings: ServiceSettings, library: Library | None = None) -> FastAPI:
-    """Return the application.
-
-    Args:
-        settings: token and limits.
-        library: where indexes are opened; default: the corpora of this machine.
-    """
+    """Return the application."""
     backend = Backend(settings, library)
     mcp = McpOverHttp(backend)
 

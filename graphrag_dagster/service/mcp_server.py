@@ -8,13 +8,12 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphrag_dagster import __version__
 from graphrag_dagster.kernel.common.printable import printable
-from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.index_snapshot import Query
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
 from graphrag_dagster.kernel.questions.question import Question
@@ -22,7 +21,6 @@ from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
 from graphrag_dagster.kernel.text.evidence import Evidence
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.error_responses import Refusal, error_response, refusal_of
-from graphrag_dagster.service.open_indexes import Library
 from graphrag_dagster.service.request_models import (
     FILTERS,
     GENERAL_KNOWLEDGE,
@@ -36,6 +34,7 @@ from graphrag_dagster.service.request_models import (
     EntityList,
     GraphQueryBody,
     GraphRowsBody,
+    Read,
     ReportBody,
     SourceBody,
 )
@@ -54,7 +53,7 @@ _T = TypeVar("_T")
 Corpus = Annotated[str, Field(description="name of a corpus, from list_corpora")]
 
 
-class CitedSource(BaseModel):
+class CitedSource(Read):
     """What a mark ``[number]`` in the answer stands for."""
 
     number: int
@@ -71,7 +70,7 @@ class CitedSource(BaseModel):
     )
 
 
-class CitedAnswer(BaseModel):
+class CitedAnswer(Read):
     """An answer with its sources."""
 
     text: str
@@ -88,23 +87,6 @@ class CitedAnswer(BaseModel):
     problems: list[str] = Field(description="what could not be used on the way")
     usage: Usage
 
-    @classmethod
-    def of(cls, answer: Answer) -> "CitedAnswer":
-        """Return what a caller needs of an answer."""
-        return cls(
-            text=answer.text,
-            refused=answer.refused,
-            method=answer.method,
-            level=answer.level,
-            why=answer.why,
-            engine=answer.engine,
-            sources=[CitedSource.model_validate(s, from_attributes=True) for s in answer.sources],
-            nearest=answer.nearest and CitedSource.model_validate(answer.nearest, from_attributes=True),
-            query=answer.query,
-            problems=list(answer.problems),
-            usage=answer.usage,
-        )
-
 
 async def _told(work: Awaitable[_T]) -> _T:
     """Do the work of a tool; what goes wrong is told as an error of the tool, with its mend."""
@@ -115,11 +97,7 @@ async def _told(work: Awaitable[_T]) -> _T:
 
 
 def make_server(backend: Backend) -> MCPServer:
-    """Return a server of the tools.
-
-    Args:
-        backend: what the tools use.
-    """
+    """Return a server of the tools."""
     server = MCPServer(
         "graphrag-dagster",
         title="graphrag_dagster",
@@ -157,7 +135,7 @@ def make_server(backend: Backend) -> MCPServer:
                 filters=filters or ALL,
             )
             asking = await backend.ask(corpus, asked)
-            return CitedAnswer.of(await asking.answer())
+            return CitedAnswer.model_validate(await asking.answer())
 
         return await _told(answer())
 
@@ -205,25 +183,16 @@ def make_server(backend: Backend) -> MCPServer:
     return server
 
 
-def run_stdio(settings: ServiceSettings | None = None, library: Library | None = None) -> None:
-    """Serve the tools on standard input and output until the input ends.
-
-    Args:
-        settings: the limits; address and token mean nothing here.
-        library: where indexes are opened; default: the corpora of this machine.
-    """
-    make_server(Backend(settings or ServiceSettings(), library)).run("stdio")
+def run_stdio() -> None:
+    """Serve the tools on standard input and output until the input ends."""
+    make_server(Backend(ServiceSettings())).run("stdio")
 
 
 PATH = "/mcp"
 
 
 class McpOverHttp:
-    """Serves the tools at ``/mcp`` while it is running.
-
-    Args:
-        backend: what the tools use.
-    """
+    """Serves the tools at ``/mcp`` while it is running."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend

@@ -83,12 +83,7 @@ def real_library() -> Library:
 
 
 class IndexCache:
-    """Keeps the indexes used last, each until a newer snapshot is published; for one event loop.
-
-    Args:
-        library: where indexes are opened.
-        max_open: how many are kept.
-    """
+    """Keeps the indexes used last, each until a newer snapshot is published; for one event loop."""
 
     def __init__(self, library: Library, max_open: int) -> None:
         self._library = library

@@ -25,11 +25,7 @@ _T = TypeVar("_T")
 
 
 class QuestionRunner:
-    """Where questions take their turn.
-
-    Args:
-        settings: the limits.
-    """
+    """Where questions take their turn."""
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._settings = settings

@@ -87,16 +87,13 @@ class BodyLimit:
         try:
             async with asyncio.timeout(self._seconds):
                 messages = await self._read(scope, receive)
+            if problem := _wrong_with(b"".join(message.get("body", b"") for message in messages)):
+                raise Refusal(400, "malformed_request", f"the body {problem}")
         except TimeoutError:
             refusal = Refusal(408, "too_slow", f"send a body within {self._seconds:g} seconds")
             await error_response(scope["path"], refusal)(scope, receive, send)
             return
-        if messages is None:
-            refusal = Refusal(413, "body_too_large", f"send at most {self._max_bytes:,} bytes")
-            await error_response(scope["path"], refusal)(scope, receive, send)
-            return
-        if problem := _wrong_with(b"".join(message.get("body", b"") for message in messages)):
-            refusal = Refusal(400, "malformed_request", f"the body {problem}")
+        except Refusal as refusal:
             await error_response(scope["path"], refusal)(scope, receive, send)
             return
 
@@ -105,10 +102,11 @@ class BodyLimit:
 
         await self._app(scope, replay, send)
 
-    async def _read(self, scope: Scope, receive: Receive) -> deque[Message] | None:
+    async def _read(self, scope: Scope, receive: Receive) -> deque[Message]:
+        refusal = Refusal(413, "body_too_large", f"send at most {self._max_bytes:,} bytes")
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > self._max_bytes:
-            return None
+            raise refusal
         messages: deque[Message] = deque()
         size, more = 0, True
         while more:
@@ -117,7 +115,7 @@ class BodyLimit:
             size += len(message.get("body", b""))
             more = message["type"] == "http.request" and message.get("more_body", False)
             if size > self._max_bytes:
-                return None
+                raise refusal
         return messages
 
 

@@ -91,9 +91,9 @@ class FaultyIndex:
         )
 
     def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> GraphQueryRun:
-        guarded_query = guarded(query, parameters)
+        guarded(query, parameters)
         found = GraphRows(("title",), (("Hanna Quill",),), more=False)
-        return GraphQueryRun(query, parameters or {}, guarded_query, found)
+        return GraphQueryRun(query, parameters or {}, found)
 
     def ask_graph(self, question: str) -> CypherAnswer:
         if "connected" not in question:

@@ -81,11 +81,10 @@ def within(query: Guarded, columns: Iterable[str], rows: Iterable[Iterable[Any]]
 
 @dataclass(frozen=True, slots=True)
 class GraphQueryRun:
-    """A query that was run: as it was given, as the guard wrote it, and what it gave."""
+    """A query that was run, as it was given, and what it gave."""
 
     text: str
     parameters: Mapping[str, Any]
-    guarded: Guarded
     found: GraphRows
 
 
@@ -110,11 +109,6 @@ _LONGEST_TOLD = 1500
 
 def run_embedded(file: Path, query: Guarded, limits: QueryLimits) -> GraphRows:
     """Run a query over a graph file.
-
-    Args:
-        file: of the graph.
-        query: as the guard has written it.
-        limits: what it may take.
 
     Raises:
         QueryError: the engine refuses it, or it reaches a limit.
@@ -178,16 +172,15 @@ class CorpusGraph:
         if own.backend == "neo4j":
             from graphrag_dagster.kernel.storage.bolt_client import server_of
 
-            return GraphQueryRun(text, parameters, query, _run_at_server(server_of(own), query, own.seconds))
+            return GraphQueryRun(text, parameters, _run_at_server(server_of(own), query, own.seconds))
         current = published(self.warehouse, self.corpus) if self.index else None
         if current and current.index != self.index:
             raise QueryError("another index has been published since this one was opened: open it again")
         from graphrag_dagster.apps.cypher.embedded_graph import graph_of
 
         limits = QueryLimits(own.seconds, own.megabytes, raisable=False)
-        return GraphQueryRun(
-            text, parameters, query, run_embedded(graph_of(self.warehouse, self.corpus), query, limits)
-        )
+        found = run_embedded(graph_of(self.warehouse, self.corpus), query, limits)
+        return GraphQueryRun(text, parameters, found)
 
 
 def graph_of_snapshot(warehouse: Warehouse, corpus: str, settings: CorpusSettings, index: str) -> CorpusGraph:

@@ -58,13 +58,7 @@ def cell_of(row: dict[str, Any]) -> Cell:
 
 
 def cells_sql(shown: OpenSnapshot, chosen: str, measure: Measure = "members") -> str:
-    """Return a query of cells, those of the largest value first.
-
-    Args:
-        shown: the snapshot.
-        chosen: a query of ``community_id``.
-        measure: what ``value`` is.
-    """
+    """Return a query of cells, those of the largest value first."""
     value, joined = "c.size", ""
     if measure == "tokens":
         value = "coalesce(t.tokens, 0)"

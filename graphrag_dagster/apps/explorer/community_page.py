@@ -179,13 +179,6 @@ class ReportStatement:
 
 def statements_of(shown: OpenSnapshot, report_id: str, cites: Cites) -> list[ReportStatement]:
     """Return the summary and the findings of a report; none where there is no report."""
-    return [
-        ReportStatement(position, heading, _segments(text, cites.of(position)))
-        for position, heading, text in _written(shown, report_id)
-    ]
-
-
-def _written(shown: OpenSnapshot, report_id: str) -> list[tuple[int, str, str]]:
     found = shown.rows(
         f"""
         select -1 as "position", '' as heading, summary as text
@@ -196,7 +189,10 @@ def _written(shown: OpenSnapshot, report_id: str) -> list[tuple[int, str, str]]:
         """,
         report=report_id,
     )
-    return [(row["position"], row["heading"], row["text"]) for row in found]
+    return [
+        ReportStatement(row["position"], row["heading"], _segments(row["text"], cites.of(row["position"])))
+        for row in found
+    ]
 
 
 def _segments(text: str, cited: Sequence[CitedRow]) -> list[Segment]:
@@ -326,7 +322,7 @@ def community_page(shown: OpenSnapshot, community_id: str) -> CommunityPage:
     ) or {"rating_explanation": "", "engine": None, "problem": None}
     tokens = shown.row(tokens_sql(shown, "$community"), community=community_id)
     below = community_cells(shown, community_id, None, "members")
-    found = members(shown, community_id, 0, _MEMBERS)
+    found = community_members(shown, community_id, 0, _MEMBERS)
     cites = Cites(shown, community_id)
     kept = {key: getattr(own, key) for key in Cell.__slots__ if key != "children"}
     return CommunityPage(
@@ -344,17 +340,11 @@ def community_page(shown: OpenSnapshot, community_id: str) -> CommunityPage:
 
 
 def community_members(shown: OpenSnapshot, community_id: str, offset: int, limit: int) -> Members:
-    """Return members of a community.
+    """Return members of a community, those of the highest degree first.
 
     Raises:
         MissingError: there is no such community.
     """
-    placed(shown, community_id)
-    return members(shown, community_id, offset, limit)
-
-
-def members(shown: OpenSnapshot, community_id: str, offset: int, limit: int) -> Members:
-    """Return members of a community, those of the highest degree first; none of an unknown one."""
     found = shown.rows(
         f"""
         select e.entity_id, e.title, e.type, e.degree
@@ -370,4 +360,6 @@ def members(shown: OpenSnapshot, community_id: str, offset: int, limit: int) -> 
         f"select count(*) as n from {shown[tables.COMMUNITY_MEMBERS]} where community_id = $community",
         community=community_id,
     )
+    if not total["n"]:
+        placed(shown, community_id)
     return Members(total["n"], offset, [Member(**row) for row in found])

@@ -7,7 +7,6 @@ from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import at_level, methods
-from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
 from graphrag_dagster.kernel.common.printable import counted
 from graphrag_dagster.kernel.documents.documents import files_told
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
@@ -105,7 +104,14 @@ def overview(shown: OpenSnapshot, corpora: CorpusStore) -> Overview:
         settings, broken = corpora.settings(corpus), []
     except SettingsError as error:
         settings, broken = None, [f"Nothing can be asked: {error}"]
-    levels = [LevelCount(**row) for row in shown.rows(_levels_sql(shown))]
+    found = shown.rows(
+        f"""
+        select level, count(distinct community_id) as communities, count(*) as entities
+        from {shown[tables.COMMUNITY_LEVELS]} group by level order by level
+        """
+    )
+    levels = [LevelCount(**row) for row in found]
+    deepest = max((one.level for one in levels), default=0)
     counts, unclustered = _counts(shown), _unclustered(shown)
     return Overview(
         corpus=corpus,
@@ -120,13 +126,6 @@ def overview(shown: OpenSnapshot, corpora: CorpusStore) -> Overview:
         unclustered=unclustered,
         notes=[*broken, *_notes(shown, counts, unclustered)],
     )
-
-
-def _levels_sql(shown: OpenSnapshot) -> str:
-    return f"""
-        select level, count(distinct community_id) as communities, count(*) as entities
-        from {shown[tables.COMMUNITY_LEVELS]} group by level order by level
-    """
 
 
 def _counts(shown: OpenSnapshot) -> Counts:
@@ -186,7 +185,8 @@ def _notes(shown: OpenSnapshot, counts: Counts, unclustered: int) -> Iterator[st
         yield f"{_were(counts.quarantined, 'record')} of extraction put aside."
     if unclustered:
         yield f"{counted(unclustered, 'entity', 'entities')} without a relationship in no community."
-    if replaced := _replaced(shown):
+    replaced = shown.totals(f"select count(problem) as n from {shown[tables.COMMUNITY_REPORTS]}")["n"]
+    if replaced:
         yield f"{_were(replaced, 'report')} written by rules, because a model's could not be used."
 
 
@@ -201,11 +201,6 @@ def _files(shown: OpenSnapshot) -> Iterator[str]:
     yield from (f"{line}." for line in lines)
     if left:
         yield f"{counted(left, 'more file', 'more files')} not read or read in part: see the table of files."
-
-
-def _replaced(shown: OpenSnapshot) -> int:
-    found = shown.totals(f"select count(problem) as n from {shown[tables.COMMUNITY_REPORTS]}")
-    return int(found["n"])
 
 
 def _were(number: int, what: str) -> str:

@@ -24,14 +24,7 @@ class Mentions:
 
 
 def mentions(shown: OpenSnapshot, name: str, offset: int, limit: int) -> Mentions:
-    """Return where an entity is named.
-
-    Args:
-        shown: the snapshot.
-        name: normalised name of the entity.
-        offset: how many places are passed over.
-        limit: most places.
-    """
+    """Return where an entity is named."""
     found = shown.rows(
         f"""
         with units as materialized (
@@ -208,7 +201,7 @@ def entity_page(shown: OpenSnapshot, entity_id: str) -> EntityPage:
         """,
         entity=entity_id,
     )
-    around = neighbours(shown, entity_id, 0, _NEIGHBOURS)
+    around = entity_neighbours(shown, entity_id, 0, _NEIGHBOURS)
     claims = shown.rows(
         f"""
         select claim_id, type, status, description, count(*) over () as total
@@ -228,16 +221,6 @@ def entity_page(shown: OpenSnapshot, entity_id: str) -> EntityPage:
         claims_total=total,
         mentions=mentions(shown, found["name"], 0, _MENTIONS),
     )
-
-
-def entity_neighbours(shown: OpenSnapshot, entity_id: str, offset: int, limit: int) -> Neighbours:
-    """Return entities that are related to one.
-
-    Raises:
-        MissingError: there is no such entity.
-    """
-    name_of(shown, entity_id)
-    return neighbours(shown, entity_id, offset, limit)
 
 
 def entity_mentions(shown: OpenSnapshot, entity_id: str, offset: int, limit: int) -> Mentions:
@@ -263,14 +246,20 @@ def name_of(shown: OpenSnapshot, entity_id: str) -> str:
     return str(found["name"])
 
 
-def neighbours(shown: OpenSnapshot, entity_id: str, offset: int, limit: int) -> Neighbours:
-    """Return entities that are related to one, the heaviest relationships first; none of an unknown one."""
+def entity_neighbours(shown: OpenSnapshot, entity_id: str, offset: int, limit: int) -> Neighbours:
+    """Return entities that are related to one, the heaviest relationships first.
+
+    Raises:
+        MissingError: there is no such entity.
+    """
     related = f"""(
         select relationship_id, weight, description,
             case when source_id = $entity then target_id else source_id end as entity_id
         from {shown[tables.RELATIONSHIPS]} where source_id = $entity or target_id = $entity
     )"""
     total = shown.totals(f"select count(*) as n from {related}", entity=entity_id)["n"]
+    if not total:
+        name_of(shown, entity_id)
     found = shown.rows(
         f"""
         select e.entity_id, e.title, e.type, r.relationship_id, r.weight, r.description

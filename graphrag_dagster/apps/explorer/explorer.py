@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from urllib.parse import quote
 
@@ -149,7 +150,7 @@ class Explorer:
 
         made = pieces()
         first = next(made)
-        return _after(first, made)
+        return chain([first], made)
 
     def find(self, query: str, limit: int = 20) -> finding.Found:
         """Return what has all words of a query: names, reports, documents, passages."""
@@ -183,11 +184,6 @@ class Explorer:
             # It vanished while it was read: what has taken its place is whole.
             with self._opened(self._warehouse, self.corpus) as shown:
                 return read(shown, *args, **kwargs)
-
-
-def _after(first: str, others: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from others
 
 
 def shown(corpus: str, warehouse: Warehouse, corpora: CorpusStore) -> dict[str, Any]:

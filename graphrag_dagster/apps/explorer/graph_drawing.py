@@ -185,11 +185,7 @@ def _nodes(assigned: pl.DataFrame) -> pl.DataFrame:
     return (
         assigned.group_by("node")
         .agg(
-            pl.col("entity_id").first(),
-            pl.col("community_id").first(),
-            pl.col("stands").first(),
-            pl.col("alone").first(),
-            pl.col("degree").first(),
+            pl.col("entity_id", "community_id", "stands", "alone", "degree").first(),
             pl.col("x", "y").mean().round(_DIGITS),
             members=pl.len(),
         )
@@ -222,30 +218,24 @@ def _titled(shown: OpenSnapshot, nodes: pl.DataFrame, communities: pl.DataFrame)
             where entity_id in (select entity_id from nodes)
             """
         )
-    rest = pl.format("{} more entities", "members")
+
+    def each(entity: pl.Expr | str, community: pl.Expr | str, rest: pl.Expr) -> pl.Expr:
+        stands = pl.col("stands").is_not_null()
+        return pl.when("alone").then(entity).when(stands).then(community).otherwise(rest)
+
     return (
         nodes.join(titles, on="entity_id", how="left", maintain_order="left")
         .join(communities, on="community_id", how="left", maintain_order="left")
         .select(
-            id=pl.when("alone").then("entity_id").otherwise(pl.col("stands").fill_null("rest")),
-            kind=pl.when("alone")
-            .then(pl.lit("entity"))
-            .when(pl.col("stands").is_not_null())
-            .then(pl.lit("community"))
-            .otherwise(pl.lit("rest")),
-            label=pl.when("alone")
-            .then("entity")
-            .when(pl.col("stands").is_not_null())
-            .then("title")
-            .otherwise(rest),
+            "x",
+            "y",
+            "community",
+            "members",
+            id=each("entity_id", "stands", pl.lit("rest")),
+            kind=each(pl.lit("entity"), pl.lit("community"), pl.lit("rest")),
+            label=each("entity", "title", pl.format("{} more entities", "members")),
             type=pl.when("alone").then("type"),
-            x="x",
-            y="y",
-            size=pl.when("alone")
-            .then(pl.col("degree").cast(pl.Int64))
-            .otherwise(pl.col("members").cast(pl.Int64)),
-            community="community",
-            members="members",
+            size=pl.when("alone").then(pl.col("degree").cast(pl.Int64)).otherwise("members"),
         )
     )
 

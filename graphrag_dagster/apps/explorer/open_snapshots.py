@@ -86,7 +86,7 @@ class OpenSnapshot:
     def __getitem__(self, table: Table) -> str:
         source = self.sources.get(table)
         if source is None:
-            source = self.sources[table] = self._source(table)
+            source = self.sources[table] = source_of(self.reader.connection, table)
         return source
 
     @property
@@ -142,9 +142,6 @@ class OpenSnapshot:
 
     def _run(self, sql: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyConnection:
         return self.reader.connection.execute(sql, {"corpus": self.reader.corpus, **parameters})
-
-    def _source(self, table: Table) -> str:
-        return source_of(self.reader.connection, table)
 
 
 def source_of(connection: duckdb.DuckDBPyConnection, table: Table, database: str | None = None) -> str:

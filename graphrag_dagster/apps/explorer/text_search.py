@@ -197,11 +197,6 @@ class Found:
 def find(shown: OpenSnapshot, query: str, limit: int) -> Found:
     """Return what has all words of a query.
 
-    Args:
-        shown: the snapshot.
-        query: words.
-        limit: most of each sort.
-
     Raises:
         QuestionError: there is no word, or there are too many.
     """
@@ -209,12 +204,8 @@ def find(shown: OpenSnapshot, query: str, limit: int) -> Found:
     if not words:
         raise QuestionError("look for at least one word")
     looked = _Look(shown, words, limit)
-    entities, reports, documents, units = (
-        looked.entities(),
-        looked.reports(),
-        looked.documents(),
-        looked.units(),
-    )
+    entities, reports = looked.entities(), looked.reports()
+    documents, units = looked.documents(), looked.units()
     return Found(
         query=query,
         entities=[FoundEntity(*(row[name] for name in FoundEntity.__slots__)) for row in entities],

@@ -98,7 +98,7 @@ class _Stream:
             self._displace()
             OUT.print("[dim]as it comes, citations not yet checked:[/]\n")
         self.heard = True
-        OUT.print(escape(piece), end="", style="dim", soft_wrap=True, highlight=False)
+        OUT.say(escape(piece), end="", style="dim", highlight=False)
 
 
 def print_answer(answer: Answer, *, streamed: bool = False) -> None:
@@ -111,21 +111,20 @@ def print_answer(answer: Answer, *, streamed: bool = False) -> None:
     OUT.print()
     _print_sources(answer)
     for problem in answer.problems:
-        OUT.print(f"[yellow]could not be used: {escape(problem)}[/]", soft_wrap=True)
+        OUT.warn(f"could not be used: {problem}")
     _print_support(answer)
     if answer.general:
-        OUT.print(
-            f"[yellow]{answer.general} of {len(answer.statements)} statements are the model's general "
-            f"knowledge, marked {escape(KNOWLEDGE_MARK)}, and not from the documents[/]",
-            soft_wrap=True,
+        OUT.warn(
+            f"{answer.general} of {len(answer.statements)} statements are the model's general "
+            f"knowledge, marked {KNOWLEDGE_MARK}, and not from the documents"
         )
     if answer.refused and quotes(answer.engine) and answer.context and not answer.sources:
-        OUT.print(_NOTHING_NEAR, style="dim", soft_wrap=True)
+        OUT.say(_NOTHING_NEAR, style="dim")
     elif answer.sources:
         OUT.print()
     if answer.why:
-        OUT.print(escape(answer.why), style="dim", soft_wrap=True)
-    OUT.print(escape(", ".join(_facts(answer))), style="dim", soft_wrap=True)
+        OUT.say(escape(answer.why), style="dim")
+    OUT.say(escape(", ".join(_facts(answer))), style="dim")
 
 
 def _print_support(answer: Answer) -> None:
@@ -133,14 +132,12 @@ def _print_support(answer: Answer) -> None:
     doubtful = [one for one in answer.statements if one.verdict in _DOUBTFUL]
     for one in doubtful:
         why = f" [dim]{escape(one.reason)}[/]" if one.reason else ""
-        OUT.print(
-            f"[yellow]{_DOUBTFUL[one.verdict]}:[/] “{escape(_shortened(one.text))}”{why}", soft_wrap=True
-        )
+        OUT.say(f"[yellow]{_DOUBTFUL[one.verdict]}:[/] “{escape(_shortened(one.text))}”{why}")
     if doubtful:
         many = len(answer.statements)
         parts = ((answer.unsupported, "not supported"), (answer.partly_supported, "partly supported"))
         told = " and ".join(f"{count} {how}" for count, how in parts if count)
-        OUT.print(f"[yellow]of {counted(many, 'statement')} {told} by the words they cite[/]", soft_wrap=True)
+        OUT.warn(f"of {counted(many, 'statement')} {told} by the words they cite")
 
 
 def _shortened(text: str) -> str:
@@ -149,12 +146,12 @@ def _shortened(text: str) -> str:
 
 def _print_sources(answer: Answer) -> None:
     for source in answer.sources:
-        OUT.print(_named(source), soft_wrap=True)
+        OUT.say(_named(source))
         if source.evidence:
-            OUT.print(f"    {escape(source.evidence.told.alone)}", style="dim", soft_wrap=True)
+            OUT.say(f"    {escape(source.evidence.told.alone)}", style="dim")
     if answer.query:
         OUT.print()
-        OUT.print(escape(answer.query.shown), style="dim", soft_wrap=True, highlight=False)
+        OUT.say(escape(answer.query.shown), style="dim", highlight=False)
 
 
 def _named(source: Source) -> str:

@@ -8,9 +8,8 @@ from typing import Any
 
 import polars as pl
 from rich.markup import escape
-from rich.table import Table as RichTable
 
-from graphrag_dagster.cli.console import ERR, OUT, number, print_json
+from graphrag_dagster.cli.console import ERR, OUT, number, print_json, table_of
 from graphrag_dagster.errors import CorpusError, EndpointError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.printable import counted
@@ -35,13 +34,12 @@ def show_stats(*, as_json: bool) -> None:
     if as_json:
         print_json(stats)
         return
-    OUT.print(f"{escape(stats['file'])}: {counted(stats['bytes'], 'byte')}", soft_wrap=True)
+    OUT.say(f"{escape(stats['file'])}: {counted(stats['bytes'], 'byte')}")
     if not (stats["replies"] or stats["vectors"]):
         OUT.print("the LLM cache is empty")
         return
-    replies = RichTable(title="cached replies", title_justify="left")
-    for column in ("task", "model", "replies", "tokens in", "tokens out"):
-        replies.add_column(column, justify="left" if column in {"task", "model"} else "right")
+    numbers = ("replies", "tokens in", "tokens out")
+    replies = table_of("task", "model", *numbers, numbers=numbers, title="cached replies")
     for row in stats["replies"]:
         counts = (number(row[name]) for name in ("replies", "input_tokens", "output_tokens"))
         replies.add_row(row["task"], escape(row["model"]), *counts)
@@ -49,9 +47,8 @@ def show_stats(*, as_json: bool) -> None:
         tokens = number(round(row["tokens"]))
         replies.add_row("embed", escape(row["model"]), number(row["vectors"]), tokens, "")
     OUT.print(replies)
-    uses = RichTable(title="used by", title_justify="left")
-    for column in ("corpus", "asset", "replies", "last used (UTC)"):
-        uses.add_column(column, justify="right" if column == "replies" else "left")
+    columns = ("corpus", "asset", "replies", "last used (UTC)")
+    uses = table_of(*columns, numbers=("replies",), title="used by")
     for row in stats["uses"]:
         uses.add_row(escape(row["corpus"]), row["asset"], number(row["replies"]), row["last_used"])
     OUT.print(uses)
@@ -86,7 +83,7 @@ def export(path: Path, corpus: str | None) -> None:
             file.write(line + "\n")
             count += 1
     partial.replace(path)
-    OUT.print(f"wrote {counted(count, 'reply', 'replies')} to {escape(os.fspath(path))}", soft_wrap=True)
+    OUT.say(f"wrote {counted(count, 'reply', 'replies')} to {escape(os.fspath(path))}")
 
 
 def _refuse_changed(corpus: str) -> None:
@@ -107,22 +104,16 @@ def _contents(files: pl.DataFrame) -> pl.DataFrame:
 
 
 _COLUMNS = ("batch", "corpus", "model", "status", "done", "of", "hours old")
-_NUMBERS = frozenset({"done", "of", "hours old"})
 
 
 def list_batches(name: str | None, *, as_json: bool) -> None:
-    """Ask how far the batches are, collect what is done, and print them all, the oldest first.
-
-    Args:
-        name: only the batches of this corpus.
-        as_json: print a JSON document.
-    """
+    """Ask how far the batches are, collect what is done, and print them all, the oldest first."""
     path = memory_file()
     rows: list[dict[str, Any]] = []
     if path.exists():
         database = database_at(path)
         for problem in refresh_all(database, models_of, name):
-            ERR.print(f"not up to date: {escape(problem)}", soft_wrap=True)
+            ERR.say(f"not up to date: {escape(problem)}")
         rows = [_row(batch) for batch in BatchStore(database).batches(name)]
     if as_json:
         print_json(rows)
@@ -167,13 +158,11 @@ def _row(batch: RequestBatch) -> dict[str, Any]:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    table = RichTable(title="batches", title_justify="left")
-    for column in _COLUMNS:
-        table.add_column(column, justify="right" if column in _NUMBERS else "left")
+    table = table_of(*_COLUMNS, numbers=("done", "of", "hours old"), title="batches")
     for row in rows:
         cells = (number(row[c]) if c in {"done", "of"} else escape(str(row[c])) for c in _COLUMNS)
         table.add_row(*cells)
     OUT.print(table)
     for row in rows:
         if row["problem"]:
-            OUT.print(f"{escape(row['batch'])}: {escape(row['problem'])}", soft_wrap=True)
+            OUT.say(f"{escape(row['batch'])}: {escape(row['problem'])}")

@@ -86,11 +86,10 @@ def answer_object(answer: CypherAnswer) -> dict[str, Any]:
 
 def _print_answer(answer: CypherAnswer) -> None:
     who = "a model" if answer.template is None else f"the template {answer.template}"
-    OUT.print(f"{escape(answer.reading)}, by {who}", soft_wrap=True)
-    for one in (*answer.guessed, *answer.problems):
-        OUT.print(f"[yellow]{escape(one)}[/]", soft_wrap=True)
+    OUT.say(f"{escape(answer.reading)}, by {who}")
+    OUT.warn(*answer.guessed, *answer.problems)
     OUT.print()
-    OUT.print(shown(answer.ran), soft_wrap=True, markup=False, highlight=False)
+    OUT.say(shown(answer.ran), markup=False, highlight=False)
     OUT.print()
 
 

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster.apps.planning.indexing_plan import largest_data
-from graphrag_dagster.cli.console import ERR, OUT, print_json
+from graphrag_dagster.cli.console import ERR, OUT, print_json, table_of
 from graphrag_dagster.errors import CorpusError, EndpointError
 from graphrag_dagster.kernel.catalogue.registry import engines, in_plugin, loaded, rerankers
 from graphrag_dagster.kernel.models.cache.cache_database import database_at
@@ -40,11 +40,6 @@ _LINES = {
 def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
     """Probe the models of a corpus, or the endpoint that the environment names, and print it.
 
-    Args:
-        target: name of a corpus or path of a folder; None for the endpoint at ``$OPENAI_BASE_URL``.
-        fix: write the settings that fit what was found into the corpus's settings file.
-        as_json: print JSON.
-
     Returns:
         The exit code: 0 ready, usable or not needed, 1 hopeless.
 
@@ -60,10 +55,7 @@ def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
     reranked = bool(rerankers()[settings.search.reranker].packages)
     local = engines()[settings.engine_of("extraction")].examined
     if not as_json and not asks_models(settings) and not reranked and not local:
-        OUT.print(
-            f"{escape(str(name))}: no model is used, so there is nothing to probe; nothing was sent",
-            soft_wrap=True,
-        )
+        OUT.say(f"{escape(str(name))}: no model is used, so there is nothing to probe; nothing was sent")
         return 0
     if not as_json and asks_models(settings):
         ERR.print("sending a dozen small calls to each model; a slow one takes a minute", style="dim")
@@ -84,7 +76,7 @@ def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
     else:
         for endpoint, group in groupby(findings, key=attrgetter("endpoint")):
             OUT.print(_table(endpoint, list(group)))
-        OUT.print(_LINES[outcome], soft_wrap=True)
+        OUT.say(_LINES[outcome])
         _advise(name, advised, fix=fix)
     return 1 if outcome == "unusable" else 0
 
@@ -93,18 +85,18 @@ def _advise(name: str | None, advised: dict[str, Any], *, fix: bool) -> None:
     """Print the settings that fit what was found, and write them where that is wanted."""
     if not advised:
         if fix:
-            OUT.print("no setting fixes the problems found; nothing was written", soft_wrap=True)
+            OUT.say("no setting fixes the problems found; nothing was written")
         return
     if fix and name:
         path = write_settings(CorpusStore().folder(name), advised)
-        OUT.print(f"written into {escape(str(path))}:", soft_wrap=True)
+        OUT.say(f"written into {escape(str(path))}:")
     else:
         OUT.print("recommended settings for corpus.yaml:")
-    OUT.print(lines_of(advised), markup=False, highlight=False, soft_wrap=True)
+    OUT.say(lines_of(advised), markup=False, highlight=False)
     if fix:
-        OUT.print("other settings are unchanged; run doctor again to check", soft_wrap=True)
+        OUT.say("other settings are unchanged; run doctor again to check")
     elif name:
-        OUT.print(f"graphrag-dagster doctor {escape(name)} --fix writes them", soft_wrap=True)
+        OUT.say(f"graphrag-dagster doctor {escape(name)} --fix writes them")
 
 
 def _reranker(settings: CorpusSettings, name: str) -> list[ProbeFinding]:
@@ -130,9 +122,7 @@ def _largest_data(name: str | None) -> dict[RoleName, int] | None:
 
 
 def _table(endpoint: str, findings: list[ProbeFinding]) -> RichTable:
-    table = RichTable(title=escape(endpoint), title_justify="left")
-    for column in ("probe", "", "found", "consequence"):
-        table.add_column(column)
+    table = table_of("probe", "", "found", "consequence", title=escape(endpoint))
     for one in findings:
         outcome = f"[{_COLOURS[one.verdict]}]{one.verdict}[/]"
         table.add_row(one.probe, outcome, escape(one.found), escape(one.consequence))

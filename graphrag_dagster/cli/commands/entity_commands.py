@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from rich.markup import escape
-from rich.table import Table as RichTable
 
 from graphrag_dagster.apps.decisions.entity_names import EntityNames, Questions, entities, entity, questions
 from graphrag_dagster.apps.decisions.name_decisions import (
@@ -19,7 +18,7 @@ from graphrag_dagster.apps.decisions.name_decisions import (
     undo,
 )
 from graphrag_dagster.cli.commands.corpus.show_commands import print_unused
-from graphrag_dagster.cli.console import OUT, print_json
+from graphrag_dagster.cli.console import OUT, print_json, table_of
 from graphrag_dagster.kernel.common.printable import counted, shortened
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -46,11 +45,8 @@ def list_entities(name: str, *, everything: bool, as_json: bool) -> None:
         print_json({"corpus": name, "entities": found.to_dicts()})
         return
     shown = found if everything else found.head(_ROWS)
-    table = RichTable()
-    for column in ("entity", "type", "mentions", "units", "other names"):
-        table.add_column(
-            column, justify="right" if column in {"mentions", "units"} else "left", overflow="fold"
-        )
+    numbers = ("mentions", "units")
+    table = table_of("entity", "type", *numbers, "other names", numbers=numbers, overflow="fold")
     for row in shown.iter_rows(named=True):
         others = [one for one in row["names"] if one != row["title"]]
         told = ", ".join(shortened(one, _LONGEST) for one in others[:_NAMES])
@@ -79,11 +75,10 @@ def show_entity(name: str, asked: str, *, everything: bool, as_json: bool) -> No
         print_json({"corpus": name, **found.to_dict()})
         return
     row = found.entity
-    OUT.print(
+    OUT.say(
         f"[bold]{escape(row['title'])}[/] {escape(row['type'])}, {counted(row['mentions'], 'mention')}, "
         f"{counted(row['text_units'], 'text unit')}, {counted(row['documents'], 'document')} "
-        f"[dim]{row['entity_id']}[/]",
-        soft_wrap=True,
+        f"[dim]{row['entity_id']}[/]"
     )
     _print_names(found, everything=everything)
     _print_decisions(found, everything=everything)
@@ -111,9 +106,7 @@ def show_questions(name: str, *, everything: bool, as_json: bool) -> None:
 
 
 def _print_names(found: EntityNames, *, everything: bool) -> None:
-    table = RichTable()
-    for column in ("name", "mentions", "in documents"):
-        table.add_column(column, justify="right" if column == "mentions" else "left", overflow="fold")
+    table = table_of("name", "mentions", "in documents", numbers=("mentions",), overflow="fold")
     for surface, mentions, documents in found.names.iter_rows():
         shown = documents if everything else documents[:_DOCUMENTS]
         more = len(documents) - len(shown)
@@ -126,7 +119,7 @@ def _print_decisions(found: EntityNames, *, everything: bool) -> None:
     rows = found.decisions
     shown = rows if everything else rows.head(_ROWS)
     for row in shown.iter_rows(named=True):
-        OUT.print(_decision_line(row), soft_wrap=True)
+        OUT.say(_decision_line(row))
     if len(rows) > len(shown):
         OUT.print(f"[dim]… {len(rows) - len(shown):,} more: --all[/]")
 
@@ -150,14 +143,13 @@ def _decision_line(row: dict[str, Any]) -> str:
 
 def _print_question(name: str, one: OpenQuestion) -> None:
     score = "" if one.score is None else f", score {one.score:.2f}"
-    OUT.print(
+    OUT.say(
         f"[bold]{escape(one.one)}[/] ({escape(one.one_type)}) – [bold]{escape(one.other)}[/] "
-        f"({escape(one.other_type)}): {counted(one.mentions, 'mention')}{score}, {escape(_where(one))}",
-        soft_wrap=True,
+        f"({escape(one.other_type)}): {counted(one.mentions, 'mention')}{score}, {escape(_where(one))}"
     )
-    OUT.print(f"  {escape(one.reason)}", style="dim", soft_wrap=True)
+    OUT.say(f"  {escape(one.reason)}", style="dim")
     for command in _commands(name, one):
-        OUT.print(f"  {escape(command)}", soft_wrap=True)
+        OUT.say(f"  {escape(command)}")
 
 
 def _where(one: OpenQuestion) -> str:
@@ -189,10 +181,9 @@ def _print_rest(name: str, found: Questions) -> None:
         OUT.print("no question on names is open")
     if found.answered:
         are = "is" if found.answered == 1 else "are"
-        OUT.print(
+        OUT.say(
             f"{counted(found.answered, 'question')} more {are} decided by now; to apply it: "
-            f"graphrag-dagster index {escape(name)}",
-            soft_wrap=True,
+            f"graphrag-dagster index {escape(name)}"
         )
     print_unused(found.unused.to_dicts())
 
@@ -239,8 +230,8 @@ def take_back(name: str, identity: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"corpus": name, "undone": said.to_dict()})
         return
-    OUT.print(f"undone: {_told(said)}", soft_wrap=True)
-    OUT.print(f"to apply it: graphrag-dagster index {escape(name)}", soft_wrap=True)
+    OUT.say(f"undone: {_told(said)}")
+    OUT.say(f"to apply it: graphrag-dagster index {escape(name)}")
 
 
 def list_decisions(name: str, *, as_json: bool) -> None:
@@ -256,39 +247,33 @@ def list_decisions(name: str, *, as_json: bool) -> None:
         print_json({"corpus": name, "decisions": rows})
         return
     if not found:
-        OUT.print(f"no decisions on names of {escape(name)}", soft_wrap=True)
+        OUT.say(f"no decisions on names of {escape(name)}")
         return
     for one in found:
         when = "applied" if one.word in applied else "applied by the next index"
         told = ", ".join(dict.fromkeys((_by(one), one.file, when)))
-        OUT.print(
-            f"[bold]{escape(one.id)}[/] {escape(_decision(one))} [dim]({escape(told)})[/]", soft_wrap=True
-        )
-    OUT.print(
+        OUT.say(f"[bold]{escape(one.id)}[/] {escape(_decision(one))} [dim]({escape(told)})[/]")
+    OUT.say(
         f"to take one back: graphrag-dagster undo {escape(name)} ID; what stands in corpus.yaml is taken out "
-        "there",
-        soft_wrap=True,
+        "there"
     )
 
 
 def _print_made(name: str, made: DecisionResult) -> None:
     if not made.written:
-        OUT.print(f"decided already, nothing is written: {_told(made.said)}", soft_wrap=True)
+        OUT.say(f"decided already, nothing is written: {_told(made.said)}")
     else:
-        OUT.print(f"decided: {_told(made.said)}", soft_wrap=True)
+        OUT.say(f"decided: {_told(made.said)}")
     for line in _concerned(made):
-        OUT.print(line, soft_wrap=True)
+        OUT.say(line)
     if not made.applied:
-        OUT.print(
-            f"[yellow]resolution.enabled is off in {escape(str(CorpusStore().folder(name)))}: no index "
-            "applies what is decided[/]",
-            soft_wrap=True,
+        OUT.warn(
+            f"resolution.enabled is off in {CorpusStore().folder(name)}: no index applies what is decided"
         )
     if made.written:
-        OUT.print(
+        OUT.say(
             f"to apply it: graphrag-dagster index {escape(name)}; to take it back: "
-            f"graphrag-dagster undo {escape(name)} {escape(made.said.id)}",
-            soft_wrap=True,
+            f"graphrag-dagster undo {escape(name)} {escape(made.said.id)}"
         )
 
 

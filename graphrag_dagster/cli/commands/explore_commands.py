@@ -22,11 +22,6 @@ _DEFAULT_PORT = 8000
 def explore_corpus(name: str, port: int | None, *, opens: bool) -> int | None:
     """Serve the explorer of a corpus, and open it in a browser where there is one.
 
-    Args:
-        name: the corpus.
-        port: to listen on; None: the usual one, or any that is free where that is taken.
-        opens: a browser is opened.
-
     Returns:
         the number of the signal that ended it.
 
@@ -57,8 +52,8 @@ def export_explorer(name: str, file: Path, megabytes: float) -> None:
         GraphragError: there is no such corpus, nothing of it is published, or the file cannot be written.
     """
     made = export_page(name, file, round(megabytes * 1e6))
-    OUT.print(escape(made.told), soft_wrap=True)
-    OUT.print(f"{escape(str(made.file))}: {made.bytes / 1e6:,.1f} MB", soft_wrap=True)
+    OUT.say(escape(made.told))
+    OUT.say(f"{escape(str(made.file))}: {made.bytes / 1e6:,.1f} MB")
 
 
 def _has_screen() -> bool:

@@ -4,11 +4,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rich.markup import escape
-from rich.table import Table as RichTable
 
 from graphrag_dagster.apps.interchange.exporting.graph_export import export
 from graphrag_dagster.apps.interchange.write_back import WriteBackResult, remove_properties, write_back
-from graphrag_dagster.cli.console import ERR, OUT, number, print_json
+from graphrag_dagster.cli.console import ERR, OUT, number, print_json, table_of
 from graphrag_dagster.cli.progress_bars import progress_on
 from graphrag_dagster.kernel.common.printable import counted
 from graphrag_dagster.kernel.common.progress import listening
@@ -30,21 +29,20 @@ def export_corpus(
         told = {"corpus": name, "to": to, "folder": str(made.folder), "snapshot": made.version}
         print_json({**told, "files": files, "lacking": list(made.lacking), "formulas": made.formulas})
         return
-    table = RichTable(box=None, padding=(0, 1, 0, 0))
-    for column in ("file", "rows", "MB"):
-        table.add_column(column, justify="left" if column == "file" else "right", no_wrap=True)
+    numbers = ("rows", "MB")
+    table = table_of("file", *numbers, numbers=numbers, no_wrap=True, box=None, padding=(0, 1, 0, 0))
     for one in made.files:
         rows = "" if one.rows is None else number(one.rows)
         size = "" if one.bytes is None else f"{one.bytes / 1e6:,.2f}"
         table.add_row(escape(one.path), rows, size)
     OUT.print(table)
     for line in made.lacking:
-        OUT.print(escape(line), soft_wrap=True)
+        OUT.say(escape(line))
     if made.formulas:
         mend = "open them as text alone; " if to == "neo4j" else "use --formula-safe for a spreadsheet; "
         mend = "each got an apostrophe before it" if formula_safe else f"{mend}nothing was changed"
-        OUT.print(f"[yellow]{made.formulas:,} cells begin as formulas do: {mend}[/]", soft_wrap=True)
-    OUT.print(f"snapshot {made.version} of {escape(name)} is in {escape(str(made.folder))}", soft_wrap=True)
+        OUT.warn(f"{made.formulas:,} cells begin as formulas do: {mend}")
+    OUT.say(f"snapshot {made.version} of {escape(name)} is in {escape(str(made.folder))}")
 
 
 def write_back_corpus(name: str, level: str | None, *, dry_run: bool, as_json: bool) -> None:
@@ -60,7 +58,7 @@ def write_back_corpus(name: str, level: str | None, *, dry_run: bool, as_json: b
         print_json(asdict(made))
         return
     for line in _told(made):
-        OUT.print(escape(line), soft_wrap=True)
+        OUT.say(escape(line))
 
 
 def _told(made: WriteBackResult) -> list[str]:
@@ -92,8 +90,7 @@ def remove_written(name: str, *, dry_run: bool, as_json: bool) -> None:
         print_json(asdict(gone))
         return
     done = "would be" if gone.dry else "was"
-    OUT.print(
+    OUT.say(
         f"{gone.place}: what was written back of {escape(name)} {done} removed from "
-        f"{counted(gone.nodes, 'node')}",
-        soft_wrap=True,
+        f"{counted(gone.nodes, 'node')}"
     )

@@ -69,11 +69,6 @@ def index_corpus(target: str, wanted: IndexOptions | None = None, *, as_json: bo
     Where nothing differs from what is published, and nothing is missing there, nothing is run. A folder that
     becomes a corpus now is none again where its index fails before anything is extracted.
 
-    Args:
-        target: a name or a path.
-        wanted: what is asked of the index.
-        as_json: print JSON.
-
     Returns:
         the exit code: 0, or 3 where something that a model was to give is missing.
 
@@ -86,7 +81,7 @@ def index_corpus(target: str, wanted: IndexOptions | None = None, *, as_json: bo
     name = _resolved(store, target, wanted.name)
     folder = store.folder(name).resolve().name
     if name not in known and name != folder:
-        ERR.print(f"the folder {folder!r} is corpus {name}", soft_wrap=True, markup=False)
+        ERR.say(f"the folder {folder!r} is corpus {name}", markup=False)
     try:
         store.settings(name)
         check_removals(store, Warehouse(), name)
@@ -172,13 +167,6 @@ def summarise(
 ) -> int:
     """Print what a finished run changed, its counts, what it used, what is missing, and where results are.
 
-    Args:
-        name: the corpus.
-        ran: the run.
-        before: the documents that were published before it.
-        since: when it was published, where nothing was run.
-        as_json: print JSON.
-
     Returns:
         the exit code: 0, or 3 where something is missing.
     """
@@ -210,28 +198,24 @@ def summarise(
         )
     else:
         told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
-        OUT.print(f"[bold]{escape(name)}[/]: {told}", soft_wrap=True)
-        OUT.print(f"documents: {_changes(changed)}{_unread(files)}", soft_wrap=True)
+        OUT.say(f"[bold]{escape(name)}[/]: {told}")
+        OUT.say(f"documents: {_changes(changed)}{_unread(files)}")
         name_unread(name, files)
         print_accounted(account)
         OUT.print(figures_table(summary))
-        OUT.print(f"details: graphrag-dagster show {_quoted(name)}", soft_wrap=True)
+        OUT.say(f"details: graphrag-dagster show {_quoted(name)}")
         if used := usage_table(name, ran.run_id):
             OUT.print(used)
-        OUT.print(f"tables: {escape(str(warehouse.file(name)))}", soft_wrap=True)
+        OUT.say(f"tables: {escape(str(warehouse.file(name)))}")
         if since:
             command = f"graphrag-dagster index {_quoted(name)} --again"
-            OUT.print(f"nothing has changed; to run anyway: {command}", soft_wrap=True)
+            OUT.say(f"nothing has changed; to run anyway: {command}")
         print_unreadable(unreadable)
         if mended := repaired_line(repaired):
-            OUT.print(mended, soft_wrap=True)
-        for line in missing:
-            OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+            OUT.say(mended)
+        OUT.warn(*missing)
         if missing:
-            OUT.print(
-                f"[yellow]to retry only these: graphrag-dagster index {_quoted(name)}[/]",
-                soft_wrap=True,
-            )
+            OUT.warn(f"to retry only these: graphrag-dagster index {shlex.quote(name)}")
     return INCOMPLETE if missing else 0
 
 

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 from rich.tree import Tree
 
-from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.cli.console import OUT, number, print_json, table_of
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.lineage.impact import Impact
 from graphrag_dagster.kernel.lineage.lineage_reader import impact, why
@@ -60,13 +60,11 @@ def show_impact(name: str, document: str, *, everything: bool, as_json: bool) ->
         print_json(found.to_dict())
         return
     for title, path, characters in found.documents.select("title", "path", "characters").head(_ROWS).rows():
-        OUT.print(
-            f"[bold]without {escape(path)}[/] “{escape(title)}”, {characters:,} characters", soft_wrap=True
-        )
+        OUT.say(f"[bold]without {escape(path)}[/] “{escape(title)}”, {characters:,} characters")
     if (more := len(found.documents) - _ROWS) > 0:
         OUT.print(f"… and {more:,} more documents")
     for path in found.copies:
-        OUT.print(f"[yellow]{escape(path)} has the same content and would take its place[/]", soft_wrap=True)
+        OUT.warn(f"{path} has the same content and would take its place")
     OUT.print(_counted(found))
     most = None if everything else _ROWS
     for title, frame in _parts(found):
@@ -118,9 +116,7 @@ def _cut(text: str) -> str:
 
 def _counted(found: Impact) -> RichTable:
     counts, totals = found.counts(), found.totals
-    table = RichTable()
-    for column in ("", "gone", "less", "of"):
-        table.add_column(column, justify="right" if column else "left")
+    table = table_of("", "gone", "less", "of", numbers=("gone", "less", "of"))
     sorts = ("text_units", "entities", "relationships", "claims", "communities", "context_nodes")
     for name in (one for one in sorts if one != "context_nodes" or totals[one]):
         gone, less = counts.get(f"{name}_gone"), counts.get(f"{name}_less")

@@ -24,15 +24,14 @@ def show_plan(target: str, *, as_json: bool) -> None:
         print_json(plan_json(plan))
         return
     if not plan.estimates:
-        OUT.print(f"{escape(name)}: no stage uses a model; nothing will be sent", soft_wrap=True)
+        OUT.say(f"{escape(name)}: no stage uses a model; nothing will be sent")
         return
     print_estimates(f"{name}: {plan.text_units:,} text units", plan)
-    OUT.print(
+    OUT.say(
         "Text units are exact; reply sizes are estimated from "
         + ("this model's earlier replies" if plan.experienced else "the names in them")
         + "; later stages are rougher. Nothing was sent.",
         style="dim",
-        soft_wrap=True,
     )
 
 
@@ -55,7 +54,7 @@ def print_estimates(title: str, plan: Plan) -> None:
     OUT.print(table)
     total = total_usd(plan)
     price = "price unknown" if total is None else f"US$ {' – '.join(_dollars(total))}"
-    OUT.print(f"total {_range(plan.tokens)} tokens, {price}", soft_wrap=True)
+    OUT.say(f"total {_range(plan.tokens)} tokens, {price}")
 
 
 def usd(one: Estimate, price: Price | None) -> Range | None:

@@ -1,9 +1,8 @@
 """``graphrag-dagster plugins``."""
 
 from rich.markup import escape
-from rich.table import Table as RichTable
 
-from graphrag_dagster.cli.console import OUT, print_json
+from graphrag_dagster.cli.console import OUT, print_json, table_of
 from graphrag_dagster.kernel.catalogue.plugins import GROUPS
 from graphrag_dagster.kernel.catalogue.registry import installed
 
@@ -22,9 +21,7 @@ def list_plugins(*, as_json: bool) -> int:
     if not found:
         OUT.print(f"No package adds anything; looked for entry points of {', '.join(GROUPS.values())}.")
         return code
-    table = RichTable(box=None, padding=(0, 1, 0, 0))
-    for column in ("kind", "name", "package", "state"):
-        table.add_column(column)
+    table = table_of("kind", "name", "package", "state", box=None, padding=(0, 1, 0, 0))
     for one in found:
         state = f"left out: {one.problem}" if one.problem else "in use"
         table.add_row(one.kind, *map(escape, (one.name, one.package, state)))

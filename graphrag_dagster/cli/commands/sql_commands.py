@@ -89,11 +89,11 @@ def write_csv(target: Path, found: ResultRows, *, formula_safe: bool) -> None:
             ]
             suspicious += sum(formulas)
             file.write(_line(_quoted(row, formulas) if formula_safe else row))
-    OUT.print(f"{count:,} rows written to {escape(str(target))}", soft_wrap=True)
+    OUT.say(f"{count:,} rows written to {escape(str(target))}")
     if suspicious:
         told = "cells begin as formulas do"
         mend = "each got a quote before it" if formula_safe else "use --formula-safe for a spreadsheet"
-        OUT.print(f"[yellow]{suspicious:,} {told}: {mend}[/]", soft_wrap=True)
+        OUT.warn(f"{suspicious:,} {told}: {mend}")
 
 
 def _quoted(cells: Sequence[str | None], formulas: Sequence[bool]) -> list[str | None]:
@@ -143,7 +143,7 @@ def _replacing(target: Path) -> Iterator[IO[str]]:
         raise QuestionError(f"{target} cannot be written: {why}") from None
 
 
-def print_rows(found: ResultRows, more_told: str = "there is more; --json or --csv FILE gives all") -> None:
+def print_rows(found: ResultRows) -> None:
     """Print the first rows as a table, or where there are many columns a line a value."""
     rows = list(islice(found.rows, _MOST_ROWS + 1))
     more = len(rows) > _MOST_ROWS
@@ -153,7 +153,7 @@ def print_rows(found: ResultRows, more_told: str = "there is more; --json or --c
     else:
         OUT.print(_table(found, rows))
     if more:
-        OUT.print(more_told)
+        OUT.print("there is more; --json or --csv FILE gives all")
 
 
 def _table(found: ResultRows, rows: Sequence[Sequence[Any]]) -> RichTable:
@@ -173,7 +173,7 @@ def _print_upright(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> boo
             return False
         OUT.print(f"row {number:,}", style="bold")
         for column, cell in list(zip(columns, row, strict=True))[:left]:
-            OUT.print(f"  {column}: {_shortened(cell)}", soft_wrap=True, markup=False)
+            OUT.say(f"  {column}: {_shortened(cell)}", markup=False)
         left -= len(columns)
     return left >= 0
 

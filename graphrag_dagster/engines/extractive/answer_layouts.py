@@ -127,13 +127,7 @@ _SUBJECT, _AT_START = 1.3, 60
 
 
 def themes(sentences: Sequence[RankedSentence], embedder: Embedder, most: int) -> list[Point]:
-    """Return phrases that tell the documents apart, the weightiest first, each with a sentence about it.
-
-    Args:
-        sentences: all that may be quoted.
-        embedder: makes vectors of sentences.
-        most: how many.
-    """
+    """Return phrases that tell the documents apart, the weightiest first, each with a sentence about it."""
     quotable: dict[str, RankedSentence] = {}
     for one in sentences:
         if one.quotable:

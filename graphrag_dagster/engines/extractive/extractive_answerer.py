@@ -68,7 +68,6 @@ class ExtractiveAnswerer:
     below 50, or without one, it is 0.
 
     Args:
-        embedder: makes vectors of questions, words and sentences.
         form: what is wished of the answer; of its response type only a number of sentences or points can be
             met, which is then the most that are quoted.
 

@@ -37,10 +37,6 @@ def context_node_findings(request: ReportRequest, told: Collection[Quote]) -> li
 
     Sentences come first that state a relationship with a member, then those that read best. Where nothing
     about a node can be quoted that the report does not say already, its descriptions are told.
-
-    Args:
-        request: the community, with context nodes and what supports them.
-        told: what the report quotes already.
     """
     pool = candidates(request.context_evidence)
     quoted: dict[int, SentenceCandidate] = {}

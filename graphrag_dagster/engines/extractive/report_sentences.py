@@ -62,11 +62,6 @@ def central(
     """Return up to ``most`` sentences about the members of the highest degree, in the order of the corpus.
 
     Those count more that speak of what many others speak of.
-
-    Args:
-        pool: sentences to choose from.
-        ranked: the members, highest degree first.
-        most: how many.
     """
     share = {entity.id: sqrt(1 + entity.degree) for entity in ranked}
     middle = _middle(pool)
@@ -196,10 +191,6 @@ def title_of(request: ReportRequest, sentences: Sequence[str] = ()) -> str:
     That is the phrase that most sentences share, offices of people aside; none where there is no such phrase.
     A name whose words all stand in one before it, or the other way round, is passed over. Where reports of
     sub-communities stand in for members, the names that lead their titles come first, the longest first.
-
-    Args:
-        request: with members and reports.
-        sentences: what can be quoted of them.
     """
     longest = sorted(request.reports, key=lambda report: (-len(report.content), report.id))
     leads = [_lead(report.title) for report in longest]

@@ -98,12 +98,7 @@ _BOLD_LAYOUT = frozenset({"person", "time", "number", "money", "place"})
 
 
 def by_reading_order(points: Sequence[Point], first: int) -> list[Point]:
-    """Return the points that answer best as they are, the others beside those of the same heading.
-
-    Args:
-        points: the best first.
-        first: how many keep their places.
-    """
+    """Return the points that answer best as they are, the others beside those of the same heading."""
     ordered = list(points[:first])
     for heading in dict.fromkeys(point.heading for point in (*reversed(ordered), *points[first:])):
         ordered += [point for point in points[first:] if point.heading == heading]

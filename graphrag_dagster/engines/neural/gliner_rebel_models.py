@@ -182,11 +182,7 @@ class GlinerEntityModel:
     Each window is a batch of its own, so that what is found depends on the text alone.
 
     Args:
-        model: as :class:`Checkpoint` has names.
-        labels: what entities are called.
         threshold: how sure the model is of a mention at least, 0 to 1.
-        device: ``cpu`` or ``cuda``.
-        threads: of the CPU.
     """
 
     def __init__(
@@ -340,12 +336,6 @@ class RebelRelationModel:
     What is read in a text depends on the text alone: the sums of a batch are rounded by its size, so every
     batch has the same number of texts, the last one of a size being filled up, and the length of its texts
     is that of each of them, filled up to the next multiple of 64.
-
-    Args:
-        model: as :class:`Checkpoint` has names.
-        writing: how it writes.
-        device: ``cpu`` or ``cuda``.
-        threads: of the CPU.
     """
 
     def __init__(

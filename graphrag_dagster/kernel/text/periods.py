@@ -25,10 +25,6 @@ class Period:
         """Difference between the years of the last and the first day."""
         return self.end.year - self.start.year
 
-    def overlaps(self, other: "Period") -> bool:
-        """Whether the periods share a day."""
-        return self.start <= other.end and other.start <= self.end
-
     def within(self, other: "Period") -> bool:
         """Whether all days are in the other period."""
         return other.start <= self.start and self.end <= other.end

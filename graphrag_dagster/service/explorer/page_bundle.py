@@ -18,10 +18,13 @@ from graphrag_dagster.service.explorer import PAGE
 #: Below it lie the files of the page, which need no token.
 FILES = "/page/"
 _VENDORED = ("graphology.umd.min.js", "sigma.min.js")
-_POLICY = (
-    "default-src 'none'; script-src {scripts}; style-src {styles}; connect-src {calls}; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+#: What the page is sent with, beside the headers of every response: nothing from elsewhere, none inside.
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
 _FOREVER = "public, max-age=31536000, immutable"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".txt": "text/plain"}
 
@@ -54,23 +57,9 @@ def page_parts() -> PageParts:
     )
 
 
-def policy(*, scripts: str = "'self'", styles: str = "'self'", calls: str = "'self'") -> str:
-    """Return the Content-Security-Policy of the page: nothing from elsewhere, no script or style inside."""
-    return _POLICY.format(scripts=scripts, styles=styles, calls=calls)
-
-
 def hash_source(text: str) -> str:
     """Return the source that allows just this script or style in a policy."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def page_headers(content_policy: str) -> dict[str, str]:
-    """Return the headers that the page is sent with, beside those of every response."""
-    return {
-        "Content-Security-Policy": content_policy,
-        "Cross-Origin-Opener-Policy": "same-origin",
-        "Cache-Control": "no-cache",
-    }
 
 
 def page_response() -> Response:
@@ -82,7 +71,7 @@ def page_response() -> Response:
         script=f'<script src="{FILES}{parts.version}/page.js" defer></script>',
         policy="",
     )
-    return HTMLResponse(markup, headers=page_headers(policy()))
+    return HTMLResponse(markup, headers=_HEADERS)
 
 
 def page_router() -> APIRouter:

@@ -56,12 +56,7 @@ def usage_of(answer: Answer) -> ChatUsage:
 
 
 class Chunks:
-    """Renders what is heard of one answer as chunks of a chat completion.
-
-    Args:
-        model: as it was asked for.
-        with_usage: end with a chunk that tells the tokens.
-    """
+    """Renders what is heard of one answer as chunks of a chat completion."""
 
     def __init__(self, model: str, *, with_usage: bool) -> None:
         self._head = {

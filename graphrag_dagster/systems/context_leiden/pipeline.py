@@ -2,11 +2,8 @@
 
 from collections.abc import Iterator
 
-import polars as pl
-
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
-from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.study_settings import StudySettings
 from graphrag_dagster.kernel.tables import (
     COMMUNITY_LEVELS,
@@ -64,49 +61,19 @@ def context_nodes(tables: Tables, run: StepRun) -> Iterator[Made]:
 
 def context_study(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Context nodes compared with random nodes, as set and otherwise (fourth paper §IV.A)."""
-    frame = _measured(
-        tables[ENTITIES],
-        tables[RELATIONSHIPS],
-        tables[COMMUNITY_LEVELS],
-        tables[ENTITY_EMBEDDINGS],
-        run.settings,
-    )
-    told = {
-        "variants": frame["variant"].n_unique(),
-        "draws": run.settings.section(StudySettings).context.draws,
-    }
-    yield Made(CONTEXT_METRICS, frame, told)
-
-
-def _measured(
-    entities: pl.DataFrame,
-    relationships: pl.DataFrame,
-    community_levels: pl.DataFrame,
-    entity_vectors: pl.DataFrame,
-    settings: CorpusSettings,
-) -> pl.DataFrame:
-    """Return rows of ``studies.context_metrics``.
-
-    Args:
-        entities: rows of ``graph.entities``.
-        relationships: rows of ``graph.relationships``.
-        community_levels: rows of ``graph.community_levels``.
-        entity_vectors: rows of ``embeddings.entities``.
-        settings: of the corpus.
-
-    Raises:
-        EngineError: an extra that the settings need is not installed.
-    """
     from graphrag_dagster.systems.graphrag.api import CommunitySettings
 
+    settings = run.settings
     index = Indexed(
-        relationships,
-        community_levels,
+        tables[RELATIONSHIPS],
+        tables[COMMUNITY_LEVELS],
         settings.section(ContextSettings),
         settings.section(CommunitySettings).leiden,
     )
-    rows = study(index, settings.section(StudySettings).context, entities["entity_id"], entity_vectors)
-    return rows.sort(CONTEXT_METRICS.key)
+    studied = settings.section(StudySettings).context
+    rows = study(index, studied, tables[ENTITIES]["entity_id"], tables[ENTITY_EMBEDDINGS])
+    told = {"variants": rows["variant"].n_unique(), "draws": studied.draws}
+    yield Made(CONTEXT_METRICS, rows.sort(CONTEXT_METRICS.key), told)
 
 
 STEPS = (

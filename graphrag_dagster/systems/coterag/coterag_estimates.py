@@ -1,6 +1,6 @@
 """Estimated model calls of community summaries and of one question."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.call_estimates import (
@@ -14,13 +14,13 @@ from graphrag_dagster.kernel.models.call_estimates import (
 )
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.models.plan_inputs import SUMMARIES_PER_NAME, KnownReplies, Planned, Unit
+from graphrag_dagster.kernel.models.plan_inputs import SUMMARIES_PER_NAME, Planned
 from graphrag_dagster.kernel.questions.question import Basis
-from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
 from graphrag_dagster.systems.coterag.index.index_builder import parted
+from graphrag_dagster.systems.coterag.index.summary_requests import summary_requests
 from graphrag_dagster.systems.coterag.llm.community_summaries import LlmCommunitySummariser
 from graphrag_dagster.systems.coterag.settings import CoteragSettings
 
@@ -33,30 +33,15 @@ def members_tokens(names: int, pairs: int) -> int:
     return names * (_LINE + _NAME) + pairs * _LINE
 
 
-def summaries_estimate(
-    corpus: str,
-    settings: CorpusSettings,
-    units: Sequence[Unit],
-    known: KnownReplies,
-    *,
-    names: int,
-    pairs: int,
-) -> Estimate:
+def _summaries_estimate(planned: Planned) -> Estimate:
     """Return what summaries ask: of the communities of the index that there is, else of a guessed number.
 
     Where text units are new or gone, communities may differ: at least those without a cached summary are
     asked about, at most all, and as many more as there are more text units.
-
-    Args:
-        corpus: its name.
-        settings: of the corpus.
-        units: as they are now.
-        known: of the model.
-        names: different ones in the text units.
-        pairs: of names that stand side by side.
     """
+    units, known = planned.units, planned.known
     own, seen = known.of_task("summarise"), known.average("summarise", "coterag_summary")
-    before, there = _asked_before(corpus, settings, own.reply_limit, known)
+    before, there = _asked_before(planned, own.reply_limit)
     new = [there[place] for place in known.new("summarise", there)]
     staying = sum(not unit.new and unit.unit_id in before for unit in units)
     if 0 < staying == len(units) == len(before):
@@ -67,49 +52,40 @@ def summaries_estimate(
         inputs = calls * (sum(map(known.size, there)) / len(there))
     else:
         calls, inputs = plan_summaries(
-            around(SUMMARIES_PER_NAME * names, known=False),
+            around(SUMMARIES_PER_NAME * planned.names, known=False),
             known.tokens(*(prompts.load(f"coterag_summary_{part}").text for part in ("system", "user"))),
-            settings.section(CoteragSettings).summary_tokens,
-            around(float(members_tokens(names, pairs)), known=False),
+            planned.settings.section(CoteragSettings).summary_tokens,
+            around(float(members_tokens(planned.names, planned.pairs)), known=False),
         )
     outputs = calls * summary_tokens(seen)
     return Estimate("coterag", "coterag_summary", own.name, calls, inputs, outputs, len(there) - len(new))
 
 
-def _asked_before(
-    corpus: str, settings: CorpusSettings, reply_limit: int, known: KnownReplies
-) -> tuple[set[str], list[ChatRequest]]:
+def _asked_before(planned: Planned, reply_limit: int) -> tuple[set[str], list[ChatRequest]]:
     """Return the text units of the index that there is, and the requests about its communities."""
     wanted = (tables.ENTITIES, tables.TRIPLES, tables.COMMUNITY_LEVELS, tables.TEXT_CHUNKS)
-    made = [Warehouse().read_if_present(table, corpus) for table in wanted]
-    entities, triples, levels, chunks = made
-    if entities is None or triples is None or levels is None or chunks is None:
+    read = {table: Warehouse().read_if_present(table, planned.corpus) for table in wanted}
+    made = {table: rows for table, rows in read.items() if rows is not None}
+    if len(made) < len(wanted):
         return set(), []
-    own = settings.section(CoteragSettings)
+    own, chunks = planned.settings.section(CoteragSettings), made[tables.TEXT_CHUNKS]
     summariser = LlmCommunitySummariser(
-        OpenAIChatModel(known.of_task("summarise")),
+        OpenAIChatModel(planned.known.of_task("summarise")),
         prompts,
         fallback=ExtractiveCommunitySummariser(own.summary_words, own.exact_names),
         context_tokens=own.summary_tokens,
         exact_names=own.exact_names,
         max_output_tokens=reply_limit,
     )
-    communities = parted(entities, triples, levels, own)
-    asked = [one for one in communities.requests(chunks) if not one.tiny]
-    return set(chunks["text_unit_id"]), [summariser.request(one) for one in asked]
+    graph, _, communities = parted(made, own)
+    requests = summary_requests(graph, communities, chunks.sort("human_readable_id"))
+    return set(chunks["text_unit_id"]), [summariser.request(one) for one in requests if not one.tiny]
 
 
 def estimates(planned: Planned) -> Iterator[Estimate]:
     """Yield what the stage asks, where its engine asks a model."""
     if planned.settings.asks_model("coterag"):
-        yield summaries_estimate(
-            planned.corpus,
-            planned.settings,
-            planned.units,
-            planned.known,
-            names=planned.names,
-            pairs=planned.pairs,
-        )
+        yield _summaries_estimate(planned)
 
 
 #: Tokens of a prompt without its material.

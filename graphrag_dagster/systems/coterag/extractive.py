@@ -109,8 +109,6 @@ class ExtractiveEvidenceAnswerer:
     The end of a sentence that began in another text unit is quoted only where it is long enough.
 
     Args:
-        embedder: compares sentences with the question.
-        unit: of the question's terms.
         enough: share of them that must be exceeded.
     """
 
@@ -164,7 +162,6 @@ class ExtractiveAnswerValidator:
     """Accepts answers whose sentences all stand in the context and cover more than half of the terms.
 
     Args:
-        unit: of the question's terms.
         enough: share of them that must be exceeded.
     """
 
@@ -226,10 +223,6 @@ class ExtractiveCommunitySummariser:
     The title names the five best linked members. The text quotes sentences chosen by maximal marginal
     relevance, each for the triples that none before it states, and then lists exact names. Where no sentence
     states a triple, and for tiny communities, the triples themselves stand in its place.
-
-    Args:
-        most_words: of the sentences.
-        exact_names: how many names are listed.
     """
 
     engine: Final[Engine] = "extractive"

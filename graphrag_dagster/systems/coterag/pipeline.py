@@ -53,25 +53,21 @@ def coterag(tables: Tables, run: StepRun) -> Iterator[Made]:
     session, settings = run.session("coterag"), run.settings
     embedder = session.embedder()
     vectors = (COTERAG_DESCRIPTION_VECTORS, COTERAG_SUMMARY_VECTORS)
-    made = build_coterag(
-        entities=tables[ENTITIES],
-        triples=tables[TRIPLES],
-        community_levels=tables[COMMUNITY_LEVELS],
-        text_chunks=tables[TEXT_CHUNKS],
-        chunk_vectors=tables[TEXT_UNIT_EMBEDDINGS],
-        known={one.name: run.before(one) for one in vectors},
+    made, embedded = build_coterag(
+        tables,
+        known={one: run.before(one) for one in vectors},
         summariser=session.task(COMMUNITY_SUMMARISER),
         embedder=embedder,
         tokenizer=get_tokenizer(settings.text_units.encoding),
         options=settings.section(CoteragSettings),
     )
-    session.still_uses(made.embedded)
-    summaries = made.tables["summaries"]
+    session.still_uses(embedded)
+    summaries, templated = made[COTERAG_SUMMARIES], made[COTERAG_DESCRIPTIONS]["templated"]
     told: dict[Table, dict[str, Any]] = {
         COTERAG_COMMUNITIES: {
-            "tiny": int(made.tables["communities"]["tiny"].sum()),
-            "stores": counts(made.tables["stores"], "store"),
-            "templated_descriptions": round(made.templated, 4),
+            "tiny": int(made[COTERAG_COMMUNITIES]["tiny"].sum()),
+            "stores": counts(made[COTERAG_STORES], "store"),
+            "templated_descriptions": round(templated.sum() / max(len(templated), 1), 4),
             "profile": settings.section(CoteragSettings).profile,
             "embedder": embedder.name,
         },
@@ -82,7 +78,7 @@ def coterag(tables: Tables, run: StepRun) -> Iterator[Made]:
         },
     }
     for table in (COTERAG_COMMUNITIES, COTERAG_SUMMARIES, *SIDE_TABLES):
-        yield Made(table, made.tables[table.name], told.get(table, {}))
+        yield Made(table, made[table], told.get(table, {}))
 
 
 STEPS = (
@@ -94,10 +90,7 @@ STEPS = (
             COTERAG_COMMUNITIES: (COMMUNITY_LEVELS, TEXT_UNIT_EMBEDDINGS),
             COTERAG_SUMMARIES: (COTERAG_COMMUNITIES,),
         },
-        side_tables=(
-            *(COTERAG_STORES, COTERAG_MEMBERS, COTERAG_DESCRIPTIONS, COTERAG_DESCRIPTION_VECTORS),
-            *(COTERAG_QUOTES, COTERAG_TERMS, COTERAG_SUMMARY_VECTORS, COTERAG_THRESHOLDS),
-        ),
+        side_tables=SIDE_TABLES,
     ),
 )
 

@@ -5,10 +5,10 @@ from graphrag_dagster.systems.graphrag.llm.query_writing import LlmContextWriter
 from graphrag_dagster.systems.graphrag.search.context_builder import ContextBuilder as ContextBuilder
 from graphrag_dagster.systems.graphrag.search.graph_facts import Fact as Fact
 from graphrag_dagster.systems.graphrag.search.graph_facts import Key as Key
+from graphrag_dagster.systems.graphrag.search.graph_facts import answered_at_once as answered_at_once
 from graphrag_dagster.systems.graphrag.search.graph_facts import entities_of as entities_of
 from graphrag_dagster.systems.graphrag.search.graph_facts import fact_row as fact_row
 from graphrag_dagster.systems.graphrag.search.graph_facts import facts_of as facts_of
-from graphrag_dagster.systems.graphrag.search.graph_facts import with_edges as with_edges
 from graphrag_dagster.systems.graphrag.search.graph_query_templates import edges_of as edges_of
 from graphrag_dagster.systems.graphrag.search.local_search import ENTITIES as ENTITIES
 from graphrag_dagster.systems.graphrag.search.local_search import HEADERS as HEADERS

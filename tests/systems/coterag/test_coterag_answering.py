@@ -213,7 +213,7 @@ def test_each_trigger_has_its_switch() -> None:
     bad = {"validator": Finds(["insufficient", "ok"])}
     assert [one.trigger for one in ask(**bad).trace.rounds] == ["validator"]
     off = ask(validator=Finds(["insufficient"]), fallback=CoteragFallback(validator=False))
-    assert (off.trace.rounds, off.trace.verdict) == ((), None)
+    assert (off.trace.rounds, off.trace.validations) == ((), ())
     wanting = {"question": "Which drug treats zebras?"}
     assert ask(**wanting).trace.rounds == ()
     asked_for = ask(**wanting, fallback=CoteragFallback(coverage=True))
@@ -229,8 +229,7 @@ def test_the_last_answer_is_validated_though_nothing_follows() -> None:
     answer = ask(validator=finds)
     # The second round adds nothing: there is one answer less than there might be.
     assert (answer.trace.generations, finds.asked, len(answer.trace.rounds)) == (2, 2, 2)
-    assert answer.trace.verdict is not None
-    assert answer.trace.verdict.verdict == "insufficient"
+    assert answer.trace.validations[-1].verdict == "insufficient"
     assert not answer.insufficient
 
 
@@ -292,8 +291,7 @@ def test_quotations_answer_or_ask_for_more() -> None:
         answer.answer.text == "Aspirin treats fever. [Data: Sources (3)] Fever is a sign. [Data: Sources (4)]"
     )
     assert (answer.answer.coverage, answer.insufficient) == (1.0, False)
-    assert answer.trace.verdict is not None
-    assert answer.trace.verdict.verdict == "ok"
+    assert answer.trace.validations[-1].verdict == "ok"
     wanting = ask(**engines, question="Where do zebras sleep?")
     assert wanting.insufficient
     nothing = ask(**engines, question="What is it?")

@@ -122,7 +122,7 @@ def test_pseudo_questions_are_names_and_sentences() -> None:
 
 def test_vectors_of_zeros_are_like_nothing_and_counted() -> None:
     found = Vectors.of(frame([[3.0, 4.0], [0.0, 0.0]]), "entity_id", "chosen")
-    assert found.blank == 1
+    assert found.zero.sum() == 1
     assert found.similarities(np.array([1.0, 0.0])) == pytest.approx([0.6, -1.0])
     assert found.similarities(np.zeros(2)).tolist() == [-1.0, -1.0]
 

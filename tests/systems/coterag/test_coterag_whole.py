@@ -69,7 +69,7 @@ def index() -> CoteragSnapshot:
         for one, made in zip(requests, ExtractiveCommunitySummariser().summarise(requests), strict=True)
     ]
     summaries = pl.DataFrame(told, schema=["community_id", "title", "text"], orient="row")
-    described = descriptions(graph, get_tokenizer("cl100k_base")).frame
+    described = descriptions(graph, get_tokenizer("cl100k_base"))
 
     def vectors(frame: pl.DataFrame, key: str, text: str) -> Vectors:
         return Vectors.of(embed_rows(frame[key], frame[text], embedder), key, embedder.name)

@@ -103,7 +103,7 @@ def test_every_medium_says_that_it_is_no_document(
     assert chat.startswith(OWN_KNOWLEDGE)
     assert "[1] written by the model: " in chat
     assert without_sources(chat) == answer.text
-    cited = CitedAnswer.of(answer).model_dump(mode="json")
+    cited = CitedAnswer.model_validate(answer).model_dump(mode="json")
     assert cited["sources"][0]["kind"] == "own_context"
     assert cited["sources"][0]["evidence"] == {"kind": "written", "text": KNOWN}
     assert json.loads(json.dumps(answer.to_dict()))["context"][0]["text"] == KNOWN

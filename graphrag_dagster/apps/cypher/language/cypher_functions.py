@@ -59,14 +59,7 @@ FUNCTIONS = tuple(sorted(_NAMED.values(), key=str.lower))
 
 
 def called(name: str, arguments: list[str], dialect: Dialect, *, distinct: bool = False) -> str | None:
-    """Return the call of a function; None where there is none of that name and number of arguments.
-
-    Args:
-        name: in whatever capitals.
-        arguments: as they are written.
-        dialect: of the engine.
-        distinct: leave out values that came before.
-    """
+    """Return the call of a function; None where there is none of that name and number of arguments."""
     known = _NAMED.get(name.lower())
     if known is None or (distinct and known not in _AGGREGATES):
         return None

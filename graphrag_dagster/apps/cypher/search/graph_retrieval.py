@@ -157,13 +157,7 @@ class GraphRetrieval:
 
 
 def local(search: Search, entities: Mapping[str, str], writer: QueryWriter | None) -> GraphRetrieval:
-    """Find what the graph has around the entities of a question, and across the border of their communities.
-
-    Args:
-        search: the question.
-        entities: titles by id.
-        writer: of queries; None: templates make them.
-    """
+    """Find what the graph has around the entities of a question, and across their borders."""
     communities = tuple(communities_of(search, list(entities)))
     return _nodes(search, entities, communities, None, writer)
 

@@ -20,16 +20,14 @@ from graphrag_dagster.apps.cypher.search.graph_trace import (
 )
 from graphrag_dagster.apps.cypher.search.nearest_communities import has_summaries
 from graphrag_dagster.apps.cypher.tasks import CYPHER_WRITER, GRAPH_ROUTER
-from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.common.printable import counted
 from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exactly
-from graphrag_dagster.kernel.questions.context.answer import Answer, Call, ContextUse
+from graphrag_dagster.kernel.questions.context.answer import Answer, Call
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Search
 from graphrag_dagster.kernel.retrieval.finding import favouring_none, linked, named_in, with_route
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
-from graphrag_dagster.systems.graphrag.search.graph_facts import entities_of, with_edges
-from graphrag_dagster.systems.graphrag.search.map_reduce import finished
+from graphrag_dagster.systems.graphrag.search.graph_facts import answered_at_once, entities_of
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER
 
 _MOST_NAMES = 3
@@ -70,11 +68,6 @@ def choose_route(search: Search, names: Sequence[str], possible: Sequence[Route]
     """Choose by a model where the options say so and the engine is one, else by rule.
 
     Without a usable reply of the model it is both: summaries and nodes.
-
-    Args:
-        search: the question.
-        names: titles of the entities that it is linked to.
-        possible: routes that the index has something for.
     """
     router = search.engines.task(GRAPH_ROUTER) if search.options.routing == "model" else None
     if router is None or len(possible) < 2:
@@ -87,12 +80,7 @@ def choose_route(search: Search, names: Sequence[str], possible: Sequence[Route]
 
 
 def by_rule(question: str, names: Sequence[str]) -> Chosen:
-    """Choose by the entities that a question names, and by words that ask for more than facts about them.
-
-    Args:
-        question: as asked.
-        names: titles of the entities that it is linked to.
-    """
+    """Choose by the entities that a question names, and by words that ask for more than facts about them."""
     cue = _CUES.search(question)
     said = f"it asks for “{cue[0].lower()}”" if cue else ""
     if not names:
@@ -139,7 +127,7 @@ def graph(search: Search) -> Answer:
         answer,
         why=told(trace),
         trace=(*answer.trace, *sections_of(trace)),
-        context=_uses(context, used=False),
+        context=context.uses(used=False),
         steps=tuple(
             Call("query", f"{one.template or 'written by the model'}, {counted(one.rows, 'row')}")
             for one in trace.queries
@@ -147,8 +135,7 @@ def graph(search: Search) -> Answer:
         problems=found.queries.problems,
         usage=found.queries.usage,
     )
-    if context.rows:
-        answer = _answered(search, answer, context, found, entities)
+    answer = answered_at_once(search, answer, context, "what was found", found.found.facts, entities)
     return _told(search, answer, chosen)
 
 
@@ -164,36 +151,11 @@ def _retrieved(search: Search, route: Route, entities: Mapping[str, str]) -> Gra
     return (local if route == "local" else hybrid)(search, entities, writer)
 
 
-def _answered(
-    search: Search,
-    answer: Answer,
-    context: LocalContext,
-    retrieved: GraphRetrieval,
-    entities: Mapping[str, str],
-) -> Answer:
-    final = search.engines.task(ANSWERER).answer(
-        search.question.text, context.rows, context.rendered, search.question.history
-    )
-    if not asks_model(final.engine):
-        final = with_edges(final, context.rows, retrieved.found.facts, entities)
-    used = bool(final.text.strip())
-    call = Call("answer", "what was found", None, sum(context.row_tokens), used)
-    answer = replace(answer, context=_uses(context, used=used), steps=(*answer.steps, call))
-    return finished(answer, final, context.units, {row.id for row in context.rows}, search.supporting)
-
-
 def _possible(entities: Mapping[str, str], *, summarised: bool) -> tuple[Route, ...]:
     """The routes that there is something for: nodes of the question, summaries of the level."""
     if not summarised:
         return ("local",) if entities else ()
     return ("local", "global", "hybrid") if entities else ("global", "hybrid")
-
-
-def _uses(context: LocalContext, *, used: bool) -> tuple[ContextUse, ...]:
-    return tuple(
-        ContextUse(row.kind, context.units.record_id(row.id), row.title, 0, tokens, used)
-        for row, tokens in zip(context.rows, context.row_tokens, strict=True)
-    )
 
 
 def _trace(chosen: Chosen, retrieved: GraphRetrieval, context: LocalContext) -> GraphTrace:

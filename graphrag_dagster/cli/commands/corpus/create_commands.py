@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from rich.markup import escape
-
 from graphrag_dagster.apps.interchange.import_proposal import propose
 from graphrag_dagster.cli.console import OUT, print_json
 from graphrag_dagster.errors import CorpusError
@@ -57,7 +55,7 @@ def init_corpus(name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     path.write_text(_TEMPLATE, encoding="utf-8")
     told = f"made {path}\nput documents into {folder}, then: graphrag-dagster index {name}"
-    OUT.print(told, soft_wrap=True, markup=False)
+    OUT.say(told, markup=False)
 
 
 _MOST_TOLD = 10
@@ -84,12 +82,12 @@ def import_graph(path: Path, name: str | None, *, as_json: bool) -> None:
         )
         return
     for line in found.formats():
-        OUT.print(line, soft_wrap=True, markup=False)
+        OUT.say(line, markup=False)
     for file, columns in list(found.columns.items())[:_MOST_TOLD]:
         told = ", ".join(f"{role} {column}" for role, column in columns.items())
-        OUT.print(f"  {file}: {told}", soft_wrap=True, markup=False)
+        OUT.say(f"  {file}: {told}", markup=False)
     for file, why in list(found.problems.items())[:_MOST_TOLD]:
-        OUT.print(f"[yellow]not read: {escape(file)}: {escape(why)}[/]", soft_wrap=True)
+        OUT.warn(f"not read: {file}: {why}")
     settings = found.folder / SETTINGS_FILE
     done = f"wrote {settings}; change it where it is wrong" if found.written else f"{settings} stays as it is"
-    OUT.print(f"{done}\nnow: graphrag-dagster index {found.name}", soft_wrap=True, markup=False)
+    OUT.say(f"{done}\nnow: graphrag-dagster index {found.name}", markup=False)

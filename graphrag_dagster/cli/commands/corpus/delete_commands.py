@@ -61,7 +61,7 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
         )
         return
     for path in deleted.paths:
-        OUT.print(f"deleted {escape(str(path))}", soft_wrap=True)
+        OUT.say(f"deleted {escape(str(path))}")
     OUT.print(
         f"deleted {counted(deleted.memory.replies, 'reply', 'replies')} and "
         f"{counted(deleted.memory.vectors, 'vector')} that no other corpus uses, and "
@@ -74,7 +74,7 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
             if name in store.names()
             else "'index' with its path makes"
         )
-        OUT.print(f"its folder stays: {escape(stays)}; {anew} everything anew", soft_wrap=True)
+        OUT.say(f"its folder stays: {escape(stays)}; {anew} everything anew")
 
 
 def purge_corpus(name: str, *, keep_last: bool, yes: bool, as_json: bool) -> None:
@@ -106,7 +106,7 @@ def purge_corpus(name: str, *, keep_last: bool, yes: bool, as_json: bool) -> Non
 
 def _agree(question: str, paths: Iterable[str] = ()) -> None:
     for path in paths:
-        ERR.print(f"  {path}", soft_wrap=True, markup=False)
+        ERR.say(f"  {path}", markup=False)
     try:
         agreed = typer.confirm(question, err=True)
     except typer.Abort:

@@ -8,7 +8,7 @@ import polars as pl
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from graphrag_dagster.cli.console import OUT, markdown, number, print_json
+from graphrag_dagster.cli.console import OUT, markdown, number, print_json, table_of
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.printable import counted, told_of
@@ -31,11 +31,10 @@ def unread_rows(files: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
 def name_unread(name: str, files: pl.DataFrame, most: int = 10) -> None:
     """Say which files were not read, which in part, and how to see all where that takes too many lines."""
     lines, left = files_told(files, most)
-    for line in lines:
-        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+    OUT.warn(*lines)
     if left:
         command = f"graphrag-dagster show {escape(name)} --files"
-        OUT.print(f"and {counted(left, 'more file', 'more files')}; all of them: {command}", soft_wrap=True)
+        OUT.say(f"and {counted(left, 'more file', 'more files')}; all of them: {command}")
 
 
 def print_files(files: pl.DataFrame) -> None:
@@ -80,7 +79,7 @@ def print_accounted(account: pl.DataFrame) -> None:
         return
     counts = dict(account.group_by("outcome").agg(pl.sum("rows")).iter_rows())
     parts = " + ".join(f"{counts[one]:,} {_TOLD[one]}" for one in _TOLD if counts.get(one))
-    OUT.print(f"{counted(sum(counts.values()), 'row')} of graphs: {parts}", soft_wrap=True, markup=False)
+    OUT.say(f"{counted(sum(counts.values()), 'row')} of graphs: {parts}", markup=False)
     odd = account.filter(pl.col("outcome").is_in(_REASONED)).sort(
         pl.col("outcome").replace_strict(_REASONED, range(len(_REASONED))), "path", "record"
     )
@@ -88,9 +87,8 @@ def print_accounted(account: pl.DataFrame) -> None:
         odd.select("path", "outcome", "rows", "first_row", "reason").head(_MOST_REASONS).iter_rows()
     ):
         others = f" and {rows - 1:,} more" if rows > 1 else ""
-        OUT.print(
-            f"  [yellow]{escape(path)}[/] row {first:,}{others}, {_TOLD[outcome]}: {escape(reason or '')}",
-            soft_wrap=True,
+        OUT.say(
+            f"  [yellow]{escape(path)}[/] row {first:,}{others}, {_TOLD[outcome]}: {escape(reason or '')}"
         )
     if odd.height > _MOST_REASONS:
         OUT.print(f"  and {odd.height - _MOST_REASONS:,} more kinds; all of them: table imports.account")
@@ -104,13 +102,6 @@ _PUT_ASIDE = frozenset({"failed", "refused", "unsupported", "read in part", "uni
 
 def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_json: bool) -> None:
     """Print counts, files not read, what was put aside, what is open on names, and a level's communities.
-
-    Args:
-        name: the corpus.
-        reports: how many reports to print in full.
-        level: of the communities.
-        files: print every file and what became of it instead.
-        as_json: print JSON.
 
     Raises:
         QuestionError: there is no such level.
@@ -185,11 +176,10 @@ def print_names(corpus: str, told: dict[str, Any] | None) -> None:
     """Print how many names were joined, how many questions are open, and decisions without effect."""
     if told is None:
         return
-    OUT.print(
+    OUT.say(
         f"{counted(told['joined'], 'name')} joined to {counted(told['into'], 'entity', 'entities')}; "
         f"{counted(told['open'], 'question')} on names open: "
-        f"graphrag-dagster entities {escape(corpus)} --ask",
-        soft_wrap=True,
+        f"graphrag-dagster entities {escape(corpus)} --ask"
     )
     print_unused(told["unused"])
 
@@ -198,7 +188,7 @@ def print_unused(unused: Iterable[Mapping[str, Any]]) -> None:
     """Print decisions without effect: id, if there is one, and reason of each."""
     for row in unused:
         named = f"{row['decision_id']}: " if row["decision_id"] else ""
-        OUT.print(f"[yellow]a decision without effect: {escape(named + row['reason'])}[/]", soft_wrap=True)
+        OUT.warn(f"a decision without effect: {named + row['reason']}")
 
 
 def communities_of(reader: Reader, level: int) -> pl.DataFrame:
@@ -223,10 +213,7 @@ def communities_of(reader: Reader, level: int) -> pl.DataFrame:
 
 def summary_table(title: str, summary: pl.DataFrame) -> RichTable:
     """The rows of ``marts.corpus_summary``; what was put aside stands out."""
-    table = RichTable(title=escape(title), title_justify="left")
-    table.add_column("area")
-    table.add_column("measure")
-    table.add_column("value", justify="right")
+    table = table_of("area", "measure", "value", numbers=("value",), title=escape(title))
     for area, measure, value in summary.rows():
         put_aside = "quarantined" in measure or measure in _PUT_ASIDE
         shown = f"{value:.1%}" if measure == "coverage of entities" else number(value)
@@ -271,9 +258,8 @@ def _figure(label: str, measure: str, value: float) -> str:
 
 def sizes_table(sizes: pl.DataFrame) -> RichTable:
     """The rows of ``marts.context_sizes``, the paper's Table 2."""
-    table = RichTable(title="context size per question", title_justify="left")
-    for column in ("condition", "units", "tokens", "% of TS"):
-        table.add_column(column, justify="left" if column == "condition" else "right")
+    numbers = ("units", "tokens", "% of TS")
+    table = table_of("condition", *numbers, numbers=numbers, title="context size per question")
     for condition, units, tokens, percent in sizes.iter_rows():
         table.add_row(condition, f"{units:,}", f"{tokens:,}", "–" if percent is None else f"{percent:.1f}")
     return table
@@ -294,25 +280,21 @@ def list_corpora(*, as_json: bool) -> None:
         print_json(listed)
         return
     if not rows and not damaged:
-        OUT.print(f"no corpora below {store.path}; make one with: graphrag-dagster init NAME", soft_wrap=True)
+        OUT.say(f"no corpora below {store.path}; make one with: graphrag-dagster init NAME")
     if rows:
-        table = RichTable()
-        for column in ("corpus", "documents", "text units", "entities", "reports", "folder"):
-            table.add_column(
-                column, justify="left" if column in {"corpus", "folder"} else "right", overflow="fold"
-            )
+        numbers = ("documents", "text units", "entities", "reports")
+        table = table_of("corpus", *numbers, "folder", numbers=numbers, overflow="fold")
         for row in rows:
             table.add_row(
                 *(escape(number(v)) if isinstance(v, float) else escape(str(v or "–")) for v in row.values())
             )
         OUT.print(table)
     for name, problem in damaged.items():
-        OUT.print(f"[yellow]{escape(name)} cannot be read: {escape(problem)}[/]", soft_wrap=True)
+        OUT.warn(f"{name} cannot be read: {problem}")
     for name in store.misnamed():
-        OUT.print(
-            f"[yellow]the folder {escape(repr(name))} is no corpus, as its name is not allowed; to index it: "
-            f"graphrag-dagster index {escape(shlex.quote(str(store.path / name)))}[/]",
-            soft_wrap=True,
+        OUT.warn(
+            f"the folder {name!r} is no corpus, as its name is not allowed; to index it: "
+            f"graphrag-dagster index {shlex.quote(str(store.path / name))}"
         )
 
 
@@ -335,23 +317,18 @@ def _listed(store: CorpusStore, warehouse: Warehouse, name: str) -> dict[str, An
 
 def print_unreadable(lines: Sequence[str]) -> None:
     """Print which text units were not read, and what that means."""
-    for line in lines:
-        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+    OUT.warn(*lines)
     if lines:
-        OUT.print(
-            "nothing is extracted from these, and search finds their words; a model reads them (engine: llm)",
-            soft_wrap=True,
+        OUT.say(
+            "nothing is extracted from these, and search finds their words; a model reads them (engine: llm)"
         )
 
 
 def _print_quarantine(quarantine: pl.DataFrame) -> None:
     if quarantine.is_empty():
         return
-    table = RichTable(
-        title="put aside, by reason (extraction.quarantine has every record)", title_justify="left"
-    )
-    for column in ("kind", "reason", "records"):
-        table.add_column(column)
+    title = "put aside, by reason (extraction.quarantine has every record)"
+    table = table_of("kind", "reason", "records", title=title)
     counted = (
         quarantine.group_by("kind", "reason")
         .len()
@@ -363,9 +340,8 @@ def _print_quarantine(quarantine: pl.DataFrame) -> None:
 
 
 def _community_table(communities: pl.DataFrame, level: str) -> RichTable:
-    table = RichTable(title=f"largest communities of {escape(level.upper())}", title_justify="left")
-    for column in ("members", "rating", "report"):
-        table.add_column(column, justify="left" if column == "report" else "right")
+    title, numbers = f"largest communities of {escape(level.upper())}", ("members", "rating")
+    table = table_of(*numbers, "report", numbers=numbers, title=title)
     for size, rating, title in communities["size", "rating", "title"].rows():
         table.add_row(str(size), f"{rating:.1f}", escape(title))
     return table

@@ -4,10 +4,9 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.markup import escape
-from rich.table import Table as RichTable
 
 from graphrag_dagster.apps.explorer.open_snapshots import Snapshot, list_snapshots
-from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.cli.console import OUT, number, print_json, table_of
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.storage.published import folder_of, published, rollback
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -31,10 +30,9 @@ def show_snapshots(name: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"corpus": name, "snapshots": rows})
         return
-    table = RichTable(box=None, padding=(0, 1, 0, 0))
-    for column in ("", "version", "published, UTC", "run", *_COUNTED, "MB"):
-        # What rollback is to be told must be whole however narrow the terminal is.
-        table.add_column(column, justify="right" if column in {*_COUNTED, "MB"} else "left", no_wrap=True)
+    columns, numbers = ("", "version", "published, UTC", "run"), (*_COUNTED, "MB")
+    # What rollback is to be told must be whole however narrow the terminal is.
+    table = table_of(*columns, *numbers, numbers=numbers, no_wrap=True, box=None, padding=(0, 1, 0, 0))
     for row in rows:
         table.add_row(
             "*" if row["current"] else "",
@@ -45,7 +43,7 @@ def show_snapshots(name: str, *, as_json: bool) -> None:
             f"{row['bytes'] / 1e6:,.1f}",
         )
     OUT.print(table)
-    OUT.print(f"* is read. Files: {escape(str(folder_of(warehouse, name)))}", soft_wrap=True)
+    OUT.say(f"* is read. Files: {escape(str(folder_of(warehouse, name)))}")
 
 
 def roll_back(name: str, version: str | None, *, as_json: bool) -> None:
@@ -60,10 +58,9 @@ def roll_back(name: str, version: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"corpus": name, "version": made.version, "before": before.version if before else None})
         return
-    OUT.print(
+    OUT.say(
         f"{escape(name)} is read as of {made.published[:19]}Z (snapshot {made.version}), until "
-        f"'graphrag-dagster index {escape(name)}' publishes the newest state",
-        soft_wrap=True,
+        f"'graphrag-dagster index {escape(name)}' publishes the newest state"
     )
 
 

@@ -55,7 +55,7 @@ def _plan(status: Status) -> "tuple[Plan | None, str | None]":
 
 def _print(status: Status, plan: "Plan | None", problem: str | None) -> None:
     name = escape(status.corpus)
-    OUT.print(f"[bold]{name}[/]: {_state(status)}", soft_wrap=True)
+    OUT.say(f"[bold]{name}[/]: {_state(status)}")
     if rows := list(_rows(status)):
         shown = RichTable(box=None, show_header=False, padding=(0, 2, 0, 0))
         shown.add_column(style="dim")
@@ -64,19 +64,19 @@ def _print(status: Status, plan: "Plan | None", problem: str | None) -> None:
             shown.add_row(head, line)
         OUT.print(shown)
     if status.redo:
-        OUT.print(f"to redo: {', '.join(status.redo)}. {_reuse(status)}", soft_wrap=True)
+        OUT.say(f"to redo: {', '.join(status.redo)}. {_reuse(status)}")
     if status.asked:
-        OUT.print(f"also affected, made by separate commands: {', '.join(status.asked)}", soft_wrap=True)
+        OUT.say(f"also affected, made by separate commands: {', '.join(status.asked)}")
     if plan and plan.estimates:
         from graphrag_dagster.cli.commands.plan_commands import print_estimates
 
         print_estimates("cost to catch up", plan)
     elif status.redo and not status.asks_models:
-        OUT.print("cost: none, no model is used", soft_wrap=True)
+        OUT.say("cost: none, no model is used")
     if problem:
-        OUT.print(f"[yellow]cost unknown: {escape(problem)}[/]", soft_wrap=True)
+        OUT.warn(f"cost unknown: {problem}")
     if not status.up_to_date:
-        OUT.print(f"to catch up: graphrag-dagster index {name}", soft_wrap=True)
+        OUT.say(f"to catch up: graphrag-dagster index {name}")
 
 
 def _state(status: Status) -> str:

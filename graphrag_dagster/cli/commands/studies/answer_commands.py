@@ -2,12 +2,11 @@
 
 import polars as pl
 from rich.markup import escape
-from rich.table import Table as RichTable
 
 from graphrag_dagster.apps.evaluation.questions.question_list import questions_of
 from graphrag_dagster.apps.evaluation.questions.question_tables import TESTSET_DOCUMENTS
 from graphrag_dagster.apps.evaluation.settings import QuestionSettings
-from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.cli.console import OUT, number, print_json, table_of
 from graphrag_dagster.cli.job_runner import run_watched
 from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget
 from graphrag_dagster.cli.run_summary import ANSWERED, repaired_line, repaired_rows
@@ -78,16 +77,13 @@ def answer_corpus(name: str, filters: Filters, budget: RunBudget, *, as_json: bo
     if as_json:
         print_json({"corpus": name, "answers": made.to_dicts(), "missing": missing, "repaired": repaired})
         return code
-    table = RichTable(title=f"{name}: answers", title_justify="left")
-    table.add_column("method")
-    for column in _COUNTED:
-        table.add_column(column.replace("_", " "), justify="right")
+    columns = [column.replace("_", " ") for column in _COUNTED]
+    table = table_of("method", *columns, numbers=columns, title=f"{name}: answers")
     for row in made.iter_rows(named=True):
         table.add_row(row["method"], *(number(row[column]) for column in _COUNTED))
     OUT.print(table)
-    OUT.print(f"tables: answers.* in {escape(str(warehouse.file(name)))}", soft_wrap=True)
+    OUT.say(f"tables: answers.* in {escape(str(warehouse.file(name)))}")
     if mended := repaired_line(repaired):
-        OUT.print(mended, soft_wrap=True)
-    for line in missing:
-        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+        OUT.say(mended)
+    OUT.warn(*missing)
     return code

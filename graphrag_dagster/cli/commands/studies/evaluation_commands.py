@@ -29,7 +29,7 @@ from graphrag_dagster.apps.evaluation.tables import (
 from graphrag_dagster.cli.commands.corpus.show_commands import sizes_table
 from graphrag_dagster.cli.commands.plan_commands import plan_json, print_estimates
 from graphrag_dagster.cli.commands.studies.answer_commands import lacking_answers, require_questions
-from graphrag_dagster.cli.console import OUT, print_json
+from graphrag_dagster.cli.console import OUT, print_json, table_of
 from graphrag_dagster.cli.job_runner import run_watched
 from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget, RunOutcome
 from graphrag_dagster.cli.run_summary import EVALUATED, repaired_line, repaired_rows, usage_rows, usage_table
@@ -68,13 +68,6 @@ def evaluate_corpus(
 ) -> int:
     """Run the job ``evaluate`` for a corpus, and print whether the graph helps there.
 
-    Args:
-        name: the corpus.
-        sample: questions that are judged and taken apart; None for what the settings say.
-        budget: what the run may use.
-        plan_only: print what would be asked of models, and ask nothing.
-        as_json: print JSON.
-
     Returns:
         the exit code: 0, or 3 where something that a model was to give is missing.
 
@@ -91,7 +84,7 @@ def evaluate_corpus(
         if plan.estimates:
             print_estimates(f"{name}: estimate with an empty LLM cache", plan)
         else:
-            OUT.print(f"{escape(name)}: no model is used; nothing will be judged", soft_wrap=True)
+            OUT.say(f"{escape(name)}: no model is used; nothing will be judged")
     if plan_only:
         return 0
     ran = run_watched(
@@ -137,19 +130,18 @@ def _summarise(name: str, ran: RunOutcome, *, as_json: bool) -> int:
             }
         )
         return INCOMPLETE if missing else 0
-    OUT.print(f"\n[bold]{escape(told)}[/]\n", soft_wrap=True)
+    OUT.say(f"\n[bold]{escape(told)}[/]\n")
     for line in _main(verdicts)["statement"]:
-        OUT.print(f"  {escape(line)}", soft_wrap=True)
+        OUT.say(f"  {escape(line)}")
     OUT.print(_cost_table(costs))
     if sizes is not None:
         OUT.print(sizes_table(sizes))
     if used := usage_table(name, ran.run_id):
         OUT.print(used)
-    OUT.print(f"evaluated in {ran.seconds:.1f} s; report: {escape(str(page))}", soft_wrap=True)
+    OUT.say(f"evaluated in {ran.seconds:.1f} s; report: {escape(str(page))}")
     if mended := repaired_line(repaired):
-        OUT.print(mended, soft_wrap=True)
-    for line in missing:
-        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+        OUT.say(mended)
+    OUT.warn(*missing)
     return INCOMPLETE if missing else 0
 
 
@@ -179,11 +171,9 @@ def _missing(warehouse: Warehouse, name: str) -> list[str]:
 
 
 def _cost_table(costs: pl.DataFrame) -> RichTable:
-    table = RichTable(title="cost per answer", title_justify="left")
     columns = ("answers", "refused", "context_rows", "context_tokens", "calls", "usd", "seconds")
-    table.add_column("method")
-    for column in columns:
-        table.add_column(column.replace("_", " "), justify="right")
+    numbers = [column.replace("_", " ") for column in columns]
+    table = table_of("method", *numbers, numbers=numbers, title="cost per answer")
     for row in costs.iter_rows(named=True):
         table.add_row(row["condition"], *(_cell(row[column]) for column in columns))
     return table
@@ -197,10 +187,6 @@ def _cell(value: float | None) -> str:
 
 def write_report(name: str, out: Path | None) -> None:
     """Make the HTML report of the last evaluation anew, and print where it is.
-
-    Args:
-        name: the corpus.
-        out: where to put a copy, None for none.
 
     Raises:
         WarehouseError: the corpus has not been evaluated, nor its paths.
@@ -217,19 +203,13 @@ def write_report(name: str, out: Path | None) -> None:
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(made.page, out)
-    OUT.print(f"report: {escape(str(out or made.page))}", soft_wrap=True)
+    OUT.say(f"report: {escape(str(out or made.page))}")
     for figure in made.pictures:
-        OUT.print(f"figure: {escape(str(figure))}", soft_wrap=True)
+        OUT.say(f"figure: {escape(str(figure))}")
 
 
 def run_study(name: str, study: str, budget: RunBudget, *, as_json: bool) -> None:
     """Run a study for a corpus, and print its table.
-
-    Args:
-        name: the corpus.
-        study: ``gleanings``, ``windows`` or ``context``.
-        budget: what the run may use.
-        as_json: print JSON.
 
     Raises:
         GraphragError: names the problem and the fix.
@@ -242,7 +222,7 @@ def run_study(name: str, study: str, budget: RunBudget, *, as_json: bool) -> Non
     if study == "context":
         told = in_the_papers_form(made).select(IN_SHORT).with_columns(pl.col(pl.Float64).round(3) + 0.0)
         OUT.print(_study_table(f"{name}: {study}", told))
-        OUT.print(verdict(made, AS_SET), soft_wrap=True)
+        OUT.say(verdict(made, AS_SET))
         return
     OUT.print(_study_table(f"{name}: {study}", made))
     if study == "windows" and made.is_empty():
@@ -254,14 +234,11 @@ def _study_table(title: str, made: pl.DataFrame) -> RichTable:
     words = [name for name, kind in made.schema.items() if kind == pl.String]
     alike = [name for name in words if made[name].n_unique() == 1]
     said = "".join(f", {name.replace('_', ' ')} {made[name][0]}" for name in alike)
-    table = RichTable(title=escape(f"{title}{said}"), title_justify="left")
     shown = made.drop(alike)
-    for column in shown.columns:
-        table.add_column(
-            _SHORT.get(column, column.replace("_", " ")),
-            justify="left" if column in words else "right",
-            overflow="fold",
-        )
+    called = {column: _SHORT.get(column, column.replace("_", " ")) for column in shown.columns}
+    numbers = [told for column, told in called.items() if column not in words]
+    title = escape(f"{title}{said}")
+    table = table_of(*called.values(), numbers=numbers, overflow="fold", title=title)
     for row in shown.iter_rows():
         table.add_row(
             *(_cell(value) if isinstance(value, float | int) else _words(str(value)) for value in row)

@@ -47,14 +47,6 @@ def compare_paths(
 ) -> None:
     """Print the best paths and the answers of several instances beside each other (paper Figure 9).
 
-    Args:
-        name: the corpus.
-        question: of them all.
-        instances: their names, with commas between.
-        entities: that the question is about.
-        paths: how many of each are printed.
-        as_json: print JSON.
-
     Raises:
         QuestionError: no instance is named.
         GraphragError: names the problem and the fix.
@@ -96,25 +88,24 @@ def _asked(
 def _print_linked(one: InstanceAnswer) -> None:
     if one.seeds:
         labels = ", ".join(seed.label for seed in one.seeds)
-        OUT.print(f"begins from: {escape(labels)} (by {one.linked_by})", soft_wrap=True)
+        OUT.say(f"begins from: {escape(labels)} (by {one.linked_by})")
     else:
-        OUT.print("[yellow]the question names no entity of the graph[/]")
+        OUT.warn("the question names no entity of the graph")
     if one.unknown:
-        OUT.print(f"[yellow]not in the graph: {escape(', '.join(one.unknown))}[/]", soft_wrap=True)
+        OUT.warn(f"not in the graph: {', '.join(one.unknown)}")
 
 
 def _print_found(one: InstanceAnswer, most: int) -> None:
-    OUT.print(f"[bold]{escape(one.instance)}[/] {escape(one.modules)}", soft_wrap=True)
+    OUT.say(f"[bold]{escape(one.instance)}[/] {escape(one.modules)}")
     _print_linked(one)
     size = f"{one.nodes:,} nodes, {one.edges:,} edges, components: {one.components:,}"
-    OUT.print(f"subgraph: {size}", soft_wrap=True)
-    OUT.print(f"paths: {one.found:,}{f' ({one.reason})' if one.reason else ''}", soft_wrap=True)
+    OUT.say(f"subgraph: {size}")
+    OUT.say(f"paths: {one.found:,}{f' ({one.reason})' if one.reason else ''}")
     for path in one.paths[:most]:
-        OUT.print(f"{path['rank']:>4}  {path['score']:.3f}  {escape(path['text'])}", soft_wrap=True)
+        OUT.say(f"{path['rank']:>4}  {path['score']:.3f}  {escape(path['text'])}")
     OUT.print()
-    OUT.print(escape(one.answer), soft_wrap=True)
-    for problem in one.problems:
-        OUT.print(f"[yellow]{escape(problem)}[/]", soft_wrap=True)
+    OUT.say(escape(one.answer))
+    OUT.warn(*one.problems)
     OUT.print()
 
 
@@ -151,11 +142,11 @@ def tune_scorer(name: str, folder: Path, most: int, *, epochs: int, device: str,
     OUT.print(f"pairs of question and path: {tuned.pairs:,}, left out: {tuned.left_out:,}")
     OUT.print(f"steps: {tuned.steps:,}, seconds: {tuned.seconds:,.1f}, loss: {tuned.loss:.4f}")
     if tuned.before is None or tuned.after is None:
-        OUT.print("[yellow]no question is held out, so that nothing tells what was learnt[/]")
+        OUT.warn("no question is held out, so that nothing tells what was learnt")
     else:
         told = f"{tuned.before:.3f} before, {tuned.after:.3f} after"
-        OUT.print(f"share of those held out whose nearest path is right: {told}", soft_wrap=True)
-    OUT.print(f"to use it: paths: {{scorer: minilm, scorer_model: {escape(str(place))}}}", soft_wrap=True)
+        OUT.say(f"share of those held out whose nearest path is right: {told}")
+    OUT.say(f"to use it: paths: {{scorer: minilm, scorer_model: {escape(str(place))}}}")
 
 
 def write_selector_file(name: str, file: Path, most: int, *, as_json: bool) -> None:
@@ -172,7 +163,7 @@ def write_selector_file(name: str, file: Path, most: int, *, as_json: bool) -> N
         return
     _print_questions(made.questions)
     OUT.print(f"lines: {made.lines:,}, of which the reply is NONE: {made.none:,}")
-    OUT.print(f"chats with the selector are in {escape(str(made.file))}", soft_wrap=True)
+    OUT.say(f"chats with the selector are in {escape(str(made.file))}")
 
 
 def _training(name: str) -> PathTraining:
@@ -196,8 +187,7 @@ def _print_questions(drawn: DrawnQuestions) -> None:
     held_out = len(drawn.questions) - learnt
     OUT.print(f"questions: {drawn.files:,}, for training: {learnt:,}, held out: {held_out:,}")
     if drawn.measured:
-        OUT.print(
-            f"[yellow]{drawn.measured:,} of those for training are asked by 'paths', too, whose figures they "
-            "flatter: measure on other files, or set paths.sample[/]",
-            soft_wrap=True,
+        OUT.warn(
+            f"{drawn.measured:,} of those for training are asked by 'paths', too, whose figures they "
+            "flatter: measure on other files, or set paths.sample"
         )

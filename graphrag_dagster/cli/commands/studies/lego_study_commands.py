@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table as RichTable
 
 from graphrag_dagster.cli.commands.plan_commands import plan_json, print_estimates
-from graphrag_dagster.cli.console import OUT, number, print_json
+from graphrag_dagster.cli.console import OUT, number, print_json, table_of
 from graphrag_dagster.cli.job_runner import run_watched
 from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget
 from graphrag_dagster.cli.run_summary import usage_rows, usage_table
@@ -42,12 +42,6 @@ _CALLS = tuple(f"calls_{module}" for module in MODULES)
 def run_paths(name: str, budget: RunBudget, *, plan_only: bool, as_json: bool) -> int:
     """Run the job ``paths`` for a corpus, and print what its instances are worth.
 
-    Args:
-        name: the corpus.
-        budget: what the run may use.
-        plan_only: print what would be asked of models, and ask nothing.
-        as_json: print JSON.
-
     Returns:
         the exit code: 0, or 3 where something that a model was to give is missing.
 
@@ -65,7 +59,7 @@ def run_paths(name: str, budget: RunBudget, *, plan_only: bool, as_json: bool) -
         if plan.estimates:
             print_estimates(f"{name}: estimate with an empty LLM cache", plan)
         elif plan_only:
-            OUT.print(f"{escape(name)}: no model is asked", soft_wrap=True)
+            OUT.say(f"{escape(name)}: no model is asked")
     if plan_only:
         return 0
     ran = run_watched(name, "paths", budget, as_json=as_json)
@@ -96,12 +90,9 @@ def _summarise(name: str, warehouse: Warehouse, run_id: str | None, *, as_json: 
     if used := usage_table(name, run_id):
         OUT.print(used)
     for problem, count in problems.iter_rows():
-        OUT.print(
-            f"[yellow]questions with a problem: {count:,} {problem.replace('_', ' ')}[/]", soft_wrap=True
-        )
-    OUT.print(f"tables: paths.* in {escape(str(warehouse.file(name)))}", soft_wrap=True)
-    for line in missing:
-        OUT.print(f"[yellow]{escape(line)}[/]", soft_wrap=True)
+        OUT.warn(f"questions with a problem: {count:,} {problem.replace('_', ' ')}")
+    OUT.say(f"tables: paths.* in {escape(str(warehouse.file(name)))}")
+    OUT.warn(*missing)
     return code
 
 
@@ -110,10 +101,8 @@ def _summary_table(rows: pl.DataFrame, name: str, hops: str) -> RichTable:
     values = {(instance, measure): mean for instance, measure, mean in rows.select(_CELLS).iter_rows()}
     shown = [measure for measure in _SHOWN if measure in set(rows["measure"])]
     asks = any(values.get((instance, one)) for instance in rows["instance"] for one in _CALLS)
-    table = RichTable(title=escape(f"{name}: {told}"), title_justify="left")
-    table.add_column("instance")
-    for column in ("n", *(_SHOWN[one] for one in shown), *(["calls"] if asks else []), "ms"):
-        table.add_column(column, justify="right")
+    columns = ("n", *(_SHOWN[one] for one in shown), *(["calls"] if asks else []), "ms")
+    table = table_of("instance", *columns, numbers=columns, title=escape(f"{name}: {told}"))
     for instance in sorted(set(rows["instance"]), key=in_the_papers_order):
         count = int(str(rows.filter(instance=instance)["questions"].max() or 0))
         calls, seconds = (

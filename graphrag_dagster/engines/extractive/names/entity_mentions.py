@@ -27,12 +27,6 @@ def find_noun_phrases(
 
     A run ends where a name begins. The last word is in the singular, so that "virus" and "viruses" are one
     entity, of the type CONCEPT.
-
-    Args:
-        tokens: of the unit.
-        reading: the unit.
-        named: its names.
-        lemmas: knows singulars.
     """
     taken = {
         place for one in named for mention in one.mentions for place in range(mention.first, mention.last)

@@ -201,11 +201,7 @@ class _Clause:
 
 
 def split_clauses(doc: "Doc") -> tuple[str, ...]:
-    """Return the clauses of a sentence in its order, each as a sentence; one where it cannot be split.
-
-    Args:
-        doc: one sentence with tags and parse.
-    """
+    """Return the clauses of a sentence in its order, each as a sentence; one where it cannot be split."""
     clauses = _clauses(doc)
     written = [_written(words) for words in _words_of_clauses(doc, clauses)] if len(clauses) > 1 else []
     sound = all(len(one.split()) >= _FEWEST_WORDS and _is_balanced(one) for one in written)

@@ -10,6 +10,7 @@ from math import fsum
 import polars as pl
 
 from graphrag_dagster.kernel.questions.citations import ContextKind
+from graphrag_dagster.kernel.questions.context.answer import ContextUse
 from graphrag_dagster.kernel.questions.context.context_units import ContextUnits, Provenance, sentences_naming
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, LazySequence, RowsById
@@ -215,6 +216,13 @@ class LocalContext:
     rows: Sequence[ContextUnit]
     rendered: str
     row_tokens: Sequence[int] = ()
+
+    def uses(self, *, used: bool) -> tuple[ContextUse, ...]:
+        """Return the rows as an answer tells of them, and whether its text was made from them."""
+        return tuple(
+            ContextUse(row.kind, self.units.record_id(row.id), row.title, 0, tokens, used)
+            for row, tokens in zip(self.rows, self.row_tokens, strict=True)
+        )
 
 
 def quoted(

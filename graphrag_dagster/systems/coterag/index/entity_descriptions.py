@@ -1,7 +1,5 @@
 """Descriptions of entities, composed of their triples."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -15,25 +13,16 @@ MOST_TOKENS = 512
 _VOWELS = "^[AEIOUaeiou]"
 
 
-@dataclass(frozen=True, slots=True)
-class Descriptions:
-    """``frame``: ``entity_id``, ``description``, ``templated``, ``left_out`` (sentences over the budget).
-
-    ``templated`` is the share of entities that a template describes.
-    """
-
-    frame: pl.DataFrame
-    templated: float
-
-
 def descriptions(
     graph: TripleGraph,
     tokenizer: Tokenizer,
     *,
     tail_template: TailTemplate = "no_outgoing",
     most_tokens: int = MOST_TOKENS,
-) -> Descriptions:
+) -> pl.DataFrame:
     """Return a description of every entity, in the order of the graph.
+
+    Columns: ``entity_id``, ``description``, ``templated``, ``left_out`` (sentences over the budget).
 
     Its triples are sentences, ``subject relation object.``, those it is the head of first, then by relation
     and by the other name. Whole sentences are taken up to the budget, the first in any case, cut where it
@@ -67,8 +56,7 @@ def descriptions(
             long=pl.col("long").fill_null(value=False),
         )
     )
-    frame = _cut(frame, tokenizer, most_tokens).drop("long")
-    return Descriptions(frame, int(frame["templated"].sum()) / max(len(frame), 1))
+    return _cut(frame, tokenizer, most_tokens).drop("long")
 
 
 def _order(graph: TripleGraph, tokenizer: Tokenizer, rule: TailTemplate) -> pl.DataFrame:

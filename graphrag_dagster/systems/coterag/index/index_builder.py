@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,6 +10,15 @@ import polars as pl
 
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
+from graphrag_dagster.kernel.tables import (
+    COMMUNITY_LEVELS,
+    ENTITIES,
+    TEXT_CHUNKS,
+    TEXT_UNIT_EMBEDDINGS,
+    TRIPLES,
+    Table,
+    Tables,
+)
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.coterag.index.entity_descriptions import descriptions
@@ -23,14 +31,25 @@ from graphrag_dagster.systems.coterag.index.threshold_calibration import (
 from graphrag_dagster.systems.coterag.index.triple_communities import (
     Communities,
     TripleGraph,
-    clustered,
+    communities_at,
+    leiden_communities,
     stores,
     triple_graph,
 )
 from graphrag_dagster.systems.coterag.search.term_coverage import community_terms
 from graphrag_dagster.systems.coterag.search.vector_matching import Vectors
-from graphrag_dagster.systems.coterag.tables import COTERAG_QUOTES, COTERAG_SUMMARIES
-from graphrag_dagster.systems.coterag.tasks import SummaryRequest
+from graphrag_dagster.systems.coterag.tables import (
+    COTERAG_COMMUNITIES,
+    COTERAG_DESCRIPTION_VECTORS,
+    COTERAG_DESCRIPTIONS,
+    COTERAG_MEMBERS,
+    COTERAG_QUOTES,
+    COTERAG_STORES,
+    COTERAG_SUMMARIES,
+    COTERAG_SUMMARY_VECTORS,
+    COTERAG_TERMS,
+    COTERAG_THRESHOLDS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,34 +68,32 @@ _LEAST_CHARACTERS: Final = 25
 
 
 def corpus_backgrounds(
+    tables: Tables,
     *,
     embedder: CorpusEmbedder,
     seed: int,
-    entities: pl.DataFrame,
-    text_chunks: pl.DataFrame,
     members: pl.DataFrame,
     description_vectors: pl.DataFrame,
     summary_vectors: pl.DataFrame,
-    chunk_vectors: pl.DataFrame,
 ) -> dict[str, Scores]:
     """Return cosines of texts that stand for questions with rows of other documents, by set of rows.
 
     Args:
+        tables: those that the step reads.
         embedder: of the questions.
         seed: of what is drawn.
-        entities: rows of ``graph.entities``.
-        text_chunks: rows of ``corpus.text_chunks``.
         members: rows of ``coterag.members``.
         description_vectors: rows of ``coterag.description_vectors``.
         summary_vectors: rows of ``coterag.summary_vectors``.
-        chunk_vectors: rows of ``embeddings.text_units``.
 
     Raises:
         GraphragError: vectors of another embedder.
     """
+    text_chunks = tables[TEXT_CHUNKS]
     of_unit = text_chunks.select("text_unit_id", "document_id")
     of_entity = (
-        entities.select("entity_id", "title", text_unit_id="text_unit_ids")
+        tables[ENTITIES]
+        .select("entity_id", "title", text_unit_id="text_unit_ids")
         .explode("text_unit_id")
         .join(of_unit, on="text_unit_id")
         .group_by("entity_id", "title")
@@ -108,7 +125,9 @@ def corpus_backgrounds(
             description_vectors, "entity_id", dict(of_entity.select("entity_id", "documents").iter_rows())
         ),
         "chunks": against(
-            chunk_vectors, "text_unit_id", {unit: (document,) for unit, document in of_unit.iter_rows()}
+            tables[TEXT_UNIT_EMBEDDINGS],
+            "text_unit_id",
+            {unit: (document,) for unit, document in of_unit.iter_rows()},
         ),
     }
 
@@ -127,22 +146,10 @@ def _sentences(text_chunks: pl.DataFrame, seed: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"text": pl.String, "document": pl.String}, orient="row")
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryFrames:
-    """Rows of ``coterag.summaries`` and of ``coterag.summary_quotes``."""
-
-    summaries: pl.DataFrame
-    quotes: pl.DataFrame
-
-
-def summary_frames(
+def _summary_frames(
     requests: Sequence[SummaryRequest], summaries: Iterable[CommunitySummary]
-) -> SummaryFrames:
-    """Return summaries as rows.
-
-    Args:
-        requests: what was asked for.
-        summaries: one for each, in their order.
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return summaries, one for each request, as rows, and their quotes as rows.
 
     Raises:
         GraphragError: not one for each.
@@ -154,95 +161,61 @@ def summary_frames(
             "each, in their order"
         )
     both = list(zip(requests, made, strict=True))
-    return SummaryFrames(
-        COTERAG_SUMMARIES.rows(
-            {
-                "community_id": request.community_id,
-                "title": summary.title,
-                "text": summary.text,
-                "engine": summary.engine,
-                "problem": summary.problem,
-            }
-            for request, summary in both
-        ),
-        COTERAG_QUOTES.rows(
-            {
-                "community_id": request.community_id,
-                "position": position,
-                "text_unit_id": quote.unit_id,
-                "start_char": quote.span.start,
-                "end_char": quote.span.end,
-            }
-            for request, summary in both
-            for position, quote in enumerate(summary.quotes)
-        ),
+    rows = COTERAG_SUMMARIES.rows(
+        {
+            "community_id": request.community_id,
+            "title": summary.title,
+            "text": summary.text,
+            "engine": summary.engine,
+            "problem": summary.problem,
+        }
+        for request, summary in both
     )
+    quotes = COTERAG_QUOTES.rows(
+        {
+            "community_id": request.community_id,
+            "position": position,
+            "text_unit_id": quote.unit_id,
+            "start_char": quote.span.start,
+            "end_char": quote.span.end,
+        }
+        for request, summary in both
+        for position, quote in enumerate(summary.quotes)
+    )
+    return rows, quotes
 
 
-@dataclass(frozen=True, slots=True)
-class CoteragFrames:
-    """Rows of the tables of the schema ``coterag``, by their names.
+def parted(tables: Tables, options: CoteragSettings) -> tuple[TripleGraph, pl.DataFrame, Communities]:
+    """Return the graph of triples, the stores of its entities, and the communities of the main graph.
 
-    ``templated``: share of the entities that a template describes. ``embedded``: all texts that have vectors.
+    Raises:
+        GraphragError: the level that is matched does not exist.
     """
-
-    tables: Mapping[str, pl.DataFrame]
-    templated: float
-    embedded: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Parted:
-    """A graph of triples, whether its entities are of the main graph, and the communities of that."""
-
-    graph: TripleGraph
-    stores: pl.DataFrame
-    communities: Communities
-
-    def requests(self, text_chunks: pl.DataFrame) -> list[SummaryRequest]:
-        """Return what the summary of each community is made of; see :func:`.summary_requests`."""
-        return list(summary_requests(self.graph, self.communities, text_chunks.sort("human_readable_id")))
-
-
-def parted(
-    entities: pl.DataFrame, triples: pl.DataFrame, community_levels: pl.DataFrame, options: CoteragSettings
-) -> Parted:
-    """Return the graph of triples in its communities; see :func:`build_coterag`."""
-    graph = triple_graph(entities, triples)
-    placed = stores(graph, options.least_component)
-    found = clustered(
-        graph,
-        placed,
-        community_levels,
-        match=options.match,
-        least=options.least_community,
-        seed=options.seed,
-        resolution=options.resolution,
-    )
-    return Parted(graph, placed, found)
+    graph = triple_graph(tables[ENTITIES], tables[TRIPLES])
+    placed, least = stores(graph, options.least_component), options.least_community
+    if options.match == "own":
+        found = leiden_communities(
+            graph, placed, least=least, seed=options.seed, resolution=options.resolution
+        )
+    else:
+        level = int(options.match.removeprefix("C"))
+        found = communities_at(graph, placed, tables[COMMUNITY_LEVELS], level, least=least)
+    return graph, placed, found
 
 
 def build_coterag(
+    tables: Tables,
     *,
-    entities: pl.DataFrame,
-    triples: pl.DataFrame,
-    community_levels: pl.DataFrame,
-    text_chunks: pl.DataFrame,
-    chunk_vectors: pl.DataFrame,
-    known: Mapping[str, pl.DataFrame | None],
+    known: Mapping[Table, pl.DataFrame | None],
     summariser: CommunitySummariser,
     embedder: CorpusEmbedder,
     tokenizer: Tokenizer,
     options: CoteragSettings,
-) -> CoteragFrames:
-    """Return what CoTeRAG-S answers from (spec_coterag §3, §4, §8).
+) -> tuple[dict[Table, pl.DataFrame], list[str]]:
+    """Return the tables that CoTeRAG-S answers from (spec_coterag §3, §4, §8), and all texts with vectors.
 
     Args:
-        entities: rows of ``graph.entities``.
-        triples: rows of ``graph.triples``.
-        community_levels: rows of ``graph.community_levels``.
-        text_chunks: rows of ``corpus.text_chunks``.
-        chunk_vectors: rows of ``embeddings.text_units``.
+        tables: those that the step reads.
         known: earlier vectors by table; None where there are none.
         summariser: of communities.
         embedder: of descriptions, summaries, and what stands for questions.
@@ -252,47 +225,41 @@ def build_coterag(
     Raises:
         GraphragError: the level that is matched does not exist, or vectors cannot be compared.
     """
-    parts = parted(entities, triples, community_levels, options)
-    graph, found = parts.graph, parts.communities
+    graph, placed, found = parted(tables, options)
     described = descriptions(
         graph, tokenizer, tail_template=options.tail_template, most_tokens=options.description_tokens
     )
-    requests = parts.requests(text_chunks)
-    made = summary_frames(requests, summariser.summarise(requests))
-    told = described.frame["description"]
-    said = made.summaries.select(text=pl.format("{}\n{}", "title", "text"))["text"]
+    requests = list(summary_requests(graph, found, tables[TEXT_CHUNKS].sort("human_readable_id")))
+    summaries, quotes = _summary_frames(requests, summariser.summarise(requests))
+    told = described["description"]
+    said = summaries.select(text=pl.format("{}\n{}", "title", "text"))["text"]
 
-    def vectors(keys: pl.Series, texts: pl.Series, table: str) -> pl.DataFrame:
-        return embed_rows(keys, texts, embedder, known.get(table), named=table.replace("_", " "))
+    def vectors(keys: pl.Series, texts: pl.Series, table: Table) -> pl.DataFrame:
+        return embed_rows(keys, texts, embedder, known.get(table), named=table.name.replace("_", " "))
 
-    of_entities = vectors(described.frame["entity_id"], told, "description_vectors")
-    of_summaries = vectors(made.summaries["community_id"], said, "summary_vectors")
+    of_entities = vectors(described["entity_id"], told, COTERAG_DESCRIPTION_VECTORS)
+    of_summaries = vectors(summaries["community_id"], said, COTERAG_SUMMARY_VECTORS)
     backgrounds = corpus_backgrounds(
+        tables,
         embedder=embedder,
         seed=options.seed,
-        entities=entities,
-        text_chunks=text_chunks,
         members=found.members,
         description_vectors=of_entities,
         summary_vectors=of_summaries,
-        chunk_vectors=chunk_vectors,
     )
     thresholds = calibrated(backgrounds, options).rows
-    return CoteragFrames(
-        {
-            "stores": parts.stores,
-            "communities": found.communities,
-            "members": found.members,
-            "descriptions": described.frame,
-            "description_vectors": of_entities,
-            "summaries": made.summaries,
-            "summary_quotes": made.quotes,
-            "terms": community_terms(graph, found, made.summaries),
-            "summary_vectors": of_summaries,
-            "thresholds": thresholds.with_columns(
-                profile=pl.lit(options.profile), embedder=pl.lit(embedder.name)
-            ),
-        },
-        described.templated,
-        (*told, *said),
-    )
+    made = {
+        COTERAG_STORES: placed,
+        COTERAG_COMMUNITIES: found.communities,
+        COTERAG_MEMBERS: found.members,
+        COTERAG_DESCRIPTIONS: described,
+        COTERAG_DESCRIPTION_VECTORS: of_entities,
+        COTERAG_SUMMARIES: summaries,
+        COTERAG_QUOTES: quotes,
+        COTERAG_TERMS: community_terms(graph, found, summaries),
+        COTERAG_SUMMARY_VECTORS: of_summaries,
+        COTERAG_THRESHOLDS: thresholds.with_columns(
+            profile=pl.lit(options.profile), embedder=pl.lit(embedder.name)
+        ),
+    }
+    return made, [*told, *said]

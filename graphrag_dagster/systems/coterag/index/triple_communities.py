@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.undirected_graph import connected_components
-from graphrag_dagster.systems.coterag.coterag_options import Matched
 
 Places = NDArray[np.int64]
 
@@ -27,16 +26,12 @@ class TripleGraph:
             loops, each triple once.
         head: the place of each triple's head.
         tail: the place of each triple's tail.
-        unknown: triples left out because an end is no entity.
-        loops: triples left out because both ends are one.
     """
 
     entities: pl.DataFrame
     triples: pl.DataFrame
     head: Places
     tail: Places
-    unknown: int
-    loops: int
 
     @property
     def links(self) -> tuple[Places, Places]:
@@ -85,8 +80,6 @@ def triple_graph(entities: pl.DataFrame, triples: pl.DataFrame) -> TripleGraph:
         triples=kept.drop("head_place", "tail_place"),
         head=kept["head_place"].to_numpy(),
         tail=kept["tail_place"].to_numpy(),
-        unknown=len(merged) - len(placed),
-        loops=len(placed) - len(kept),
     )
 
 
@@ -230,35 +223,6 @@ def communities_at(
     cluster = (placed["community_id"].rank("dense").cast(pl.Int64) - 1).fill_null(_OUTSIDE).to_numpy()
     ids = placed["community_id"].drop_nulls().unique().sort().to_list()
     return _communities(graph, cluster.astype(np.int64), least, ids)
-
-
-def clustered(
-    graph: TripleGraph,
-    stores: pl.DataFrame,
-    levels: pl.DataFrame,
-    *,
-    match: Matched,
-    least: int,
-    seed: int,
-    resolution: float,
-) -> Communities:
-    """Return the communities that questions are matched with.
-
-    Args:
-        graph: the triples.
-        stores: of its entities.
-        levels: rows of ``graph.community_levels``.
-        match: ``own`` for :func:`leiden_communities`, else the level for :func:`communities_at`.
-        least: members below which a community is flagged as tiny.
-        seed: of the own clustering.
-        resolution: of the own clustering.
-
-    Raises:
-        GraphragError: the level does not exist.
-    """
-    if match == "own":
-        return leiden_communities(graph, stores, least=least, seed=seed, resolution=resolution)
-    return communities_at(graph, stores, levels, int(match.removeprefix("C")), least=least)
 
 
 def _clusters(graph: TripleGraph, main: NDArray[np.bool_], seed: int, resolution: float) -> Places:

@@ -57,12 +57,9 @@ class LlmCommunitySummariser(Asker):
     """Asks a model for the summary of each community; tiny ones are listed by the fallback, without a call.
 
     Args:
-        model: answers.
-        prompts: ``coterag_summary_system``, ``coterag_summary_user`` and ``retry``.
         fallback: summarises where no reply could be used; ``problem`` then says why.
         context_tokens: of the community as the prompt shows it; triples fill what the rest leaves.
         exact_names: best linked members that the summary has to name; those it lacks are added behind it.
-        max_output_tokens: longest reply.
         encoding: what tokens are counted by.
     """
 

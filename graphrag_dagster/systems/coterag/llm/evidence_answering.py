@@ -71,13 +71,7 @@ class ValidationShape(Shape):
 
 
 class LlmEvidenceRouter(Asker):
-    """Asks a model whether a question needs the documents; without a usable reply it does.
-
-    Args:
-        model: answers.
-        prompts: ``coterag_route_system``, ``route_user`` and ``retry``.
-        max_tokens: longest reply.
-    """
+    """Asks a model whether a question needs the documents; without a usable reply it does."""
 
     def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 300) -> None:
         super().__init__(model, prompts, max_tokens)
@@ -115,10 +109,6 @@ class LlmEvidenceAnswerer(Asker):
     """Asks a model for an answer from a context, or from what it knows.
 
     Args:
-        model: answers.
-        prompts: ``coterag_answer_system``, ``coterag_answer_user``, ``coterag_direct_system``,
-            ``coterag_direct_user`` and ``retry``.
-        max_tokens: longest reply.
         listen: hears the text of an answer as it comes.
     """
 
@@ -165,13 +155,7 @@ class LlmEvidenceAnswerer(Asker):
 
 
 class LlmAnswerValidator(Asker):
-    """Asks a model whether an answer agrees with its context and is complete.
-
-    Args:
-        model: answers.
-        prompts: ``coterag_validate_system``, ``coterag_validate_user`` and ``retry``.
-        max_tokens: longest reply.
-    """
+    """Asks a model whether an answer agrees with its context and is complete."""
 
     def __init__(self, model: ChatModel, prompts: PromptSource, *, max_tokens: int = 300) -> None:
         super().__init__(model, prompts, max_tokens)

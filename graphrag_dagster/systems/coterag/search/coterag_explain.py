@@ -37,12 +37,7 @@ _CLASSES = {
 
 
 def told(made: CoteragAnswer, left_out: int) -> str:
-    """Return how an answer came about.
-
-    Args:
-        made: the answer.
-        left_out: communities that could not be matched, since they speak of documents that are not asked.
-    """
+    """Return how an answer came about."""
     return "; ".join(_parts(made.trace, made.insufficient, left_out))
 
 
@@ -123,7 +118,6 @@ def sections_of(trace: Trace) -> tuple[TraceSection, ...]:
     return tuple(one for one in made if one.rows)
 
 
-_COMMUNITY = ("community", "similarity", "coverage", "score", "matched", "taken")
 _LIKE = ("entity", "similarity")
 _Row = tuple[Value | RowLink, ...]
 

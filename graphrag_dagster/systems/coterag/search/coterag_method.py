@@ -203,10 +203,6 @@ class CoteragUnits:
 
     A summary rests on the words it was made of, else on those of its community's triples; a triple on its own
     words, a text unit on its sentences.
-
-    Args:
-        index: with what CoTeRAG-S answers from.
-        context: of an answer.
     """
 
     def __init__(self, index: IndexSnapshot, context: EvidenceContext) -> None:

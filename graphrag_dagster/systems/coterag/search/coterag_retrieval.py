@@ -49,11 +49,6 @@ class QuestionSimilarities:
             index.chunk_vectors.similarities(vector),
         )
 
-    def of_entity(self, entity_id: str) -> float:
-        """Return the similarity of an entity; -1 for one without a vector."""
-        place = self.index.descriptions.places.get(entity_id)
-        return UNLIKE if place is None else float(self.entities[place])
-
     def of_chunk(self, unit_id: str) -> float:
         """Return the similarity of a text unit; -1 for one without a vector."""
         place = self.index.chunk_vectors.places.get(unit_id)
@@ -67,12 +62,7 @@ class QuestionSimilarities:
         return found
 
     def nearest(self, among: Places, most: int) -> list[EntityMatch]:
-        """Return the entities of the highest similarity, by similarity, then id.
-
-        Args:
-            among: their places among those with a vector.
-            most: how many.
-        """
+        """Return the entities of the highest similarity, by similarity, then id."""
         vectors = self.index.descriptions
         best = np.lexsort((vectors.order[among], -self.entities[among]))[:most]
         return [EntityMatch(vectors.ids[place], float(self.entities[place])) for place in among[best]]

@@ -213,11 +213,6 @@ class Trace:
         return list(dict.fromkeys(ids))
 
     @property
-    def verdict(self) -> Validation | None:
-        """The last validation."""
-        return self.validations[-1] if self.validations else None
-
-    @property
     def only_by_fallback(self) -> tuple[str, ...]:
         """Ids of the text units that the preserved store alone gave."""
         return tuple(chunk.text_unit_id for one in self.rounds for chunk in one.chunks)

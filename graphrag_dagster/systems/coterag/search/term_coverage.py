@@ -71,15 +71,9 @@ def question_terms(question: str, unit: TermUnit = "words") -> QuestionTerms:
     return QuestionTerms(tuple(sorted(phrases, key=sorted)))
 
 
-def coverage(asked: QuestionTerms, found: Set[str], weights: Sequence[float] | None = None) -> float:
-    """Return which share of a question's terms is covered, 0…1; 0 where it has none.
-
-    Args:
-        asked: terms of the question.
-        found: of the text.
-        weights: how much each unit of the question counts; default: all alike.
-    """
-    return share(asked.covered_by(found), weights)
+def coverage(asked: QuestionTerms, found: Set[str]) -> float:
+    """Return which share of a question's terms is among those of a text, 0…1; 0 where it has none."""
+    return share(asked.covered_by(found))
 
 
 def share(covered: Sequence[bool], weights: Sequence[float] | None = None) -> float:

@@ -72,11 +72,6 @@ class Vectors:
         matrix = frame["vector"].to_numpy() if len(frame) else np.zeros((0, 0), dtype=np.float32)
         return cls(frame[key].to_list(), np.asarray(matrix, dtype=np.float32), embedder)
 
-    @property
-    def blank(self) -> int:
-        """How many rows have a vector of zeros."""
-        return int(self.zero.sum())
-
     def similarities(self, question: NDArray[np.floating]) -> Scores:
         """Return the cosine of every row with a question's vector; -1 where either is all zeros.
 

@@ -12,11 +12,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.common.packed_arrays import WeightedLists
 from graphrag_dagster.kernel.common.stable_values import Scores, cosines, unit_rows
 from graphrag_dagster.kernel.graph.graph_labels import CO_OCCURS, RELATED_TO
 from graphrag_dagster.kernel.questions.citations import LABELS
-from graphrag_dagster.kernel.questions.context.context_rows import LocalRow, quoted, titles_of, words_stating
+from graphrag_dagster.kernel.questions.context.answer import Answer, Call
+from graphrag_dagster.kernel.questions.context.context_rows import (
+    LocalContext,
+    LocalRow,
+    quoted,
+    titles_of,
+    words_stating,
+)
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
@@ -25,6 +33,8 @@ from graphrag_dagster.kernel.retrieval.finding import with_history
 from graphrag_dagster.kernel.retrieval.ranking import TextRanker, Vectors, first_places, rows_of, z_scores
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, Quote
 from graphrag_dagster.systems.graphrag.search.graph_query_templates import edges_of
+from graphrag_dagster.systems.graphrag.search.map_reduce import finished
+from graphrag_dagster.systems.graphrag.tasks import ANSWERER
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +221,41 @@ _MOST = 10
 _HEADING = "In the graph"
 
 
-def with_edges(
+def answered_at_once(
+    search: Search,
+    answer: Answer,
+    context: LocalContext,
+    about: str,
+    facts: Sequence[Fact] = (),
+    entities: Collection[str] = (),
+) -> Answer:
+    """Return an answer from one context, in one call; what was made so far where the context has no row.
+
+    Args:
+        search: the question.
+        answer: the refusal, with all that is told of how it came about.
+        context: what is answered from.
+        about: what that is, in words.
+        facts: those that its rows of relationships show, in their order; without a model they are listed.
+        entities: ids of what the question names.
+
+    Raises:
+        EngineError: no usable answer came.
+    """
+    if not context.rows:
+        return answer
+    final = search.engines.task(ANSWERER).answer(
+        search.question.text, context.rows, context.rendered, search.question.history
+    )
+    if facts and not asks_model(final.engine):
+        final = _with_edges(final, context.rows, facts, entities)
+    used = bool(final.text.strip())
+    call = Call("answer", about, None, sum(context.row_tokens), used)
+    answer = replace(answer, context=context.uses(used=used), steps=(*answer.steps, call))
+    return finished(answer, final, context.units, {row.id for row in context.rows}, search.supporting)
+
+
+def _with_edges(
     final: FinalAnswer, rows: Sequence[ContextUnit], facts: Sequence[Fact], entities: Collection[str]
 ) -> FinalAnswer:
     """Return an answer with the edges of the entities that the question names below its sentences."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.kernel.questions.citations import ContextKind
-from graphrag_dagster.kernel.questions.context.answer import Answer, Call, ContextUse
+from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.context_chunks import Count
 from graphrag_dagster.kernel.questions.context.context_rows import (
     LocalContext,
@@ -31,7 +31,7 @@ from graphrag_dagster.kernel.retrieval.finding import (
 from graphrag_dagster.kernel.retrieval.rerankers import Reranked
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
 from graphrag_dagster.systems.graphrag.search.context_builder import ContextBuilder
-from graphrag_dagster.systems.graphrag.search.map_reduce import finished
+from graphrag_dagster.systems.graphrag.search.graph_facts import answered_at_once
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER
 
 if TYPE_CHECKING:
@@ -59,21 +59,9 @@ def local(search: Search) -> Answer:
     sought = looked_for(search, with_history(search))
     ranking = sought.local(ENTITIES)
     context, done = _context(search, sought.text, ranking)
-    answerer, method = search.engines.task(ANSWERER), search.method.name
-    answer = Answer(search.question.text, method, None, REFUSAL, answerer.engine, refused=True)
-    if context.rows:
-        final = answerer.answer(search.question.text, context.rows, context.rendered, search.question.history)
-        used = bool(final.text.strip())
-        answer = replace(
-            answer,
-            context=tuple(
-                ContextUse(row.kind, context.units.record_id(row.id), row.title, 0, tokens, used)
-                for row, tokens in zip(context.rows, context.row_tokens, strict=True)
-            ),
-            steps=(Call("answer", "the surroundings of its entities", None, sum(context.row_tokens), used),),
-        )
-        shown = {row.id for row in context.rows}
-        answer = finished(answer, final, context.units, shown, search.supporting)
+    engine, method = search.engines.task(ANSWERER).engine, search.method.name
+    answer = Answer(search.question.text, method, None, REFUSAL, engine, refused=True)
+    answer = answered_at_once(search, answer, context, "the surroundings of its entities")
     told = replace(answer, trace=named_in(ranking.linked))
     return with_retrieval_trace(search, told, sought.note, done)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.graph.adjacency_arrays import Longs
 from graphrag_dagster.kernel.models.embedders import Embedder
 
@@ -52,49 +51,6 @@ class KnownHops:
     def hops(self, question: str) -> int:
         """Return the number of steps."""
         return self.known.get(question) or LexicalHops().hops(question)
-
-
-@dataclass(frozen=True)
-class LearnedHops:
-    """Logistic regression on the vectors of questions.
-
-    Attributes:
-        embedder: makes the vectors.
-        model: fitted.
-        accuracy: share of the questions that :func:`told_apart` is right about; None where it tells none.
-    """
-
-    embedder: Embedder
-    model: "LogisticRegression"
-    accuracy: float | None
-
-    @classmethod
-    def fitted(
-        cls, embedder: Embedder, questions: Sequence[str], hops: Sequence[int], topics: Sequence[str]
-    ) -> "LearnedHops":
-        """Return a predictor that has learnt from questions.
-
-        Args:
-            embedder: makes the vectors.
-            questions: with known hops.
-            hops: of each.
-            topics: topic entity of each.
-
-        Raises:
-            EngineError: all questions ask for the same number of steps, or there are none.
-        """
-        if len(set(hops)) < 2:
-            raise EngineError("the hops of questions can be learnt only where they differ")
-        told = told_apart(embedder, questions, hops, topics)
-        right = [one == other for one, other in zip(told, hops, strict=True)] if told else []
-        some = _some(np.arange(len(questions)))
-        vectors = embedder.embed([questions[place] for place in some])
-        model = _regression().fit(vectors, np.asarray(hops)[some])
-        return cls(embedder, model, sum(right) / len(right) if right else None)
-
-    def hops(self, question: str) -> int:
-        """Return the number of steps."""
-        return int(self.model.predict(self.embedder.embed([question]))[0])
 
 
 def told_apart(

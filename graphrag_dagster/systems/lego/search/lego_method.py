@@ -1,18 +1,15 @@
 """The search method ``paths``: entities, a subgraph, reasoning paths in it, and texts that state them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
-from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, Prefilter, store_of
 from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.questions.context.answer import (
     Answer,
-    Call,
-    ContextUse,
     RowLink,
     TraceSection,
     facts,
@@ -37,12 +34,11 @@ from graphrag_dagster.systems.graphrag.api import (
     ContextBuilder,
     Fact,
     Key,
+    answered_at_once,
     edges_of,
     entities_of,
     fact_row,
     facts_of,
-    finished,
-    with_edges,
 )
 from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of as path_retriever_of
 from graphrag_dagster.systems.lego.retrieval.path_scorers import PathScorer
@@ -157,28 +153,17 @@ def paths(search: Search) -> Answer:
     stating = facts_on(search, keys)
     reported = orders.followed.entities.ids if search.settings.section(PathSettings).asked.reports else ()
     context = packed(search, units, stating, reported)
-    answerer = search.engines.task(ANSWERER)
     shown = sum(row.kind == "relationship" for row in context.rows)
     answer = Answer(
-        *(search.question.text, search.method.name, None, REFUSAL, answerer.engine),
+        *(search.question.text, search.method.name, None, REFUSAL),
+        search.engines.task(ANSWERER).engine,
         refused=True,
         trace=(*named_in(linked), *_trace(search, found, entities, len(stated), shown)),
         problems=found.use.problems,
         usage=found.use.usage,
     )
-    if context.rows:
-        final = answerer.answer(search.question.text, context.rows, context.rendered, search.question.history)
-        if not asks_model(final.engine):
-            final = with_edges(final, context.rows, stating, entities)
-        used = bool(final.text.strip())
-        call = Call("answer", "paths and what states them", None, sum(context.row_tokens), used)
-        uses = tuple(
-            ContextUse(row.kind, context.units.record_id(row.id), row.title, 0, tokens, used)
-            for row, tokens in zip(context.rows, context.row_tokens, strict=True)
-        )
-        answer = replace(answer, context=uses, steps=(*answer.steps, call))
-        rows = {row.id for row in context.rows}
-        answer = finished(answer, final, context.units, rows, search.supporting)
+    about = "paths and what states them"
+    answer = answered_at_once(search, answer, context, about, stating, entities)
     return with_retrieval_trace(search, answer, orders.note, moves)
 
 
