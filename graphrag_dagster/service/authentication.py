@@ -105,7 +105,7 @@ class Guard:
                 return Refusal(421, "wrong_host", "call this server as localhost or 127.0.0.1")
             origin = headers.get("origin")
             if origin is not None and host_of(origin.partition("://")[2]) not in self._names:
-                return Refusal(403, "wrong_origin", "pages of other sites may not call this server")
+                return Refusal(403, "wrong_origin", "requests from pages of other sites are not allowed")
         if self._token is None or path in OPEN_PATHS or path.startswith(OPEN_BELOW):
             return None
         scheme, _, given = headers.get("authorization", "").partition(" ")
@@ -116,7 +116,7 @@ class Guard:
         return Refusal(
             401,
             "unauthorized",
-            f"send the token of the server (its variable {TOKEN}) as 'Authorization: Bearer …'",
+            f"send the server's token (the value of {TOKEN}) as 'Authorization: Bearer …'",
             {"WWW-Authenticate": "Bearer"},
         )
 
@@ -126,7 +126,7 @@ def _unless_own_page(headers: Headers) -> Refusal | None:
     origin = headers.get("origin", "").partition("://")[2]
     if origin and origin == headers.get("host"):
         return None
-    return Refusal(403, "wrong_origin", "pages of other sites may not call this server")
+    return Refusal(403, "wrong_origin", "requests from pages of other sites are not allowed")
 
 
 class LoginBody(BaseModel):
@@ -146,7 +146,7 @@ def login_router(settings: ServiceSettings) -> APIRouter:
     async def login(body: LoginBody, request: Request) -> Response:
         """Give who knows the token a cookie in its place."""
         if token is not None and not secrets.compare_digest(body.token.strip().encode(), token):
-            raise Refusal(401, "unauthorized", f"that is not the token of the server (its variable {TOKEN})")
+            raise Refusal(401, "unauthorized", f"wrong token; use the server's token (the value of {TOKEN})")
         response = Response(status_code=204)
         if token is not None:
             set_cookie(response, request.headers, token)

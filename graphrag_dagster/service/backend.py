@@ -93,9 +93,9 @@ class Backend:
             Refusal: too many questions are being answered.
         """
         if (body.query is None) == (body.question is None):
-            raise QuestionError("give a query or a question, one of them")
+            raise QuestionError("give either a query or a question")
         if body.question is not None and body.parameters:
-            raise QuestionError("parameters are for a query; leave them out with a question")
+            raise QuestionError("parameters only apply to a query; omit them with a question")
         index = await self.index(corpus)
 
         def run() -> GraphRowsBody:

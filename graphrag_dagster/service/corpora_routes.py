@@ -27,7 +27,7 @@ from graphrag_dagster.service.request_models import (
 
 Corpus = Annotated[str, Path(description="name of a corpus")]
 _STREAMED = stream_responses(
-    "The answer; with `stream` events: `delta` with a piece of its text, then `answer` or `error`.",
+    "The answer. With `stream`: `delta` events with pieces of its text, then `answer` or `error`.",
     *("delta", "answer", "error"),
 )
 
@@ -64,7 +64,7 @@ def corpora_router(backend: Backend) -> APIRouter:
     @router.get("/{corpus}/entities", responses=documented(400, 402, 404, 409))
     async def search_entities(
         corpus: Corpus,
-        query: Annotated[str, Query(description="words to look for", min_length=1, max_length=4_000)],
+        query: Annotated[str, Query(description="words to search for", min_length=1, max_length=4_000)],
         limit: Annotated[int, Query(ge=1, le=100)] = 10,
     ) -> EntityList:
         """Find entities by words and meaning."""

@@ -34,7 +34,7 @@ _LOGGED_FRAMES = 6
 _LONGEST_TOLD = 2000
 # All but the last part of an absolute path; the slashes of a URL follow its scheme or host.
 _PATH = re.compile(r"(?<![\w.:/…-])/(?:[^/\s'\"]+/)+")
-_INTERNAL = "the server failed; its log says where"
+_INTERNAL = "internal error; see the server log"
 _OPENAI_TYPES = {
     401: "authentication_error",
     402: "insufficient_quota",
@@ -47,7 +47,7 @@ class ErrorDetail(BaseModel):
     """Why a request was refused or failed."""
 
     type: str = Field(description="what happened, for programs")
-    message: str = Field(description="what happened and the mend, for people")
+    message: str = Field(description="what happened and how to fix it, for people")
 
 
 class ErrorBody(BaseModel):
@@ -148,19 +148,19 @@ def error_response(path: str, refusal: Refusal) -> JSONResponse:
 def documented(*statuses: int, openai: bool = False) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI entries of the refusals of a route, with those that any route may give."""
     meanings = {
-        400: "The question, the method or the level cannot be used.",
+        400: "The question, method or level is invalid.",
         401: "The bearer token is missing or wrong.",
-        402: "The account at the model that answers has no credit left.",
+        402: "The account at the model provider has no credit left.",
         403: "The request comes from a web page of another site.",
-        404: "There is no such corpus, or nothing in it by this id.",
+        404: "There is no such corpus, or nothing with this id in it.",
         408: "The body did not arrive in time.",
-        409: "The corpus has not been indexed, or cannot be used as it is.",
+        409: "The corpus has not been indexed, or cannot be used in its current state.",
         413: "The body is too large.",
-        421: "The server is not known under the host of this request.",
-        422: "The request does not have the form that is documented here.",
-        429: "Too many questions are being answered; `Retry-After` says when to try again.",
+        421: "The server does not accept requests for this host name.",
+        422: "The request does not match the documented schema.",
+        429: "Too many questions at the same time; `Retry-After` says when to try again.",
         500: "The server failed.",
-        502: "The model that answers failed.",
+        502: "The model failed.",
         504: "The answer took too long.",
     }
     model = OpenAIErrorBody if openai else ErrorBody

@@ -78,7 +78,7 @@ def make_app(settings: ServiceSettings, library: Library | None = None) -> FastA
     app = FastAPI(
         title="graphrag_dagster",
         version=__version__,
-        description="Ask corpora, and look up what the answers rest on.",
+        description="Ask questions about corpora, and look up the evidence behind the answers.",
         lifespan=lifespan,
         # The pages they would show load scripts from elsewhere.
         docs_url=None,
@@ -116,8 +116,8 @@ def make_app(settings: ServiceSettings, library: Library | None = None) -> FastA
 _ROUTES = (
     ("/", "the explorer, in a browser"),
     ("/corpora", "the corpora that can be asked"),
-    ("/openapi.json", "every route, for programs"),
-    ("/health", "whether the server answers"),
+    ("/openapi.json", "the OpenAPI description of all routes"),
+    ("/health", "health check"),
     ("/v1/models", "the corpora as models, for OpenAI clients (base URL: this address and /v1)"),
     ("/mcp", "the tools of the Model Context Protocol"),
 )
@@ -141,8 +141,8 @@ def front_router(backend: Backend) -> APIRouter:
 
 def _corpora(names: list[str] | None) -> str:
     if names is None:
-        return "The corpora are told to those who send the token of this server."
-    return ", ".join(names) if names else "There are none yet: graphrag-dagster index PATH makes one."
+        return "Listing the corpora needs the server's token."
+    return ", ".join(names) if names else "None yet; create one with: graphrag-dagster index PATH"
 
 
 def _example(names: list[str] | None, url: str) -> str:

@@ -41,11 +41,12 @@ from graphrag_dagster.service.request_models import (
 from graphrag_dagster.service.settings import ServiceSettings
 
 INSTRUCTIONS = (
-    "Collections of documents (corpora) that can be asked. Begin with list_corpora. ask answers a question "
-    "from a corpus; the marks [1], [2] … in its text are the numbers of its sources, which quote the "
-    "documents. To check a source, read its passage with read_source or its report with read_report. An "
-    "answer that is refused means that nothing was found: its text says what was searched, and shows the "
-    "nearest passage, which does not answer."
+    "Collections of documents (corpora) that you can ask questions about. Begin with list_corpora. "
+    "ask answers a question from a corpus; the marks [1], [2] … in its text are the numbers of "
+    "its sources, which quote the documents. To check a source, read its passage with "
+    "read_source or its report with read_report. A refused answer means that nothing was "
+    "found: its text says what was searched and shows the closest passage, which does not "
+    "answer the question."
 )
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True)
 _T = TypeVar("_T")
@@ -58,15 +59,15 @@ class CitedSource(Read):
 
     number: int
     kind: str = Field(
-        description="what is cited: report, entity, relationship, claim, passage or row; own_context is what "
-        "a model wrote from its own knowledge, on no document"
+        description="what is cited: report, entity, relationship, claim, passage or row; "
+        "own_context is text that a model wrote from its own knowledge, not from a document"
     )
-    record_id: str = Field(description="id of the cited record; for a report, give it to read_report")
+    record_id: str = Field(description="id of the cited record; pass the id of a report to read_report")
     title: str
     evidence: Evidence | None = Field(
-        description="the words of a document that it rests on, or a triple of the graph where a relationship "
-        "is cited of which no words are known: give its text_unit_id to read_source; or a row of a table; or "
-        "what a model wrote itself, which is no document"
+        description="the passage of a document that supports it: pass its text_unit_id to "
+        "read_source; a triple of the graph if a cited relationship has no known passage; a "
+        "row of a table; or text that a model wrote itself, which is not from a document"
     )
 
 
@@ -74,17 +75,20 @@ class CitedAnswer(Read):
     """An answer with its sources."""
 
     text: str
-    refused: bool = Field(description="nothing was found that answers; the text says what was searched")
+    refused: bool = Field(description="no answer was found; the text says what was searched")
     method: str
     level: int | None
-    why: str | None = Field(description="why this method, which documents, and what was favoured")
+    why: str | None = Field(
+        description="why this method was chosen, which documents were searched, and which were preferred"
+    )
     engine: Engine = Field(description="extractive: sentences of the documents; llm: written by a model")
     sources: list[CitedSource]
     nearest: CitedSource | None = Field(
-        description="of a refused answer: the passage nearest to the question, which does not answer it"
+        description="for a refused answer: the passage closest to the question, although it does "
+        "not answer it"
     )
-    query: Query | None = Field(description="the query over the tables whose rows the text tells")
-    problems: list[str] = Field(description="what could not be used on the way")
+    query: Query | None = Field(description="the SQL query whose rows the text reports")
+    problems: list[str] = Field(description="replies that could not be used, with the reason")
     usage: Usage
 
 
@@ -159,7 +163,7 @@ def make_server(backend: Backend) -> MCPServer:
     async def search_entities(
         corpus: Corpus,
         query: Annotated[str, Field(description="a name, or words that describe the entity", min_length=1)],
-        limit: Annotated[int, Field(description="how many at most", ge=1, le=100)] = 10,
+        limit: Annotated[int, Field(description="maximum number of entities", ge=1, le=100)] = 10,
     ) -> EntityList:
         """Find people, organisations, places and other entities of a corpus, with their descriptions."""
         return await _told(backend.entities(corpus, query, limit))
@@ -221,7 +225,9 @@ class McpOverHttp:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if self._app is None:
-            refusal = Refusal(503, "not_running", "the server is starting or ending; try again in a moment")
+            refusal = Refusal(
+                503, "not_running", "the server is starting or shutting down; try again in a moment"
+            )
             await error_response(PATH, refusal)(scope, receive, send)
             return
         await self._app(scope, receive, send)

@@ -93,7 +93,7 @@ class QuestionRunner:
             raise Refusal(
                 429,
                 "busy",
-                f"{self._settings.max_asks} questions are being answered; try again in a moment",
+                f"{self._settings.max_asks} questions are already being answered; try again in a moment",
                 {"Retry-After": str(max(1, math.ceil(self._settings.queue_seconds)))},
             )
 
@@ -219,7 +219,9 @@ Render = Callable[[Heard | Refusal], list[bytes]]
 
 def stream_responses(description: str, *names: str) -> dict[str, Any]:
     """Return the OpenAPI entry of an answer that may come as a stream of events of such names."""
-    properties: dict[str, Any] = {"data": {"type": "string", "description": "JSON, but for a last `[DONE]`"}}
+    properties: dict[str, Any] = {
+        "data": {"type": "string", "description": "JSON, except for the final `[DONE]`"}
+    }
     if names:
         properties["event"] = {"type": "string", "enum": list(names)}
     schema = {"type": "object", "properties": properties, "required": list(properties)}

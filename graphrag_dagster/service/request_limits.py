@@ -90,7 +90,9 @@ class BodyLimit:
             if problem := _wrong_with(b"".join(message.get("body", b"") for message in messages)):
                 raise Refusal(400, "malformed_request", f"the body {problem}")
         except TimeoutError:
-            refusal = Refusal(408, "too_slow", f"send a body within {self._seconds:g} seconds")
+            refusal = Refusal(
+                408, "too_slow", f"the body did not arrive in time; send it within {self._seconds:g} seconds"
+            )
             await error_response(scope["path"], refusal)(scope, receive, send)
             return
         except Refusal as refusal:
@@ -140,9 +142,9 @@ def _wrong_with(body: bytes) -> str | None:
     try:
         json.dumps(parsed, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
-        return "holds half of a surrogate pair, which is not a character"
+        return "contains half of a surrogate pair, which is not a character"
     except RecursionError:
         return "is nested too deeply"
     except ValueError:
-        return "holds NaN or a number beyond the range of a double"
+        return "contains NaN or a number beyond the range of a double"
     return None

@@ -30,17 +30,18 @@ LEVELS = (
     "broad communities) to C3 and deeper (many narrow ones); default: as the settings of the corpus say"
 )
 RESPONSE_TYPES = (
-    "length and layout of the answer, such as multiple paragraphs, single sentence or list of 3-7 points; at "
-    "most 200 characters; default: as the settings of the corpus say"
+    "length and layout of the answer, such as multiple paragraphs, single sentence or list of 3-7 "
+    "points; at most 200 characters; default: the setting of the corpus"
 )
 GENERAL_KNOWLEDGE = (
-    f"a model may add what it knows of the world, each such sentence marked {KNOWLEDGE_MARK}; default: as "
-    "the settings of the corpus say"
+    f"the model may add general knowledge, each such sentence marked {KNOWLEDGE_MARK}; default: the "
+    "setting of the corpus"
 )
-QUERIES = "one query in openCypher that only reads"
-PARAMETERS = "values of the query's $names: texts, numbers, true, false, null, and lists of one kind of these"
-GRAPH_QUESTIONS = "in place of a query: a question in plain words, such as Who is connected to X?"
-FILTERS = "which documents to answer from, and nothing else; default: all of the corpus"
+QUERIES = "a read-only query in openCypher"
+PARAMETERS = "values for the $parameters of the query: strings, numbers, booleans, null, or lists "
+"of one of these types"
+GRAPH_QUESTIONS = "instead of a query: a question in plain words, such as Who is connected to X?"
+FILTERS = "restricts the answer to these documents; default: all of the corpus"
 _METHOD_NAMES: list[JsonValue] = [None, *methods()]
 
 Text = Annotated[str, StringConstraints(strict=True)]
@@ -62,9 +63,7 @@ class CorpusEntry(BaseModel):
     """A corpus that can be asked."""
 
     name: str
-    version: str | None = Field(
-        description="version of the snapshot that is read, as the command `snapshots` lists it"
-    )
+    version: str | None = Field(description="version of the snapshot, as listed by the command `snapshots`")
 
 
 class CorpusList(BaseModel):
@@ -89,7 +88,7 @@ class AskBody(BaseModel):
 
     # What the extras say is told to readers of the schema; who breaks it is told so as a bad question.
     question: Text = Field(
-        description="at most 4,000 characters, unless the server is set otherwise",
+        description="at most 4,000 characters, unless the server is configured otherwise",
         json_schema_extra={"minLength": 1, "maxLength": 4000},
     )
     method: Text | None = Field(None, description=METHODS, json_schema_extra={"enum": _METHOD_NAMES})
@@ -101,7 +100,7 @@ class AskBody(BaseModel):
     general_knowledge: Annotated[bool, Field(strict=True)] | None = Field(None, description=GENERAL_KNOWLEDGE)
     filters: Filters | None = Field(None, description=FILTERS)
     stream: Annotated[bool, Field(strict=True)] = Field(
-        False, description="server-sent events: `delta` {text} …, then `answer`, or `error`"
+        False, description="stream server-sent events: `delta` {text} …, then `answer` or `error`"
     )
 
     def asked(self) -> Question:
@@ -134,25 +133,28 @@ class AnswerBody(BaseModel):
     dropped: int
     removed_citations: int
     problems: tuple[str, ...]
-    steps: tuple[Call, ...] = Field(description="what was asked of the engine")
+    steps: tuple[Call, ...] = Field(description="calls to the engine")
     trace: tuple[TraceSection, ...] = Field(
-        description="how the search method came to it, in sections: rows by column, and which rows of the "
-        "index cells lead to; a section with one row is a list of facts"
+        description="how the search method arrived at the answer, in sections: rows by column, and "
+        "the rows of the index that cells link to; a section with one row is a list of facts"
     )
     usage: Usage
     seconds: float | None
     query: Query | None
     scope: Scope | None = Field(
-        description="what the answer was restricted to; pairs are the number inside, and of the corpus"
+        description="what the answer was restricted to; pairs are the numbers inside the "
+        "restriction and in the whole corpus"
     )
     favoured: tuple[Favoured, ...] = Field(
-        description="documents that the question names, whose passages were favoured"
+        description="documents that the question names, whose passages were preferred"
     )
     nearest: Source | None = Field(
-        None, description="of a refused answer: the passage nearest to the question, which does not answer it"
+        None,
+        description="for a refused answer: the passage closest to the question, although it "
+        "does not answer it",
     )
     heading: str = Field(
-        description="what is to stand above the text, such as that no model was asked; may be blank"
+        description="a notice to show above the text, such as that no model was used; may be empty"
     )
     calls: int
     partly_supported: int
@@ -189,7 +191,7 @@ class GraphRowsBody(BaseModel):
     rows: list[list[JsonValue]] = Field(
         description="values by column; a node or relation is an object of its properties, with label"
     )
-    more: bool = Field(description="there may be rows that are left out")
+    more: bool = Field(description="whether there may be more rows")
 
     @classmethod
     def of(cls, ran: GraphQueryRun, reading: str | None = None) -> "GraphRowsBody":
@@ -212,7 +214,7 @@ class EntityEntry(Read):
     title: str
     type: str
     description: str
-    degree: int = Field(description="how many relationships it has")
+    degree: int = Field(description="number of relationships")
     score: float = Field(description="how well it fits the query; higher is better")
 
 
@@ -229,7 +231,7 @@ class ReportBody(Read):
     title: str
     level: int
     rating: float | None = Field(description="importance, 0–10")
-    content: str = Field(description="the whole report as Markdown")
+    content: str = Field(description="the full report in Markdown")
 
 
 class SourceBody(Read):
@@ -238,7 +240,7 @@ class SourceBody(Read):
     text_unit_id: str
     document_id: str
     document_title: str
-    path: str = Field(description="path of the document below the corpus folder")
+    path: str = Field(description="path of the document, relative to the corpus folder")
     start_char: int
     end_char: int
     text: str

@@ -103,7 +103,7 @@ def overview(shown: OpenSnapshot, corpora: CorpusStore) -> Overview:
     try:
         settings, broken = corpora.settings(corpus), []
     except SettingsError as error:
-        settings, broken = None, [f"Nothing can be asked: {error}"]
+        settings, broken = None, [f"Questions cannot be asked: {error}"]
     found = shown.rows(
         f"""
         select level, count(distinct community_id) as communities, count(*) as entities
@@ -182,12 +182,12 @@ def _notes(shown: OpenSnapshot, counts: Counts, unclustered: int) -> Iterator[st
     for line in unreadable_units(ledger):
         yield f"{line}."
     if counts.quarantined:
-        yield f"{_were(counts.quarantined, 'record')} of extraction put aside."
+        yield f"{_were(counts.quarantined, 'record')} quarantined during extraction."
     if unclustered:
-        yield f"{counted(unclustered, 'entity', 'entities')} without a relationship in no community."
+        yield f"{counted(unclustered, 'entity', 'entities')} without relationships, and so in no community."
     replaced = shown.totals(f"select count(problem) as n from {shown[tables.COMMUNITY_REPORTS]}")["n"]
     if replaced:
-        yield f"{_were(replaced, 'report')} written by rules, because a model's could not be used."
+        yield f"{_were(replaced, 'report')} written by rules, because the model's could not be used."
 
 
 def _files(shown: OpenSnapshot) -> Iterator[str]:

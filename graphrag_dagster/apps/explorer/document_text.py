@@ -267,7 +267,7 @@ def words_of(query: str) -> list[str]:
     """
     words = list(dict.fromkeys(query.split()))
     if len(words) > MOST_WORDS or len(query) > _LONGEST:
-        raise QuestionError(f"look for at most {MOST_WORDS} words of {_LONGEST:,} characters in all")
+        raise QuestionError(f"search for at most {MOST_WORDS} words of {_LONGEST:,} characters in total")
     return words
 
 

@@ -203,7 +203,7 @@ def opened_together(found: Mapping[str, Published], corpus: str) -> Iterator[duc
                 attach(connection, one.file, name, read_only=True)
             except duckdb.Error as error:
                 raise WarehouseError(
-                    f"snapshot {one.version} of corpus {corpus!r} cannot be read any more; choose another"
+                    f"snapshot {one.version} of corpus {corpus!r} can no longer be read; choose another"
                 ) from error
             stack.enter_context(damage_told(one.file, "choose another snapshot"))
         yield connection
@@ -212,7 +212,7 @@ def opened_together(found: Mapping[str, Published], corpus: str) -> Iterator[duc
 def unpublished(corpus: str) -> WarehouseError:
     """Return what is told of a corpus of which nothing was published."""
     return WarehouseError(
-        f"nothing of corpus {corpus!r} has been published yet; run 'graphrag-dagster index {corpus}'"
+        f"corpus {corpus!r} has not been published yet; run 'graphrag-dagster index {corpus}'"
     )
 
 

@@ -184,7 +184,7 @@ def pair_of(
     if not older:
         raise MissingError(
             "snapshot",
-            f"there is no snapshot of corpus {corpus!r} from before {newer.published[:19]}Z to compare with",
+            f"corpus {corpus!r} has no snapshot older than {newer.published[:19]}Z to compare with",
         )
     return older[0], newer
 

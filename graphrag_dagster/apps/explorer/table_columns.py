@@ -164,7 +164,7 @@ VIEWS = (
     ),
     View(
         "triples",
-        "Statements as triples",
+        "Triples",
         tables.TRIPLES,
         (
             *(_id(tables.TRIPLES, name) for name in ("triple_id", "head_id", "tail_id")),
@@ -236,7 +236,7 @@ VIEWS = (
     ),
     View(
         "metadata",
-        "What files say of their documents",
+        "Metadata of documents",
         tables.DOCUMENT_METADATA,
         (*_OF_DOCUMENT, *_own(tables.DOCUMENT_METADATA, "key", "type", "text", "number", "boolean")),
         (_DOCUMENT,),
@@ -244,7 +244,7 @@ VIEWS = (
     ),
     View(
         "periods",
-        "Days and periods of documents",
+        "Dates and periods of documents",
         tables.DOCUMENT_PERIODS,
         (
             *_OF_DOCUMENT,
@@ -280,7 +280,7 @@ VIEWS = (
     ),
     View(
         "quarantine",
-        "Put aside in extraction",
+        "Quarantined records",
         tables.QUARANTINE,
         (*_OF_DOCUMENT, *_own(tables.QUARANTINE, "kind", "reason", "raw", "round", "engine")),
         _UNIT,
@@ -288,7 +288,7 @@ VIEWS = (
     ),
     View(
         "names",
-        "Decisions on names",
+        "Name decisions",
         tables.DECISIONS,
         (
             *_OF_DOCUMENT,
@@ -302,26 +302,26 @@ VIEWS = (
     ),
     View(
         "summary",
-        "Counts of everything",
+        "Corpus summary",
         tables.CORPUS_SUMMARY,
         _own(tables.CORPUS_SUMMARY, "area", "measure", "value"),
     ),
     View(
         "context_sizes",
-        "What is read for a question",
+        "Context sizes",
         tables.CONTEXT_SIZES,
         _own(tables.CONTEXT_SIZES, "condition", "units", "tokens", "percent_of_ts"),
     ),
     View(
         "runs",
-        "Runs and what they cost",
+        "Runs and their cost",
         tables.RUN_USAGE,
         _own(tables.RUN_USAGE, *tables.RUN_USAGE.column_names),
         order="begun desc",
     ),
     View(
         "models",
-        "What runs asked of models",
+        "Model usage",
         tables.MODEL_USAGE,
         _own(tables.MODEL_USAGE, *tables.MODEL_USAGE.column_names),
         order="begun desc",

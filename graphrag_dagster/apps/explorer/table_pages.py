@@ -161,7 +161,7 @@ def _view(name: str) -> View:
         if view.name == name:
             return view
     there = ", ".join(view.name for view in VIEWS)
-    raise MissingError("table", f"there is no table {name!r} to look through; there are {there}")
+    raise MissingError("table", f"there is no table {name!r} to browse; there are {there}")
 
 
 def _columns(view: View) -> list[TableColumn]:

@@ -202,7 +202,7 @@ def find(shown: OpenSnapshot, query: str, limit: int) -> Found:
     """
     words = words_of(query)
     if not words:
-        raise QuestionError("look for at least one word")
+        raise QuestionError("enter at least one word")
     looked = _Look(shown, words, limit)
     entities, reports = looked.entities(), looked.reports()
     documents, units = looked.documents(), looked.units()

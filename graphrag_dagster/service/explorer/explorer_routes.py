@@ -26,19 +26,21 @@ from graphrag_dagster.service.error_responses import documented, without_paths
 _LARGEST = 2**31 - 1
 Id = Annotated[str, Path(description="its id", max_length=200)]
 CommunityId = Annotated[str | None, Query(description="id of a community", max_length=200)]
-Level = Annotated[int | None, Query(description="k of the level Ck", ge=0, le=100)]
-Offset = Annotated[int, Query(description="how many are passed over", ge=0, le=_LARGEST)]
+Level = Annotated[int | None, Query(description="the number k of the level Ck", ge=0, le=100)]
+Offset = Annotated[int, Query(description="how many to skip", ge=0, le=_LARGEST)]
 Limit = Annotated[int, Query(description="most of them", ge=1, le=1_000)]
 Character = Annotated[int | None, Query(description="character of the document's text", ge=0, le=_LARGEST)]
-Sort = Annotated[str | None, Query(description="column; default: as the table has its rows", max_length=200)]
-Descending = Annotated[bool, Query(description="the largest first")]
+Sort = Annotated[
+    str | None, Query(description="column to sort by; default: the order of the table", max_length=200)
+]
+Descending = Annotated[bool, Query(description="descending order")]
 Words = Annotated[
-    str, Query(alias="filter", description="words that all stand in a row's texts", max_length=4_000)
+    str, Query(alias="filter", description="words that must all occur in a row's texts", max_length=4_000)
 ]
 Version = Annotated[str | None, Query(description="version of a snapshot", max_length=200)]
 Cited = Annotated[
     str | None,
-    Query(description="ranges of characters that are marked, such as 120-180,300-320", max_length=2_000),
+    Query(description="character ranges to highlight, such as 120-180,300-320", max_length=2_000),
 ]
 _CSV: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "All rows."}
@@ -113,7 +115,9 @@ def _add_entities(router: APIRouter, backend: Backend) -> None:
         corpus: Corpus,
         kind: WhyKind,
         asked: Annotated[str, Path(description="its id, number or name", max_length=4_000)],
-        most: Annotated[int, Query(description="most rows of one sort below a row", ge=1, le=100)] = 5,
+        most: Annotated[
+            int, Query(description="maximum number of rows of each kind below a row", ge=1, le=100)
+        ] = 5,
     ) -> LineageStep:
         """See what a row rests on, down to the words of documents."""
         return await backend.explored(corpus, lambda seen: seen.why(kind, asked, most))
@@ -122,7 +126,7 @@ def _add_entities(router: APIRouter, backend: Backend) -> None:
     async def find(
         corpus: Corpus,
         query: Annotated[str, Query(description="words", min_length=1, max_length=4_000)],
-        limit: Annotated[int, Query(description="most of each sort", ge=1, le=100)] = 20,
+        limit: Annotated[int, Query(description="maximum number of each kind", ge=1, le=100)] = 20,
     ) -> Found:
         """Find what has all words: names, reports, documents, passages."""
         return await backend.explored(corpus, lambda seen: seen.find(query, limit))

@@ -129,11 +129,11 @@ class _ExportFile:
         """Say what is in the file."""
         lacking = {sort: pair for sort, pair in self.counts.items() if pair[0] < pair[1]}
         if not lacking:
-            return f"All that there is to see of {self.corpus}, without a server; it cannot be asked."
+            return f"A complete offline view of {self.corpus}; asking questions needs a server."
         left = "; ".join(
             f"{has:,} of {counted(of, *_SORTS[sort][1:])}" for sort, (has, of) in lacking.items()
         )
-        return f"{self.corpus} without a server, and not all of it, to keep this file small: it has {left}."
+        return f"A partial offline view of {self.corpus}; to keep the file small it has only {left}."
 
     async def _fill(self, sort: str, items: Sequence[Sequence[Asked]]) -> None:
         """Take items, each whole or not at all, as long as the share of their sort holds them."""
@@ -302,7 +302,7 @@ def export_page(corpus: str, file: Path, most_bytes: int) -> PageFile:
     page = _page(_packed(held.answers), held.told).encode()
     if len(page) > most_bytes:
         raise PageExportError(
-            f"the map of {corpus} alone makes {len(page) / 1e6:.1f} MB; give a larger limit: --max-mb"
+            f"the map of {corpus} alone takes {len(page) / 1e6:.1f} MB; raise the limit with --max-mb"
         )
     with _named(file):
         write_durably(file, page.decode())
@@ -323,7 +323,7 @@ def _named(file: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise PageExportError(
-            f"{file} cannot be written: {error.strerror or error}; name another file"
+            f"{file} cannot be written: {error.strerror or error}; choose another file"
         ) from error
 
 

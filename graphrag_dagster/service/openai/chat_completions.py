@@ -42,7 +42,7 @@ from graphrag_dagster.service.question_stream import (
 _LISTED_METHODS = [one.name for one in methods().values() if one.suits_a_chat and one.name != AUTO]
 _NOTHING_USED = ChatUsage(prompt_tokens=0, completion_tokens=0, total_tokens=0)
 _DONE = format_sse_event(data_str="[DONE]")
-_STREAMED = stream_responses("The answer; with `stream` chunks of it as events.")
+_STREAMED = stream_responses("The answer; with `stream`, its chunks as events.")
 
 
 def usage_of(answer: Answer) -> ChatUsage:

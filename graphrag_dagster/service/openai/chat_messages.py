@@ -121,7 +121,7 @@ def question_of(messages: Sequence[ChatMessage], method: str | None, filters: Fi
     spoken = [m for m in messages if m.role in {"user", "assistant"}]
     last = max((i for i, message in enumerate(spoken) if message.role == "user"), default=None)
     if last is None:
-        raise QuestionError("there is no message with the role 'user'; its content is the question")
+        raise QuestionError("no message has the role 'user'; its content is the question")
     history: list[Turn] = []
     for message in spoken[:last]:
         text = text_of(message)
@@ -147,7 +147,7 @@ def text_of(message: ChatMessage) -> str:
 
 def _text_of_part(part: Part) -> str:
     if part.text is None:
-        raise QuestionError(f"a message holds a part of type {part.type!r}; only text can be read")
+        raise QuestionError(f"a message has a part of type {part.type!r}; only text is supported")
     return part.text
 
 

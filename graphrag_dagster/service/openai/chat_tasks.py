@@ -112,9 +112,9 @@ def task_reply(messages: Sequence[ChatMessage], response_format: Any = None) -> 
             raise Refusal(
                 400,
                 "unknown_task",
-                "this model answers questions from documents; of the tasks of a chat page it knows titles, "
-                "tags, follow-up questions and search queries: choose another model for tasks in the page's "
-                "settings",
+                "this model answers questions from documents. Of a chat page's own tasks it "
+                "supports only titles, tags, follow-up questions and search queries; choose "
+                "another model for tasks in the page's settings",
             )
         return _in_form(kind, _MAKERS[kind](said, instruction), instruction, response_format)
     return None

@@ -37,19 +37,21 @@ class EmbeddingBody(Lenient):
     """Texts, or their tokens in cl100k_base, that are to become vectors."""
 
     model: str = Field(
-        description="`corpus`: as its index embeds; `corpus:queries`: as its questions are embedded; or an "
-        "embedder of the server, such as `static`"
+        description="`corpus`: embeds as its index does; `corpus:queries`: embeds as its questions "
+        "are embedded; or an embedder of the server, such as `static`"
     )
     input: (
         _Text
         | Annotated[list[_Text], Field(min_length=1, max_length=MAX_INPUTS)]
         | _Tokens
         | Annotated[list[_Tokens], Field(min_length=1, max_length=MAX_INPUTS)]
-    ) = Field(description="a text, texts, the tokens of a text, or those of texts")
+    ) = Field(description="a text, a list of texts, or either as tokens")
     encoding_format: Literal["float", "base64"] | None = Field(
-        None, description="numbers, or their bytes as little-endian float32 in base64; default: float"
+        None, description="a list of numbers, or base64 of little-endian float32; default: float"
     )
-    dimensions: int | None = Field(None, description="must be those of the vectors; nothing is cut off")
+    dimensions: int | None = Field(
+        None, description="must equal the dimensions of the vectors; vectors are never truncated"
+    )
 
 
 class Embedding(BaseModel):
@@ -114,8 +116,8 @@ def embeddings_router(backend: Backend) -> APIRouter:
         size = vectors.shape[1]
         if body.dimensions not in (None, size):
             raise QuestionError(
-                f"the vectors of {body.model!r} have {size} dimensions, not {body.dimensions}; leave "
-                "dimensions out"
+                f"the vectors of {body.model!r} have {size} dimensions, not {body.dimensions}; omit "
+                "dimensions"
             )
 
         def made() -> EmbeddingList:
@@ -148,7 +150,9 @@ async def _vectors(backend: Backend, model: str, texts: list[str]) -> NDArray[np
     corpus, _, side = model.partition(":")
     if side not in ("", DOCUMENTS, QUERIES):
         raise Refusal(
-            404, "model_not_found", f"{model!r} embeds nothing; use {corpus!r} or {corpus}:{QUERIES}"
+            404,
+            "model_not_found",
+            f"{model!r} is not an embedding model; use {corpus!r} or {corpus}:{QUERIES}",
         )
     # A corpus comes before an embedder of its name.
     if not side and corpus in await backend.embedders() and corpus not in await backend.names():

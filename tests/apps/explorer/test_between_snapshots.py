@@ -109,7 +109,7 @@ def test_what_was_never_published(home: Path) -> None:
     (home / "corpora" / "bare").mkdir(parents=True)
     seen = Explorer("bare")
     for look in (seen.overview, seen.drawn, seen.changes, lambda: seen.csv("files"), lambda: seen.find("x")):
-        with pytest.raises(WarehouseError, match="nothing of corpus 'bare' has been published yet"):
+        with pytest.raises(WarehouseError, match="corpus 'bare' has been published yet"):
             look()
     assert seen.snapshots() == []
 
@@ -122,7 +122,7 @@ def test_a_snapshot_that_vanishes(home: Path) -> None:
     for file in files(home):
         if file.stem == current:
             file.unlink()
-    with pytest.raises(WarehouseError, match="nothing of corpus 'made' has been published yet"):
+    with pytest.raises(WarehouseError, match="corpus 'made' has been published yet"):
         seen.overview()
     with pytest.raises(MissingError):
         seen.changes(after=current)

@@ -32,7 +32,7 @@ def test_one_file_holds_the_page_and_all_that_it_shows_and_asks_nobody(
     told, answers = _answers(page)
     assert told in out.replace("\n", "")
     assert re.search(r"map\.html: \d[\d,.]* MB$", out.strip())
-    assert told.startswith("All that there is to see of coast")
+    assert told.startswith("A complete offline view of coast")
     overview = answers["/corpora/coast/overview"]
     for level in ("", *(f"level={one['level']}" for one in overview["levels"])):
         assert f"/corpora/coast/drawn?{level}".rstrip("?") in answers

@@ -103,7 +103,7 @@ def test_what_would_change_without_a_document_is_told_when_asked(page: "Page") -
 @pytest.mark.parametrize("kind", ["entity", "community", "document", "tables"])
 def test_what_has_gone_is_told_with_ways_on(page: "Page", kind: str) -> None:
     go_to(page, f"harbour/{kind}/gone-since-long")
-    assert "is not in the corpus as it is now" in page.locator("h1").inner_text()
+    assert "is not in the current snapshot" in page.locator("h1").inner_text()
     page.get_by_role("link", name="Search for it").click()
     page.get_by_text("Write words in the search field").wait_for()
 
@@ -158,5 +158,5 @@ def test_a_long_text_is_read_in_windows(browser: "Browser", odd_home: Path) -> N
         page.get_by_role("link", name="show them").click()
         text.locator("mark.cited").wait_for()
         go_to(page, f"odd/document/{document}?start=99999999")
-        page.get_by_role("link", name="To its beginning").click()
+        page.get_by_role("link", name="Go to the start").click()
         page.get_by_text("Characters 1–").first.wait_for()

@@ -84,7 +84,7 @@ def test_rows_come_a_hundred_at_a_time(page: "Page") -> None:
     page.get_by_role("link", name="Earlier").click()
     page.get_by_text("Rows 1–100 of").wait_for()
     go_to(page, "harbour/tables/relationships?offset=99900")
-    page.get_by_role("link", name="To the first rows").click()
+    page.get_by_role("link", name="Go to the first rows").click()
     page.get_by_text("Rows 1–100 of").wait_for()
 
 

@@ -19,20 +19,20 @@ export interface AnswerBody {
   dropped: number;
   removed_citations: number;
   problems: string[];
-  /** what was asked of the engine */
+  /** calls to the engine */
   steps: Call[];
-  /** how the search method came to it, in sections: rows by column, and which rows of the index cells lead to; a section with one row is a list of facts */
+  /** how the search method arrived at the answer, in sections: rows by column, and the rows of the index that cells link to; a section with one row is a list of facts */
   trace: TraceSection[];
   usage: Usage;
   seconds: number | null;
   query: Query | null;
-  /** what the answer was restricted to; pairs are the number inside, and of the corpus */
+  /** what the answer was restricted to; pairs are the numbers inside the restriction and in the whole corpus */
   scope: Scope | null;
-  /** documents that the question names, whose passages were favoured */
+  /** documents that the question names, whose passages were preferred */
   favoured: Favoured[];
-  /** of a refused answer: the passage nearest to the question, which does not answer it */
+  /** for a refused answer: the passage closest to the question, although it does not answer it */
   nearest: Source | null;
-  /** what is to stand above the text, such as that no model was asked; may be blank */
+  /** a notice to show above the text, such as that no model was used; may be empty */
   heading: string;
   calls: number;
   partly_supported: number;
@@ -43,7 +43,7 @@ export interface AnswerBody {
 
 /** A question, and how to answer it. */
 export interface AskBody {
-  /** at most 4,000 characters, unless the server is set otherwise */
+  /** at most 4,000 characters, unless the server is configured otherwise */
   question: string;
   /** auto (chosen by the question), global (reports of a level), dynamic (reports chosen from the top down), local (the entities of the question and their surroundings), drift (local, led by reports), basic (passages found by words and vectors), sql (counts and lists by a query over the tables), coterag (communities by summaries and terms, their paths, and a second look), own-context (what the model knows, no document), graph (a query over the graph, or the nearest community reports), paths (paths of the graph and the words that state them), or a condition of the paper: C0, C1, C2, C3, TS, SS; for comparisons coterag-no-communities, coterag-no-coverage, coterag-no-traversal, coterag-no-fallback; default: as the settings of the corpus say */
   method?: string | null;
@@ -51,13 +51,13 @@ export interface AskBody {
   level?: string | null;
   /** earlier turns, oldest first */
   history?: TurnBody[];
-  /** length and layout of the answer, such as multiple paragraphs, single sentence or list of 3-7 points; at most 200 characters; default: as the settings of the corpus say */
+  /** length and layout of the answer, such as multiple paragraphs, single sentence or list of 3-7 points; at most 200 characters; default: the setting of the corpus */
   response_type?: string | null;
-  /** a model may add what it knows of the world, each such sentence marked [LLM: verify]; default: as the settings of the corpus say */
+  /** the model may add general knowledge, each such sentence marked [LLM: verify]; default: the setting of the corpus */
   general_knowledge?: boolean | null;
-  /** which documents to answer from, and nothing else; default: all of the corpus */
+  /** restricts the answer to these documents; default: all of the corpus */
   filters?: Filters | null;
-  /** server-sent events: `delta` {text} …, then `answer`, or `error` */
+  /** stream server-sent events: `delta` {text} …, then `answer` or `error` */
   stream?: boolean;
 }
 
@@ -243,7 +243,7 @@ export interface ContextUse {
 /** A corpus that can be asked. */
 export interface CorpusEntry {
   name: string;
-  /** version of the snapshot that is read, as the command `snapshots` lists it */
+  /** version of the snapshot, as listed by the command `snapshots` */
   version: string | null;
 }
 
@@ -541,7 +541,7 @@ export interface ErrorBody {
 export interface ErrorDetail {
   /** what happened, for programs */
   type: string;
-  /** what happened and the mend, for people */
+  /** what happened and how to fix it, for people */
   message: string;
 }
 

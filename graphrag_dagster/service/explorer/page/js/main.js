@@ -87,7 +87,7 @@ function afresh() {
 /** List the corpora, where there are several or none. */
 function showCorpora() {
   if (!corpora.length) {
-    const how = "Make one of a folder of documents with: graphrag-dagster index PATH";
+    const how = "Create one from a folder of documents: graphrag-dagster index PATH";
     return fill(main, message("There are no corpora yet", how));
   }
   const listed = corpora.map((one) => element("li", {}, link(addressOf(one.name), name(one.name))));

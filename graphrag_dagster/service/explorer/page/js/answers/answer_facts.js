@@ -19,7 +19,7 @@ export function answerFacts(answer) {
     repaired ? `${counted(repaired, "reply", "replies")} repaired` : "",
     answer.dropped ? `${counted(answer.dropped, "partial answer")} unusable` : "",
     answer.removed_citations
-      ? `${counted(answer.removed_citations, "citation")} of rows that were not read, taken out`
+      ? `${counted(answer.removed_citations, "citation")} removed because their rows were not in the context`
       : "",
   ].filter(Boolean);
 }
@@ -58,8 +58,8 @@ export function supportSentence(answer) {
     : "";
   const judged = counts.all - counts.general;
   if (!judged) return general.trim();
-  const doubtful = `Of ${counted(judged, "statement")}, ${parts.join(" and ")} by the words cited.`;
+  const doubtful = `Of ${counted(judged, "statement")}, ${parts.join(" and ")} by the cited words.`;
   return (
-    (parts.length ? doubtful : `All ${counted(judged, "statement")} supported by the words cited.`) + general
+    (parts.length ? doubtful : `All ${counted(judged, "statement")} supported by the cited words.`) + general
   );
 }

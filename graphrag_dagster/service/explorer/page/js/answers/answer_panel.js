@@ -92,7 +92,7 @@ export function answerPanel(view, run, card, changed) {
     } else {
       fill(
         status,
-        run.state === "stopped" ? "Stopped. The server may still end what it began." : "Not answered.",
+        run.state === "stopped" ? "Stopped. The server may still finish what it started." : "Not answered.",
       );
       fill(text, partial(run), run.error && failureOf(run.error));
     }
@@ -114,7 +114,7 @@ function answered({ answer, asked }, older) {
     answer.level === null || answer.method === `C${answer.level}` ? "" : ` at level C${answer.level}`;
   const by = answer.method === asked.method ? "" : ` by ${answer.method}`;
   const begin = answer.refused ? "No answer was found" : "Answered";
-  const state = older ? " From an earlier state of this corpus." : "";
+  const state = older ? " From an earlier snapshot of this corpus." : "";
   return `${begin}${by}${by || asked.level === null ? level : ""}: ${answerFacts(answer).join(" · ")}.${state}`;
 }
 

@@ -47,7 +47,7 @@ export class AnswerRun extends EventTarget {
     try {
       for await (const heard of source.stream(path, body, this.stopping.signal)) this.hear(heard);
       if (this.state === "running")
-        this.fail(new SourceError("cut_off", "The server ended without giving the whole answer."));
+        this.fail(new SourceError("cut_off", "The connection closed before the answer was complete."));
     } catch (error) {
       if (this.state === "running") this.fail(error);
     }

@@ -20,7 +20,7 @@ const SOURCE_KINDS = {
   summary: "summary of a community",
   triple: "triple",
   row: "row",
-  own_context: "context that the model wrote itself",
+  own_context: "context written by the model",
 };
 /** @type {Record<string, string>} */
 const SOURCE_PAGES = { report: "community", summary: "community", entity: "entity" };
@@ -80,7 +80,7 @@ export function sourceEntry(view, source, alone) {
   const corpus = view.overview.corpus;
   const near = source.similarity !== null && source.similarity < 1;
   const similarity = `Similarity to the sentence that cites it: ${number(source.similarity ?? 0)} of 1.`;
-  const unknown = () => element("p", { class: "remark" }, "No words are known that it rests on.");
+  const unknown = () => element("p", { class: "remark" }, "No supporting passage is known.");
   const why = sourceWhy(source);
   return element(
     "li",

@@ -42,7 +42,7 @@ export function comparisonView(methods, answers) {
       {},
       element("p", { class: "in-common" }, counts("statements", "statement")),
       element("p", {}, counts("sources", "source")),
-      element("p", { class: "muted" }, "A dotted line stands under what only one answer says. ", MATCHED_BY),
+      element("p", { class: "muted" }, "What only one answer says has a dotted underline. ", MATCHED_BY),
     ),
     costs(first, second, one, other),
   );
@@ -86,7 +86,7 @@ function costs(first, second, one, other) {
     "Rows read",
     "Time",
     "Model calls",
-    "Tokens of the model",
+    "Model tokens",
   ];
   const [left, right] = [of(one), of(other)];
   const rows = titles.map((title, place) =>

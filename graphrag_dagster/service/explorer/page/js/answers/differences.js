@@ -9,7 +9,7 @@ const SAME_WORDS = 0.3;
 const MOST_COMPARED = 300;
 /** How statements are matched, for people. */
 export const MATCHED_BY =
-  "Two statements count as the same where they say it in the same words, or share three fifths of their words; less, where they also cite the same place of a document.";
+  "Two statements count as the same if they use the same words or share three fifths of them; fewer are enough if they also cite the same passage.";
 
 /**
  * What two answers have in common: pairs of statements and of sources, each in one pair at most.

@@ -84,8 +84,8 @@ function doubtEntry(statement) {
 
 /** @param {Statement} statement */
 function doubtReason(statement) {
-  if (statement.general) return "The model adds what it knows of the world; no document is cited for it.";
+  if (statement.general) return "Added from the model's general knowledge; no document is cited for it.";
   const reason = statement.reason ? `${statement.reason[0]?.toUpperCase()}${statement.reason.slice(1)}.` : "";
   const score = statement.score === null ? "" : ` Score ${number(statement.score)} of 1.`;
-  return (reason || "The words cited do not wholly say it.") + score;
+  return (reason || "The cited words do not fully support it.") + score;
 }

@@ -14,7 +14,7 @@ const LONGEST_TEXT = 600;
 const KINDS = {
   text_unit: "read in",
   instance: "found in",
-  names: "names taken for one",
+  names: "merged names",
   decision: "decision on two names",
   context: "written from",
   row: "row of an imported graph",
@@ -142,7 +142,7 @@ function stepAddress(step, corpus) {
  * @returns {string}
  */
 function stepOpens(step) {
-  if (step.kind === "text_unit") return "Open the document there";
+  if (step.kind === "text_unit") return "Open the document at this passage";
   return step.kind === "entity" || step.kind === "context node" ? "Open the entity" : "Open the report";
 }
 
@@ -160,7 +160,7 @@ function stepFacts(step) {
   const { engine, description_engine: describer } = step.facts;
   if (typeof engine === "string") told.push(`made ${madeBy(engine)}`);
   if (typeof describer === "string") told.push(`description made ${madeBy(describer)}`);
-  if (step.facts.valid === false) told.push("was not in what it was written from");
+  if (step.facts.valid === false) told.push("was not in its context");
   return told.length ? element("span", { class: "facts muted" }, told.join(" · ")) : null;
 }
 
@@ -177,7 +177,11 @@ export function evidenceView(found, corpus) {
       "p",
       { class: "said" },
       element("bdi", {}, found.text),
-      element("span", { class: "muted" }, " (written by the model from what it knows, not from documents)"),
+      element(
+        "span",
+        { class: "muted" },
+        " (written by the model from its own knowledge, not from documents)",
+      ),
     );
   if (found.kind === "row")
     return element(
@@ -204,6 +208,6 @@ export function evidenceView(found, corpus) {
     element("bdi", {}, found.predicate),
     " ",
     link(addressOf(corpus, "document", found.document_id), name(found.document_title)),
-    element("span", { class: "muted" }, " (extracted; no words were found that name both)"),
+    element("span", { class: "muted" }, " (extracted; no passage was found that names both)"),
   );
 }

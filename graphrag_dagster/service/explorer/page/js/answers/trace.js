@@ -46,7 +46,7 @@ export function answerTrace(view, answer) {
     traceContext(view, answer),
     traceFurther(answer),
   ];
-  return answerFold("How this answer was made", parts, "question, steps, rows that were read");
+  return answerFold("How this answer was made", parts, "question, steps, context rows");
 }
 
 /** @param {AnswerBody} answer */
@@ -105,7 +105,7 @@ function traceCalls(answer) {
   const by =
     answer.engine === "extractive"
       ? "by rules, without a model"
-      : `with ${counted(answer.usage.calls, "call")} of a model`;
+      : `with ${counted(answer.usage.calls, "model call")}`;
   return (
     rows.length > 0 &&
     answerFold("Steps", [answerTable("Steps", columns, rows)], `${counted(rows.length, "step")}, ${by}`)
@@ -133,8 +133,8 @@ function traceContext(view, answer) {
   return (
     rows.length > 0 &&
     answerFold(
-      "Rows that were read",
-      [scores, answerTable("Rows that were read", columns, rows)],
+      "Context rows",
+      [scores, answerTable("Context rows", columns, rows)],
       counted(rows.length, "row"),
     )
   );

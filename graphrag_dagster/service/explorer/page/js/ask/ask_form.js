@@ -68,7 +68,7 @@ export function askForm(view, asking, send) {
       "label",
       { for: "question" },
       "Question ",
-      element("span", { class: "muted" }, "Enter sends, Shift+Enter begins a new line"),
+      element("span", { class: "muted" }, "Enter sends, Shift+Enter starts a new line"),
     ),
     question,
     element(
@@ -94,14 +94,14 @@ export function askForm(view, asking, send) {
 function problemOf(question) {
   if (!question.trim()) return "Enter a question.";
   if (question.length <= LONGEST_QUESTION) return "";
-  return `This is too long for a question: ${number(question.length)} characters. The server takes ${number(USUAL_QUESTION)} unless it is set otherwise.`;
+  return `The question is too long: ${number(question.length)} characters. The server accepts ${number(USUAL_QUESTION)} unless configured otherwise.`;
 }
 
 /** @param {string} question */
 function remarkOn(question) {
   const length = [...question.slice(0, LONGEST_QUESTION)].length;
   if (length <= USUAL_QUESTION) return "";
-  return `${number(length)} characters; the server takes ${number(USUAL_QUESTION)} unless it is set otherwise.`;
+  return `${number(length)} characters; the server accepts ${number(USUAL_QUESTION)} unless configured otherwise.`;
 }
 
 /**

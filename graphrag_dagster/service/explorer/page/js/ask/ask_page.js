@@ -19,7 +19,7 @@ import { askForm } from "./ask_form.js";
 /** @typedef {import("../base/hover_card.js").HoverCard} HoverCard */
 
 const ASK_TITLE = 60;
-const COMPARED_LATER = "The answers are compared here when both have come.";
+const COMPARED_LATER = "The answers are compared here once both have arrived.";
 const ASK_SHOWN = 600;
 
 /**
@@ -67,7 +67,7 @@ function askingIn(view) {
  * @returns {HTMLElement | null} what is shown in place of the page
  */
 function whyNot(view) {
-  const map = link(addressOf(view.overview.corpus), "To the map");
+  const map = link(addressOf(view.overview.corpus), "Go to the map");
   if (!view.source.live)
     return message(
       "Questions need a running server",

@@ -24,11 +24,11 @@ export async function orGone(view, what, loading) {
     fill(
       view.main,
       message(
-        `This ${what} is not in the corpus as it is now`,
-        "It may have gone when the corpus was published anew. It may be there under another name.",
+        `This ${what} is not in the current snapshot`,
+        "It may have been removed when the corpus was published again, or have another name now.",
         link(addressOf(corpus, "find"), "Search for it"),
         link(addressOf(corpus, "changes"), "See what changed"),
-        link(addressOf(corpus), "To the map"),
+        link(addressOf(corpus), "Go to the map"),
       ),
     );
     return null;

@@ -47,7 +47,7 @@ export function failure(error, corpus, again) {
   const text = error instanceof Error ? error.message : String(error);
   if (!(error instanceof SourceError)) console.error(error);
   const retry = button("Try again", again, { class: "primary" });
-  const home = link(addressOf(corpus), "To the map");
+  const home = link(addressOf(corpus), "Go to the map");
   if (kind === "unreachable") return message("Cannot reach the server", text, retry);
   if (kind === "corpus_not_ready") return message("Nothing to show yet", text, retry);
   if (kind === "corpus_not_found") return message("Corpus not found", text, link("#/", "All corpora"));

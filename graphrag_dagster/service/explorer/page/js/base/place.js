@@ -43,7 +43,7 @@ export function placeView(at, corpus, mark = (text) => [text]) {
         element("bdi", {}, at.path),
         `, from character ${number(at.start_char)}`,
       ),
-      !at.exact && element("span", { class: "muted" }, " (the passage that it was read in)"),
+      !at.exact && element("span", { class: "muted" }, " (the passage it was found in)"),
     ),
   );
 }

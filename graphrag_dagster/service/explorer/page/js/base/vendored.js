@@ -16,7 +16,7 @@ export function loadVendored() {
     script.addEventListener("error", () => {
       vendored = null;
       script.remove();
-      reject(new Error("What draws graphs could not be loaded."));
+      reject(new Error("The graph library could not be loaded."));
     });
     document.head.append(script);
   });

@@ -107,7 +107,7 @@ function communityAside(view, community) {
             { class: "plain" },
             ...community.path.map((cell) => element("li", {}, cellLine(cell, corpus))),
           )
-        : element("p", { class: "remark" }, "It is of the coarsest level, and lies in no other."),
+        : element("p", { class: "remark" }, "It is at the coarsest level and has no parent."),
       element("p", {}, link(map, "Show in the map")),
     ),
   ];

@@ -88,8 +88,8 @@ function entityDescription(entity) {
  * @returns {string}
  */
 function describedBy(engine) {
-  if (engine === "as_is") return "The texts say only this of it.";
-  return `Put together from what the texts say, ${madeBy(engine)}.`;
+  if (engine === "as_is") return "The texts say only this about it.";
+  return `Merged from what the texts say, ${madeBy(engine)}.`;
 }
 
 /**
@@ -128,7 +128,7 @@ function entityAside(view, entity) {
               ),
             ),
           )
-        : element("p", { class: "remark" }, "It is in none, since nothing relates it to others."),
+        : element("p", { class: "remark" }, "It is in none, because it has no relationships."),
       map ? element("p", {}, link(map, "Show in the map")) : null,
     ),
   ];
@@ -149,8 +149,7 @@ function spelling(text) {
  * @returns {HTMLElement}
  */
 function neighbourList(view, entity, path) {
-  if (!entity.neighbours_total)
-    return element("p", { class: "remark" }, "No text relates it to another entity.");
+  if (!entity.neighbours_total) return element("p", { class: "remark" }, "It has no relationships.");
   return growing({
     held: entity.neighbours,
     total: entity.neighbours_total,
@@ -177,7 +176,7 @@ function neighbourList(view, entity, path) {
  */
 function mentionList(view, entity, path) {
   const { mentions, total } = entity.mentions;
-  if (!total) return element("p", { class: "remark" }, "No place in the texts is known.");
+  if (!total) return element("p", { class: "remark" }, "No passage is known.");
   return growing({
     held: mentions,
     total,
@@ -220,6 +219,6 @@ function claimList(entity) {
  * @returns {string}
  */
 function claimStatus(status) {
-  if (status === "TRUE") return "said to be true";
-  return status === "FALSE" ? "said to be false" : "suspected";
+  if (status === "TRUE") return "stated as true";
+  return status === "FALSE" ? "stated as false" : "suspected";
 }

@@ -16,8 +16,8 @@ import { markerOf } from "./marked_words.js";
 const FOUND_USUAL = 20;
 const FOUND_MOST = 100;
 const HOW =
-  "Looks for names, reports, documents and passages that have all of the words, in any order; parts of words count, capital letters and accents do not.";
-const HELD = `${HOW} What is not in this file is not looked through.`;
+  "Finds names, reports, documents and passages that contain all of the words, in any order. Parts of words match; case and accents are ignored.";
+const HELD = `${HOW} Only this file is searched.`;
 
 /**
  * Show what has the words of a query.
@@ -39,7 +39,7 @@ export async function showFound(view) {
   const told = element("p", { role: "status", class: "lead" });
   fill(main, head, how, told, results);
   if (!query) {
-    fill(results, element("p", {}, "Write words in the search field above, and press Enter."));
+    fill(results, element("p", {}, "Type words into the search field above and press Enter."));
     return;
   }
   const limit = Math.min(FOUND_MOST, numberIn(place, "limit", FOUND_USUAL) || FOUND_USUAL);
@@ -192,20 +192,20 @@ function nothingHasThem(view) {
   return element(
     "section",
     { class: "nothing" },
-    element("h2", {}, "Nothing has all of these words"),
+    element("h2", {}, "Nothing contains all of these words"),
     element(
       "ul",
       {},
-      element("li", {}, "Write fewer words, or only the beginning of one."),
+      element("li", {}, "Use fewer words, or only the start of one."),
       element(
         "li",
         {},
-        "Words are looked for as they stand in the texts: try them in the language of the documents.",
+        "Words are searched as they are written in the texts: try the language of the documents.",
       ),
       element(
         "li",
         {},
-        "Look through ",
+        "Browse ",
         link(addressOf(corpus, "tables", "entities"), "all entities"),
         " or ",
         link(addressOf(corpus, "tables", "documents"), "all documents"),
@@ -215,7 +215,7 @@ function nothingHasThem(view) {
         element(
           "li",
           {},
-          "To look by meaning and not by words, ",
+          "To search by meaning, ",
           link(addressOf(corpus, "ask", "", { q: view.place.query.get("query") }), "ask it as a question"),
           ".",
         ),

@@ -18,7 +18,7 @@ const MARKS_AT_ONCE = 5;
  */
 export function reportText(community, corpus) {
   if (!community.statements.length)
-    return element("p", { class: "remark" }, "No report has been written of this community.");
+    return element("p", { class: "remark" }, "No report has been written for this community.");
   return element(
     "div",
     { class: "report" },
@@ -75,7 +75,7 @@ function citationMark(citation, corpus) {
   if (!address)
     return element(
       "span",
-      { class: "cite invalid", title: `${told}, which it was not given` },
+      { class: "cite invalid", title: `${told}, which was not in its context` },
       `[${citation.number}?]`,
     );
   const mark = link(address, String(citation.number));
@@ -132,7 +132,7 @@ export function citationList(citations, corpus) {
       "p",
       {},
       `The report cites ${counted(citations.length, "thing")}`,
-      invalid > 0 ? `; ${number(invalid)} of them were not in what it was written from. ` : ". ",
+      invalid > 0 ? `; ${number(invalid)} of them were not in its context. ` : ". ",
       open,
     ),
     list,
@@ -159,7 +159,7 @@ function citationEntry(citation, corpus) {
         {},
         element("span", { class: "kind" }, `${citationKind(citation)} `),
         address ? link(address, title) : title,
-        !citation.valid && element("span", { class: "problem" }, " (not in what it was written from)"),
+        !citation.valid && element("span", { class: "problem" }, " (not in its context)"),
       ),
       citation.place && placeView(citation.place, corpus),
     ),

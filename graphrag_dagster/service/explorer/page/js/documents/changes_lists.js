@@ -16,8 +16,7 @@ const SORTS = [
   ["documents", "Documents", "document"],
 ];
 
-const NOT_LISTED =
-  "Which these were is not kept: documents were edited or removed, and nothing of them stays behind.";
+const NOT_LISTED = "Their names are not kept: nothing remains of documents that were edited or removed.";
 
 /**
  * What came, went and changed between two snapshots.
@@ -35,7 +34,7 @@ export function changesView(view, changes) {
       "p",
       { class: "lead" },
       before.version === after.version
-        ? "This is one and the same snapshot: choose two."
+        ? "Both are the same snapshot: choose two."
         : `${between} nothing changed.`,
     );
   const lists = SORTS.map(([key, title, page]) =>
@@ -136,5 +135,5 @@ function differenceLists(view, found, page, beforeIsShown, afterIsShown) {
       ),
     ];
   });
-  return drawn.length ? drawn : [element("p", { class: "remark" }, "Nothing came, went or changed.")];
+  return drawn.length ? drawn : [element("p", { class: "remark" }, "Nothing was added, removed or changed.")];
 }

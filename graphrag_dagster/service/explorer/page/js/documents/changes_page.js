@@ -13,7 +13,7 @@ import { changesView } from "./changes_lists.js";
 /** @typedef {import("../api.d.ts").Snapshot} Snapshot */
 
 const NOT_KEPT =
-  "A snapshot that holds a document which was edited or removed since is deleted, so that nothing of it stays.";
+  "A snapshot with a document that has since been edited or removed is deleted, so that nothing of it remains.";
 
 /**
  * Show what differs between two snapshots.
@@ -40,7 +40,7 @@ export async function showChanges(view) {
     snapshots.length > 1 && snapshotChooser(view, snapshots, before, after),
     results,
   );
-  if (!source.live) return fill(results, element("p", {}, "This file holds one snapshot, and no other."));
+  if (!source.live) return fill(results, element("p", {}, "This file holds only one snapshot."));
   fill(results, loading("what differs"));
   /** @type {Changes} */
   let changes;
@@ -69,8 +69,8 @@ function changesTroubled(view, error) {
     "p",
     {},
     view.place.query.has("before")
-      ? "One of these snapshots is not kept any more, or there is none before it. "
-      : "Only this snapshot is kept, so that there is nothing to compare it with. ",
+      ? "One of these snapshots no longer exists, or there is none before it. "
+      : "Only this snapshot is kept, so there is nothing to compare it with. ",
     `${NOT_KEPT} `,
     view.place.query.has("before") &&
       link(addressWith(view.place, { before: null, after: null }), "Compare the last two"),

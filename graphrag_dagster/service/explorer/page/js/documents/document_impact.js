@@ -36,7 +36,7 @@ export function impactView(impact, corpus) {
       communityLink(row.community_id, row.title ?? `Community ${row.human_readable_id}`, corpus),
       element("span", { class: "muted" }, ` C${row.level}, members ${row.size} → ${row.size_after}`),
     ]),
-    impactList("Reports whose context shows something of it", impact.reports, (row) => [
+    impactList("Reports whose context includes it", impact.reports, (row) => [
       communityLink(row.report_id, row.title, corpus),
       element("span", { class: "muted" }, ` C${row.level}`),
     ]),
@@ -103,7 +103,7 @@ function impactSentences({ counts, totals, copies }) {
       `${counted(many("summaries_again"), "summary", "summaries")} of CoTeRAG would be written again at most.`,
     ],
     [many("context_nodes_gone"), `${counted(many("context_nodes_gone"), "context node")} would go.`],
-    [many("answers_citing"), `${counted(many("answers_citing"), "kept answer")} cite it.`],
+    [many("answers_citing"), `${counted(many("answers_citing"), "saved answer")} cite it.`],
   ];
   const said = told.filter(([count]) => count > 0).map(([, sentence]) => sentence);
   const same = copies.length
@@ -111,13 +111,13 @@ function impactSentences({ counts, totals, copies }) {
         element(
           "span",
           {},
-          "The same content lies in ",
+          "The same content is also in ",
           element("bdi", {}, copies.join(", ")),
           ", which would take its place.",
         ),
       ]
     : [];
-  return [...same, ...(said.length ? said : ["Nothing else in the corpus rests on it."])];
+  return [...same, ...(said.length ? said : ["Nothing else in the corpus depends on it."])];
 }
 
 /**

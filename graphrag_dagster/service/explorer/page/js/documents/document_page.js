@@ -32,7 +32,7 @@ export async function showDocument(view) {
   const units = section("Text units", unitTable(view, document));
   const without = unfolding(
     "What would change without it",
-    "Looking up what rests on it…",
+    "Looking up what depends on it…",
     signal,
     async () => impactView(await source.get(`${path}/impact`), place.corpus),
   );

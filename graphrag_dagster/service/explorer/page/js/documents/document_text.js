@@ -116,8 +116,8 @@ function citedRanges(cited) {
  */
 function noText(view, text) {
   if (!text.characters) return element("p", { class: "remark" }, "This document has no text.");
-  const beginning = link(addressWith(view.place, { start: null, cited: null }), "To its beginning");
-  return element("p", { class: "remark" }, "The text ends before this place. ", beginning);
+  const beginning = link(addressWith(view.place, { start: null, cited: null }), "Go to the start");
+  return element("p", { class: "remark" }, "The text ends before this position. ", beginning);
 }
 
 /**
@@ -140,7 +140,11 @@ function farCited(view, text, ranges) {
   const [first] = ranges;
   if (!first || ranges.some(([start, end]) => start < text.end && end > text.start)) return null;
   if (first[0] >= text.characters)
-    return element("p", { class: "remark" }, "The cited words are not in this document as it is now.");
+    return element(
+      "p",
+      { class: "remark" },
+      "The cited words are not in the current version of this document.",
+    );
   return element(
     "p",
     { class: "remark" },

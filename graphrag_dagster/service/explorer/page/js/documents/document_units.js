@@ -15,7 +15,7 @@ import { dataTable } from "../tables/sortable_table.js";
  * @returns {HTMLElement}
  */
 export function unitTable(view, document) {
-  if (!document.units_total) return element("p", { class: "remark" }, "It was not cut into text units.");
+  if (!document.units_total) return element("p", { class: "remark" }, "It was not split into text units.");
   const heads = ["Unit", "Characters", "Tokens", "Extraction", "Entities", "Relationships", "Claims"];
   const body = element("tbody", {}, ...document.units.map((one) => unitRow(view, one)));
   const table = element(

@@ -29,7 +29,10 @@ export function fileSource() {
     get: async (path, query = {}) => structuredClone(answerOf(await unpacked, path, query)),
     // biome-ignore lint/correctness/useYield: a file answers no questions, which whoever listens is told.
     async *stream() {
-      throw new SourceError("not_in_file", "A file cannot be asked. Start: graphrag-dagster explore");
+      throw new SourceError(
+        "not_in_file",
+        "Questions need a server. Start one with: graphrag-dagster explore",
+      );
     },
   };
 }

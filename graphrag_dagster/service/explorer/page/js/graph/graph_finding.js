@@ -47,7 +47,8 @@ export function nodeFinder(drawn, choose) {
       );
     });
     const more = found.length - shown.length;
-    if (!found.length) shown.push(element("li", { class: "remark" }, "No node that is drawn has this name."));
+    if (!found.length)
+      shown.push(element("li", { class: "remark" }, "No node in the drawing has this name."));
     if (more > 0) shown.push(element("li", { class: "remark" }, `and ${more} more`));
     fill(hits, ...shown);
     hits.hidden = false;

@@ -53,8 +53,8 @@ export function graphLegend(drawn, emphasise) {
     const told = `${counted(others, "other community", "other communities")}`;
     shown.push(element("li", { class: "graph-others" }, swatch(null), told));
   }
-  const told = ["Dots grow with their neighbours."];
-  if (drawn.aggregated) told.push("Rings stand for entities gathered in one, and grow with them.");
+  const told = ["Larger dots have more neighbours."];
+  if (drawn.aggregated) told.push("Rings are groups of entities; larger rings have more.");
   if (drawn.communities.length) told.push("Colour: community.");
   const legend = element("ul", { class: "graph-legend", "aria-label": "Communities drawn" }, ...shown);
   return element("div", {}, element("p", { class: "muted" }, told.join(" ")), legend);

@@ -57,10 +57,10 @@ export function graphPanel() {
     fail,
     async show(view, drawn) {
       fill(told, drawnTold(drawn));
-      if (!drawn.nodes.length) return fail("There is no entity to draw here.");
+      if (!drawn.nodes.length) return fail("There are no entities to draw here.");
       if (!hasWebGL()) {
         return fail(
-          "This browser cannot draw graphs (it has no WebGL). The lists on this page tell the same.",
+          "This browser cannot draw graphs (it has no WebGL). The lists on this page show the same.",
         );
       }
       await seen(canvas, view.signal);
@@ -69,7 +69,7 @@ export function graphPanel() {
       } catch {
         return view.signal.aborted
           ? undefined
-          : fail("What draws graphs could not be loaded. Reload the page to try again.");
+          : fail("The graph library could not be loaded. Reload the page to try again.");
       }
       if (view.signal.aborted) return;
       const choose = (/** @type {number | null} */ node, near = false) => {

@@ -74,7 +74,7 @@ export function historyView(corpus) {
   made.append(
     element("h2", {}, "Earlier questions"),
     element("ul", {}, ...listed),
-    element("p", { class: "muted" }, "Kept in this browser only. ", clear),
+    element("p", { class: "muted" }, "Stored in this browser only. ", clear),
   );
   return made;
 }

@@ -24,6 +24,9 @@ export function watchPublications(source, shown, reload) {
       fill(notice);
       reload();
     });
-    fill(notice, element("p", {}, "A newer state of this corpus has been published. ", again, " ", changes));
+    fill(
+      notice,
+      element("p", {}, "A newer snapshot of this corpus has been published. ", again, " ", changes),
+    );
   }, EVERY_MS);
 }

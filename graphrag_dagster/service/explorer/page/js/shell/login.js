@@ -14,8 +14,8 @@ export function showLogin(main, entered) {
   const form = element(
     "form",
     { class: "login" },
-    element("h1", {}, "This server asks for its token"),
-    element("p", {}, "It is the value of GRAPHRAG_DAGSTER_TOKEN where the server was started."),
+    element("h1", {}, "This server needs a token"),
+    element("p", {}, "It is the value of GRAPHRAG_DAGSTER_TOKEN on the server."),
     element("label", { for: "token" }, "Token"),
     field,
     element("button", { class: "primary" }, "Enter"),
@@ -30,7 +30,7 @@ export function showLogin(main, entered) {
       body: JSON.stringify({ token: field.value }),
     }).catch(() => null);
     if (response?.ok) return entered();
-    fill(told, response ? "That is not the token of this server." : "The server does not answer.");
+    fill(told, response ? "Wrong token." : "The server does not answer.");
     field.select();
   });
   fill(main, form);

@@ -156,14 +156,14 @@ function emptyTable(view, page, filter) {
     return element(
       "p",
       { class: "empty" },
-      "There are no rows so far down. ",
-      link(addressWith(view.place, { offset: null }), "To the first rows"),
+      "There are no rows at this position. ",
+      link(addressWith(view.place, { offset: null }), "Go to the first rows"),
     );
   if (filter && page.total)
     return element(
       "p",
       { class: "empty" },
-      "No row has all of these words. ",
+      "No row contains all of these words. ",
       link(addressWith(view.place, { filter: null, offset: null }), "Show all rows"),
     );
   return element("p", { class: "empty" }, EMPTY_TABLES[page.name] ?? "This table has no rows.");
@@ -178,7 +178,7 @@ function filterForm() {
       type: "search",
       id: "filter",
       autocomplete: "off",
-      placeholder: "Words that rows have",
+      placeholder: "Words to filter rows by",
     })
   );
   const form = element("form", { class: "filter" }, element("label", { for: "filter" }, "Filter"), field);

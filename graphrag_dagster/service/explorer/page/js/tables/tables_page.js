@@ -38,7 +38,7 @@ export async function showTables(view) {
       element(
         "p",
         {},
-        link(addressOf(place.corpus, "changes"), "Compare this state of the corpus with an earlier one"),
+        link(addressOf(place.corpus, "changes"), "Compare this snapshot with an earlier one"),
         ".",
       ),
     ),
