@@ -31,8 +31,8 @@ from support.homes import copy_home, enter_home, shared_home
 from support.modelled import write_modelled
 from support.shared import DATA, REPOSITORY
 
-# How long an example takes is a matter of the machine; half as many as usual keep all tests within their minutes.
-settings.register_profile("untimed", deadline=None, max_examples=50)
+# How long an example takes is a matter of the machine; a third of what is usual keeps all tests within their minutes.
+settings.register_profile("untimed", deadline=None, max_examples=30)
 settings.load_profile("untimed")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 

@@ -2,7 +2,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
@@ -133,7 +133,6 @@ def test_nothing_to_answer_from_gives_nothing() -> None:
     assert ExtractiveAnswerer(EMBEDDER).reduce("Why?", []).text == ""
 
 
-@settings(max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.integers(1, 8), st.floats(0, 1))
 def test_marginal_relevance_chooses_the_best_by_hand(values: list[float], most: int, balance: float) -> None:
     vectors = np.eye(8, dtype=np.float32)[[n % 3 for n in range(len(values))]]

@@ -331,7 +331,7 @@ class TestText:
         found = extract("Ingrid Vell met some people in Paris, and later she wrote to Jan")
         assert set(types(found)) == {"Ingrid Vell", "Paris"}
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
         st.lists(
             st.one_of(

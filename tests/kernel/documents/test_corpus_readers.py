@@ -3,7 +3,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.catalogue.registry import formats
@@ -204,7 +204,6 @@ def test_damaged_files_are_unreadable(make_docx: MakeDocx, make_pdf: MakePdf) ->
             read(data, path)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(sorted(formats())),
     st.one_of(st.binary(max_size=200), st.text(max_size=100).map(str.encode)),

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import GraphragError
@@ -116,7 +116,6 @@ def test_a_weight_that_is_none_is_refused_with_its_edge(weight: float) -> None:
         hierarchical_communities(graph(("a", "b", 1.0), ("HARBOUR", "MILL", weight)))
 
 
-@settings(max_examples=60, deadline=None)
 @given(random_edges, st.integers(2, 12), st.sampled_from(["default", "paper"]), st.randoms())
 def test_a_hierarchy_of_partitions_whatever_the_order(edges, limit, profile, random) -> None:
     found = hierarchical_communities(edges, max_cluster_size=limit, profile=profile)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
@@ -23,7 +23,6 @@ CALLS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(CALLS, st.one_of(st.none(), st.integers(0, 400)), st.one_of(st.none(), st.integers(0, 400)))
 def test_no_limit_is_ever_passed(
     calls: list[tuple[int, int, int]], most_tokens: int | None, most_cents: int | None

@@ -128,7 +128,7 @@ def test_a_declared_table_without_model_and_a_model_without_table_are_refused(fo
 NAMES = st.sampled_from(["A", "B", "C", "D"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(st.tuples(NAMES, NAMES, st.integers(1, 9)), max_size=25), st.randoms(use_true_random=False))
 def test_edge_weight_counts_both_directions_whatever_the_order(
     records: list[tuple[str, str, int]], random: Any
@@ -164,7 +164,7 @@ def test_edge_weight_counts_both_directions_whatever_the_order(
 LABELS = st.sampled_from(["lead", "found_by", "हिन्दी", "e\u0301", "👩‍👧"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(st.tuples(NAMES, LABELS, NAMES), max_size=25), st.randoms(use_true_random=False))
 def test_triples_are_the_distinct_directed_ones_under_stable_ids(
     records: list[tuple[str, str, str]], random: Any

@@ -205,7 +205,6 @@ def test_beams_are_narrow_and_hold_their_beginnings(
     assert list(got.scores) == sorted(got.scores, reverse=True)
 
 
-@settings(deadline=None, max_examples=40)
 @given(triples, directions)
 def test_a_wide_beam_finds_all_simple_paths(rows: list[Triple], direction: str) -> None:
     store = graph_of(rows, alone=["a"])
@@ -213,7 +212,6 @@ def test_a_wide_beam_finds_all_simple_paths(rows: list[Triple], direction: str) 
     assert set(texts(store, own, "a", scorer=scorer_of("random"))) == all_simple(rows, direction, "a")
 
 
-@settings(deadline=None, max_examples=40)
 @given(triples, st.randoms(use_true_random=False), st.sampled_from(["spr", "epr", "osar", "isar"]))
 def test_the_order_of_triples_changes_no_paths(rows: list[Triple], drawn: random.Random, kind: str) -> None:
     mixed = list(rows)

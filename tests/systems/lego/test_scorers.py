@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EngineError
@@ -59,7 +59,6 @@ def verbalised(draw: st.DrawFn, label: st.SearchStrategy[str] = any_label) -> Ve
     return texts_of(vocabulary, rows)
 
 
-@settings(max_examples=60, deadline=None)
 @given(verbalised())
 def test_composed_scores_are_those_of_the_texts(candidates: VerbalizedRows) -> None:
     embedder = StaticEmbedder()
@@ -112,7 +111,6 @@ def okapi(question: str, texts: Sequence[str]) -> list[float]:
     return scores
 
 
-@settings(max_examples=60, deadline=None)
 @given(verbalised(st.text("abc _.", max_size=9)), st.text("abc ", max_size=12))
 def test_bm25_is_that_of_the_texts(candidates: VerbalizedRows, question: str) -> None:
     assert Bm25Scorer().scores(question, candidates) == pytest.approx(
@@ -132,7 +130,6 @@ def test_bm25_reads_relations_as_words() -> None:
 NAMES: list[ScorerName] = ["static", "bm25", "random"]
 
 
-@settings(max_examples=40, deadline=None)
 @given(verbalised(), st.randoms(use_true_random=False), st.sampled_from(NAMES))
 def test_scores_do_not_depend_on_the_order(candidates: VerbalizedRows, drawn, name: ScorerName) -> None:
     places = list(range(len(candidates)))

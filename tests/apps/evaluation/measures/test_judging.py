@@ -79,7 +79,6 @@ def test_the_plan_of_the_paper() -> None:
         assert share == pytest.approx(0.5, abs=0.03)
 
 
-@settings(max_examples=40)
 @given(ids, names, st.integers(1, 6))
 def test_all_pairs_questions_criteria_and_replicates_are_there_once_and_balanced(
     question_ids: list[str], conditions: list[str], replicates: int
@@ -104,7 +103,6 @@ def test_all_pairs_questions_criteria_and_replicates_are_there_once_and_balanced
     assert set(same_order["first"]) <= {1}
 
 
-@settings(max_examples=40)
 @given(ids, names, st.randoms(use_true_random=False))
 def test_the_order_of_the_arguments_changes_no_prompt(
     question_ids: list[str], conditions: list[str], random: Any
@@ -232,7 +230,6 @@ def test_the_same_text_is_identical(one: str, other: str, same: bool) -> None:
     assert AnswerPair("q", one, other, "diversity").identical == same
 
 
-@settings(max_examples=60)
 @given(st.integers(0, 400), st.integers(0, 400), st.integers(0, 50))
 def test_the_share_of_first_places_agrees_with_a_reference(wins: int, losses: int, ties: int) -> None:
     rows = pl.DataFrame(

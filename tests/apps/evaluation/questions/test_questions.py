@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -252,7 +252,6 @@ def test_fewer_than_twice_as_many_are_enough_and_only_gaps_are_asked_for_again()
 
 
 @given(st.lists(st.sampled_from(["a?", "A ?", " A?", "b?", "c?", "d?", "", "?"]), min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None)
 def test_whatever_comes_the_set_is_complete_and_distinct_or_refused(said: list[str]) -> None:
     try:
         made = write(Planned(lambda *_: said), tasks=1, questions=3)

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import polars as pl
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.apps.interchange.exporting.export_rows import AT_ONCE, json_text, rebatched
@@ -11,7 +11,6 @@ SCHEMA = pa.schema([("n", pa.int64())])
 
 
 @given(st.lists(st.integers(0, 3 * AT_ONCE), max_size=6))
-@settings(max_examples=30)
 def test_batches_do_not_depend_on_who_read_them(sizes: list[int]) -> None:
     def read() -> Iterator[pa.RecordBatch]:
         start = 0

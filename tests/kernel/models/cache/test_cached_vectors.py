@@ -41,7 +41,7 @@ def test_each_text_is_sent_once_whatever_the_batch(memory: Any) -> None:
     assert again.dtype == np.float32
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(st.lists(st.sampled_from([*TEXTS, "", " "]), max_size=8), max_size=5), st.integers(1, 4))
 def test_vectors_are_the_same_with_and_without_memory(asked: list[list[str]], batch: int) -> None:
     with tempfile.TemporaryDirectory() as folder, ScriptedEndpoint() as endpoint:

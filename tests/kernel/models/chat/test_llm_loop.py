@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, sending
@@ -14,7 +14,6 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, s
 DELAYS = st.lists(st.integers(0, 8), max_size=40)
 
 
-@settings(max_examples=40, deadline=None)
 @given(DELAYS, st.integers(1, 4))
 def test_results_come_in_order_whatever_takes_how_long(delays: list[int], calls: int) -> None:
     async def work(job: tuple[int, int]) -> int:
@@ -25,7 +24,6 @@ def test_results_come_in_order_whatever_takes_how_long(delays: list[int], calls:
     assert list(run_in_order(work, list(enumerate(delays)), calls=calls)) == list(range(len(delays)))
 
 
-@settings(max_examples=40, deadline=None)
 @given(DELAYS, st.integers(0, 39))
 def test_an_error_comes_after_some_of_the_results_before_it(delays: list[int], bad: int) -> None:
     async def work(job: tuple[int, int]) -> int:

@@ -242,7 +242,6 @@ def test_repulsion_is_mass_over_distance_away_from_the_others() -> None:
     assert np.median(error[lone]) < 0.1
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2)), min_size=1, max_size=80))
 def test_points_at_one_place_are_told_apart(points: list[tuple[int, int]]) -> None:
     at = np.array(points, dtype=np.float64) / 1000
@@ -251,7 +250,6 @@ def test_points_at_one_place_are_told_apart(points: list[tuple[int, int]]) -> No
         assert (cKDTree(moved_apart(at)).query(moved_apart(at), k=2)[0][:, 1] > 0.1).mean() > 0.9
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(*2 * [st.floats(-4, 4, width=16)]), min_size=2, max_size=60))
 def test_all_pairs_that_are_too_near_are_found(points: list[tuple[float, float]]) -> None:
     at = np.array(points)

@@ -4,7 +4,7 @@ import random
 import networkx as nx
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel import tables
@@ -251,7 +251,6 @@ def test_a_graph_without_edges_has_no_communities_before_and_after() -> None:
     assert same(cluster(relationships([]), full, drift=1)[0], nothing)
 
 
-@settings(max_examples=40)
 @given(st.integers(0, 50), st.integers(0, 50), st.sampled_from([0.02, 0.1, 0.3]))
 def test_a_warm_start_is_sound_and_nearly_as_good(seed: int, cut: int, share: float) -> None:
     edges = islands(seed)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.common.stable_values import stable_id
@@ -265,7 +265,6 @@ def naive(graph: Graph, limit: int, count: Callable[[str], int]) -> tuple[set[st
     return inside, sorted(taken)
 
 
-@settings(max_examples=80, deadline=None)
 @given(random_leaves, st.integers(0, 120), st.sampled_from([words_of, rows_of, marks_of, len]))
 def test_packing_is_what_counting_after_every_step_gives(graph, limit, count) -> None:
     packed = pack(graph, "c", limit, count)
@@ -277,7 +276,6 @@ def test_packing_is_what_counting_after_every_step_gives(graph, limit, count) ->
     assert packed.complete == (len(inside) == 8 and len(taken) == len(graph.relationships))
 
 
-@settings(max_examples=60, deadline=None)
 @given(random_leaves, st.integers(0, 60), st.lists(st.integers(0, 40), min_size=2, max_size=2))
 def test_no_context_is_too_long_at_any_level(graph: Graph, limit: int, lengths: list[int]) -> None:
     pairs = graph.relationships.select("source", "target").rows()
@@ -290,7 +288,6 @@ def test_no_context_is_too_long_at_any_level(graph: Graph, limit: int, lengths: 
         assert packed.tokens == count(packed.text) <= limit
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh")), max_size=14),
     st.lists(

@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel import tables
@@ -169,7 +169,6 @@ _FOUND = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=80)
 @given(_FOUND)
 def test_a_document_that_came_and_went_leaves_nothing(found: list[tuple[str, str, str]]) -> None:
     texts = {document: f"{document}: " + " and ".join(_NAMES) + "." for document in "abc"}
@@ -180,7 +179,6 @@ def test_a_document_that_came_and_went_leaves_nothing(found: list[tuple[str, str
     assert_same(resolve_corpus(*left, Decisions(), earlier=earlier), resolve_corpus(*left, Decisions()))
 
 
-@settings(deadline=None, max_examples=80)
 @given(_FOUND, _FOUND)
 def test_what_was_compared_before_is_not_compared_again_and_nothing_differs(
     before: list[tuple[str, str, str]], more: list[tuple[str, str, str]]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
@@ -192,7 +192,6 @@ words_of = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(texts_of, words_of)
 def test_what_must_hold_of_the_tables_holds(texts: Texts, words: list[NameRuling]) -> None:
     words = [replace(word, identity=str(place)) for place, word in enumerate(words)]

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import SettingsError
@@ -240,7 +240,6 @@ _MENTIONS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(_MENTIONS, st.randoms())
 def test_every_spelling_has_one_entity_whatever_the_order(mentions: list[NameMention], random) -> None:
     found = resolve(mentions, {})
@@ -258,7 +257,6 @@ def test_every_spelling_has_one_entity_whatever_the_order(mentions: list[NameMen
     assert pairs(again) == pairs(found)
 
 
-@settings(deadline=None, max_examples=60)
 @given(_MENTIONS)
 def test_no_veto_is_broken_in_a_document(mentions: list[NameMention]) -> None:
     found = resolve(mentions, {})
@@ -268,7 +266,6 @@ def test_no_veto_is_broken_in_a_document(mentions: list[NameMention]) -> None:
             assert found.entities[one.document, *one.one] == found.entities[one.document, *one.other]
 
 
-@settings(deadline=None, max_examples=60)
 @given(_MENTIONS, st.data())
 def test_what_people_say_holds(mentions: list[NameMention], data: st.DataObject) -> None:
     names = sorted({one.name for one in mentions if one.name.strip("\"'“”‘’«»`„‚").strip()})
@@ -289,7 +286,6 @@ def test_what_people_say_holds(mentions: list[NameMention], data: st.DataObject)
             assert len(entities[one]) == 1
 
 
-@settings(deadline=None, max_examples=80)
 @given(_MENTIONS)
 def test_another_document_changes_no_score_of_the_others(mentions: list[NameMention]) -> None:
     one_more = [

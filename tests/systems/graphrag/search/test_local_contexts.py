@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel import tables
@@ -83,7 +83,6 @@ def test_units_that_go_on_from_each_other_follow_each_other_without_their_overla
         assert made.rendered.count(sentence) == 1
 
 
-@settings(max_examples=30)
 @given(st.permutations(range(6)), st.integers(600, 4000), st.integers(0, 150))
 def test_no_whole_sentence_stands_twice_whatever_the_order_and_the_budget(
     order: list[int], limit: int, overlap: int
