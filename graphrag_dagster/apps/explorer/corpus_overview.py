@@ -121,7 +121,7 @@ def overview(shown: OpenSnapshot, corpora: CorpusStore) -> Overview:
         levels=levels,
         methods=_method_choices(settings, [one.level for one in levels]) if settings else [],
         default_method=settings.search.method if settings else None,
-        default_level=_default_level(settings, levels) if settings else None,
+        default_level=min(settings.search.level, deepest) if settings else None,
         engine=(settings.search.engine or settings.engine) if settings else None,
         unclustered=unclustered,
         notes=[*broken, *_notes(shown, counts, unclustered)],
@@ -160,19 +160,14 @@ def _unclustered(shown: OpenSnapshot) -> int:
     return shown.published.rows("graph.entities") - int(clustered["n"])
 
 
-def _default_level(settings: CorpusSettings, levels: list[LevelCount]) -> int:
-    return min(settings.search.level, max((one.level for one in levels), default=0))
-
-
 def _method_choices(settings: CorpusSettings, levels: list[int]) -> list[MethodChoice]:
     made = [one for one in methods().values() if settings.answers_by(one)]
     asked = [one for one in made if one.suits_a_chat]
     compared = [one for one in made if one.condition and one.level is None]
-    return [_choice(one) for one in (*asked, *map(at_level, levels), *compared)]
-
-
-def _choice(one: SearchMethod) -> MethodChoice:
-    return MethodChoice(one.name, one.text, one.levelled, one.level, one.suits_a_chat)
+    return [
+        MethodChoice(one.name, one.text, one.levelled, one.level, one.suits_a_chat)
+        for one in (*asked, *map(at_level, levels), *compared)
+    ]
 
 
 def _notes(shown: OpenSnapshot, counts: Counts, unclustered: int) -> Iterator[str]:

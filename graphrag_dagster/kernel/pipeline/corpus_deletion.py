@@ -37,7 +37,7 @@ def made_of(warehouse: Warehouse, corpus: str) -> list[Path]:
         folder_of(warehouse, corpus),
         note_file(warehouse, corpus),
     ]
-    return [*(place for place in places if place.exists()), *leftovers(file.resolve())]
+    return [*(path for path in paths if path.exists()), *leftovers(file.resolve())]
 
 
 def delete_made(warehouse: Warehouse, corpus: str) -> Deleted:

@@ -87,7 +87,7 @@ def _take_place(making: Path, file: Path) -> None:
 
 def leftovers(file: Path) -> list[Path]:
     """Return the files and folders that a killed process left beside a DuckDB file."""
-    making = _beside(file)
+    making = _unfinished_copy(file)
     places = (making, _log_of(making), *(one.with_name(f"{one.name}.tmp") for one in (file, making)))
     return [place for place in places if place.exists()]
 
@@ -115,7 +115,7 @@ def _log_of(file: Path) -> Path:
     return file.with_name(f"{file.name}.wal")
 
 
-def _beside(file: Path) -> Path:
+def _unfinished_copy(file: Path) -> Path:
     return file.with_name(f".{file.name}.compacting")
 
 

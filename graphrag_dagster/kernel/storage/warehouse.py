@@ -470,10 +470,10 @@ def _prepare(
     connection.execute(f"create schema if not exists {_quoted(table.schema)}")
     _create(connection, table, types)
     present = _columns(connection, table)
-    changed = [name for name, type_ in wanted.items() if present.get(name) != _normal_type(connection, type_)]
+    changed = [name for name, type_ in types.items() if present.get(name) != _normal_type(connection, type_)]
     if changed:
         _drop(connection, table, corpus, changed)
-        _create(connection, table, wanted)
+        _create(connection, table, types)
         return
     connection.execute(f"delete from {qualified(table)} where {of_corpus(corpus)}")
 

@@ -140,7 +140,7 @@ def _loaded(path: Path, _inode: int, _changed: int, _size: int) -> Mapping[str, 
         manifest[key]
     if (found := manifest["format"]) != FORMAT:
         raise DamagedError(
-            f"{place} has format {found}, and this version of graphrag-dagster reads format {FORMAT} only; "
+            f"{path} has format {found}, and this version of graphrag-dagster reads format {FORMAT} only; "
             f"delete it and run 'graphrag-dagster index {manifest['corpus']}'"
         )
     return manifest
