@@ -105,9 +105,7 @@ class BodyLimit:
         await self._app(scope, replay, send)
 
     async def _read(self, scope: Scope, receive: Receive) -> deque[Message]:
-        refusal = Refusal(
-            413, "body_too_large", f"the body is too large; send at most {self._max_bytes:,} bytes"
-        )
+        refusal = Refusal(413, "body_too_large", f"the body is too large; at most {self._max_bytes:,} bytes")
         declared = Headers(scope=scope).get("content-length", "")
         if declared.isdecimal() and int(declared) > self._max_bytes:
             raise refusal
