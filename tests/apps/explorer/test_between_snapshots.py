@@ -97,7 +97,7 @@ def test_a_hundred_of_each_are_named_and_all_are_counted() -> None:
 
 def test_without_a_snapshot_before_there_is_nothing_to_compare() -> None:
     seen = publish({"hanna": 3}, {}, 5)
-    with pytest.raises(MissingError, match="no snapshot of corpus 'made' from before"):
+    with pytest.raises(MissingError, match="corpus 'made' has no snapshot older than"):
         seen.changes()
     with pytest.raises(MissingError, match="no snapshot '0123456789abcdef'; there are"):
         seen.changes(before="0123456789abcdef")
@@ -109,7 +109,7 @@ def test_what_was_never_published(home: Path) -> None:
     (home / "corpora" / "bare").mkdir(parents=True)
     seen = Explorer("bare")
     for look in (seen.overview, seen.drawn, seen.changes, lambda: seen.csv("files"), lambda: seen.find("x")):
-        with pytest.raises(WarehouseError, match="corpus 'bare' has been published yet"):
+        with pytest.raises(WarehouseError, match="corpus 'bare' has not been published yet"):
             look()
     assert seen.snapshots() == []
 
@@ -122,7 +122,7 @@ def test_a_snapshot_that_vanishes(home: Path) -> None:
     for file in files(home):
         if file.stem == current:
             file.unlink()
-    with pytest.raises(WarehouseError, match="corpus 'made' has been published yet"):
+    with pytest.raises(WarehouseError, match="corpus 'made' has not been published yet"):
         seen.overview()
     with pytest.raises(MissingError):
         seen.changes(after=current)

@@ -6,9 +6,16 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.storage.published.snapshot_manifest import snapshot_at
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import FORMAT, snapshot_at
 
-MANIFEST = {"index": "1", "published": "2026-01-01T00:00:00", "counts": {"graph.entities": 3}, "hash": "x"}
+MANIFEST = {
+    "format": FORMAT,
+    "corpus": "coast",
+    "index": "1",
+    "published": "2026-01-01T00:00:00",
+    "counts": {"graph.entities": 3},
+    "hash": "x",
+}
 VERSION = "0123456789abcdef"
 
 

@@ -87,7 +87,7 @@ def test_a_place_that_cannot_be_written_is_named(run: Run, coast: Path, tmp_path
     code, _, error = run("explore", "coast", "--export", str(tmp_path / place))
     assert code == 1
     assert place in error
-    assert "name another file" in error
+    assert "choose another file" in error
     assert not list(tmp_path.glob(".*.tmp"))
 
 

@@ -84,7 +84,7 @@ def test_tools_give_structured_results(library: FaultyLibrary) -> None:
         assert rows is not None
         assert (rows["columns"], rows["rows"], rows["more"]) == (["title"], [["Hanna Quill"]], False)
         assert "only read" in await error_of(client, "query_graph", corpus="coast", query="CREATE (n)")
-        assert "one of them" in await error_of(client, "query_graph", corpus="coast")
+        assert "either a query or a question" in await error_of(client, "query_graph", corpus="coast")
 
     in_memory(library, use)
 

@@ -13,6 +13,8 @@ from graphrag_dagster.kernel.tables import (
     COMMUNITIES,
     COMMUNITY_LEVELS,
     COMMUNITY_REPORTS,
+    DOCUMENT_METADATA,
+    DOCUMENT_PERIODS,
     DOCUMENTS,
     ENTITIES,
     IMPORTED_ENTITIES,
@@ -92,6 +94,8 @@ def snapshot(triples: list[tuple[str, str, str]]) -> IndexSnapshot:
         "reports": COMMUNITY_REPORTS,
         "findings": REPORT_FINDINGS,
         "references": REPORT_REFERENCES,
+        "metadata": DOCUMENT_METADATA,
+        "periods": DOCUMENT_PERIODS,
     }
     frames = {name: table.empty() for name, table in empty.items()}
     return IndexSnapshot(**frames, entities=entities, statements=statements, declared=declared)
