@@ -14,7 +14,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from graphrag_dagster.apps.evaluation.measures.answer_claims import (
     THRESHOLDS,
-    cluster,
+    cluster_claims,
     distances,
     tokens,
 )
@@ -108,9 +108,9 @@ def clusters(options: argparse.Namespace) -> None:
         f"{len(answers):,} answers, {len(lengths):,} claims, {np.mean(lengths):.1f} tokens a claim, "
         f"{pairs_of(answers):,} pairs"
     )
-    cluster(answers[0])  # imports
+    cluster_claims(answers[0])  # imports
     began = time.perf_counter()
-    found = [cluster(claims) for claims in answers]
+    found = [cluster_claims(claims) for claims in answers]
     ours = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(

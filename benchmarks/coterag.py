@@ -51,8 +51,8 @@ from graphrag_dagster.kernel.catalogue.registry import methods as known_methods
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.text.evidence import Words
 from graphrag_dagster.systems.coterag.coterag_options import Profile, paper_thresholds
-from graphrag_dagster.systems.coterag.search.answer_loop import CoteragAnswer, CoteragEngines, answered
-from graphrag_dagster.systems.coterag.search.coterag_method import opened
+from graphrag_dagster.systems.coterag.search.answer_loop import CoteragAnswer, CoteragEngines, run_answer_loop
+from graphrag_dagster.systems.coterag.search.coterag_method import open_coterag
 from graphrag_dagster.systems.coterag.settings import CoteragSettings
 from graphrag_dagster.systems.coterag.tasks import ANSWER_VALIDATOR, EVIDENCE_ANSWERER, EVIDENCE_ROUTER
 
@@ -178,7 +178,10 @@ def _row(corpus: Corpus, way: SearchMethod, asked: Sequence[tuple[str, Sequence[
 
 def profiles(making: Making) -> None:
     corpus = making.units
-    session, snapshot = session_of(NAME, CorpusStore().settings(NAME)), opened(corpus.index.searcher.index)
+    session, snapshot = (
+        session_of(NAME, CorpusStore().settings(NAME)),
+        open_coterag(corpus.index.searcher.index),
+    )
     engines = CoteragEngines(
         session.embedder(),
         session.task(EVIDENCE_ROUTER),
@@ -193,7 +196,7 @@ def profiles(making: Making) -> None:
         own = corpus.index.searcher.settings.coterag
         options = own.model_copy(update={"profile": profile, "order": own.ranked_by})
         for form, asked in literature().items():
-            made = [answered(question, index, engines, options) for question in asked]
+            made = [run_answer_loop(question, index, engines, options) for question in asked]
             rows.append([profile, form, *_gone(made)])
     classes = ("high confidence", "high similarity", "no community")
     table(["thresholds", "form", "specific", *classes, "empty", "fallback", "insufficient"], rows)

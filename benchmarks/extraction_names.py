@@ -52,7 +52,7 @@ from graphrag_dagster.engines.extractive.graph_extractor import extract_side_by_
 from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import load_pipeline
 from graphrag_dagster.engines.extractive.parsing.type_lexicon import LABELS, words_of
 from graphrag_dagster.kernel.documents.text_decoding import decode
-from graphrag_dagster.kernel.documents.text_units import cut
+from graphrag_dagster.kernel.documents.text_units import cut_text_units
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
 
 DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "redocred" / "dev_revised.json"
@@ -410,7 +410,9 @@ def drawn(folder: Path, seed: int, count: int) -> Iterator[str]:
     documents = pl.DataFrame({"document_id": [path.name for path in files], "text": texts}).with_row_index(
         "human_readable_id"
     )
-    units = cut(documents, strategy="tokens", size=600, overlap=100, encoding="cl100k_base")["text"].to_list()
+    units = cut_text_units(documents, strategy="tokens", size=600, overlap=100, encoding="cl100k_base")[
+        "text"
+    ].to_list()
     chance = random.Random(seed)
     nlp = load_pipeline()
     names: dict[str, list[str]] = defaultdict(list)

@@ -72,7 +72,7 @@ class Set:
         for at in self.halves["tune"]:
             following = self.following(at, weights)
             while len(following.taken) < min(STEPS, len(following.pool)):
-                still = following.open()
+                still = following.not_taken()
                 right = np.isin(following.pool, list(self.gold[at])) & still
                 if right.any():
                     yield following.features()[still], right[still]

@@ -26,7 +26,7 @@ from meetings import CORPORA, meetings
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from graphrag_dagster.engines.extractive.answer_types import wanted
+from graphrag_dagster.engines.extractive.answer_types import answer_type_of
 from graphrag_dagster.engines.extractive.sentence_selection import sentences_of, standalone_scores
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.context_units import SourceUnits
@@ -102,7 +102,7 @@ def choices(corpus: Corpus, questions: Sequence[Question]) -> Iterator[Choice]:
             passage, span = index.passages[sentence.quote.unit_id], sentence.quote.span
             at.append(Stretch(passage.path, passage.start_char + span.start, passage.start_char + span.end))
         lines = [sentence.line for sentence in sentences]
-        own = standalone_scores(one.text, wanted(one.text), sentences)
+        own = standalone_scores(one.text, answer_type_of(one.text), sentences)
         every = np.column_stack([sentence_features(one.text, lines, embedder), own])
         # Units overlap, and a sentence is quoted once.
         first = dict(zip(reversed(at), reversed(range(len(at))), strict=True))

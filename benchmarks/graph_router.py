@@ -37,8 +37,8 @@ from graphrag_dagster.apps.cypher.tasks import GRAPH_ROUTER
 from graphrag_dagster.kernel.catalogue.tasks import Task
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.questions.question import Question, Search
-from graphrag_dagster.kernel.questions.searcher import method_of
-from graphrag_dagster.kernel.retrieval.finding import linked
+from graphrag_dagster.kernel.questions.searcher import require_method
+from graphrag_dagster.kernel.retrieval.finding import names_in_question
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.tasks.answering_ports import Router
 from graphrag_dagster.kernel.tasks.language_resource import Language
@@ -92,14 +92,14 @@ def asked_in(homes: Path, questions: list[Labelled]) -> Iterator[tuple[Labelled,
         for one in questions:
             if one.corpus == corpus:
                 search = Search(
-                    method=method_of("graph"),
+                    method=require_method("graph"),
                     index=searcher.index,
                     count=searcher.count,
                     settings=searcher.with_options(routing="model").settings,
                     question=Question(one.question),
                     engines=Engines(None),
                 )
-                yield one, search, list(entities_of(linked(search)).values())
+                yield one, search, list(entities_of(names_in_question(search)).values())
 
 
 def scripted(questions: list[Labelled]) -> Callable[[dict[str, Any]], Any]:

@@ -46,7 +46,7 @@ from graphrag_dagster.kernel.catalogue.tasks import Task
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Question, Search
-from graphrag_dagster.kernel.questions.searcher import method_of
+from graphrag_dagster.kernel.questions.searcher import require_method
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
@@ -217,7 +217,7 @@ def recall(section: str, homes: Path) -> None:
         many, led, routes = [], [], defaultdict(int)
         for question in asked:
             one = Search(
-                method=method_of("graph"),
+                method=require_method("graph"),
                 index=of,
                 count=corpus.searcher.count,
                 settings=settings,

@@ -29,9 +29,9 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.systems.graphrag.index.community_detection import cluster
-from graphrag_dagster.systems.graphrag.index.force_layout import from_nothing
+from graphrag_dagster.systems.graphrag.index.force_layout import layout_cold
 from graphrag_dagster.systems.graphrag.index.graph_layout import arrange
-from graphrag_dagster.systems.graphrag.index.layout_bodies import bodies_of, moved_apart
+from graphrag_dagster.systems.graphrag.index.layout_bodies import bodies_of, push_apart
 
 DEGREE = 6
 #: Percent of the diameter.
@@ -154,7 +154,7 @@ def beside(name: str, nodes: int) -> None:
     source, target, communities = planted(nodes)
     begin = time.process_time()
     if name == "ours":
-        places = moved_apart(from_nothing(bodies_of(source, target, np.ones(len(source)), communities)))
+        places = push_apart(layout_cold(bodies_of(source, target, np.ones(len(source)), communities)))
     else:
         places = by_networkx(source, target, nodes, int(name.rsplit(" ", 1)[1]))
     seconds = time.process_time() - begin

@@ -157,7 +157,7 @@ class _Known:
     """A graph with what is known of it."""
 
     def __init__(self, place: Path) -> None:
-        store = PathStore.opened(place)
+        store = PathStore.open(place)
         self.labels = NormalisedLabels(store)
         labels = list(store.labels)
         self._nodes = {labels[label]: node for node, label in enumerate(store.label_of.tolist())}

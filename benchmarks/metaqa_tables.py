@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.kernel.common.bootstrap_intervals import MeanInterval, mean_interval
 from graphrag_dagster.systems.lego.search.instance_definitions import LEX
 from graphrag_dagster.systems.lego.studies.answer_metrics import measure_label
-from graphrag_dagster.systems.lego.studies.score_summary import ALL_HOPS, summarised
+from graphrag_dagster.systems.lego.studies.score_summary import ALL_HOPS, summarise
 
 HITS = "hits_at_1_lex"
 MEASURES = (
@@ -48,7 +48,7 @@ def means(scores: pl.DataFrame) -> None:
     """Print all measures with 95 % bootstrap intervals, by hops."""
     columns = [one for one in (*MEASURES, *SECONDS) if one in scores.columns]
     questions = scores.select("question_id", "hops").unique()
-    found = summarised(scores.select("question_id", "instance", *columns), questions)
+    found = summarise(scores.select("question_id", "instance", *columns), questions)
     for hops in found["hops"].unique(maintain_order=True).to_list():
         own = found.filter(hops=hops)
         cells = {(row["instance"], row["measure"]): row for row in own.iter_rows(named=True)}

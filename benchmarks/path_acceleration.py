@@ -38,12 +38,16 @@ from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery, Subg
 from graphrag_dagster.systems.lego.studies.answer_metrics import (
     Answers,
     NormalisedLabels,
-    harmonic,
+    harmonic_mean,
     subgraph_scores,
 )
 from graphrag_dagster.systems.lego.subgraphs.community_partition import CommunityTexts, partition_of
 from graphrag_dagster.systems.lego.subgraphs.personalized_pagerank import PageRanks
-from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import label_vectors, largest, triple_vectors
+from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import (
+    label_vectors,
+    largest_places,
+    triple_vectors,
+)
 from graphrag_dagster.systems.lego.subgraphs.subgraph_extraction import extractor_of
 from graphrag_dagster.systems.lego.subgraphs.transition_matrix import adjacency_of
 
@@ -154,7 +158,7 @@ def synthetic(store: PathStore, most: int, seed: int) -> list[Asked]:
     ranks = PageRanks(adjacency_of(store, "both"))
     found = []
     for one in seeds:
-        kept = largest(ranks.ranks((one,)), BASE.max_ent, (one,))
+        kept = largest_places(ranks.ranks((one,)), BASE.max_ent, (one,))
         question = f"what is {store.label(one)} related to"
         found.append(Asked(PathQuery(question, (one,)), _by_nodes(kept)))
     return found
@@ -174,7 +178,7 @@ def measured(prepared: Prepared, name: str, questions: Sequence[Asked]) -> list[
             # What was asked before is cached, and this is about what is not.
             ranks = PageRanks(prepared.adjacency[0])
             begun, own = time.perf_counter(), time.process_time()
-            nodes = largest(ranks.ranks(one.query.seeds), options.max_ent, one.query.seeds)
+            nodes = largest_places(ranks.ranks(one.query.seeds), options.max_ent, one.query.seeds)
             subgraph = Subgraph.of_nodes(prepared.store, nodes, one.query.seeds)
         else:
             begun, own = time.perf_counter(), time.process_time()
@@ -211,7 +215,7 @@ def _by_nodes(kept: Any) -> Callable[[Subgraph], tuple[float, float]]:
     def scored(subgraph: Subgraph) -> tuple[float, float]:
         shared = len(np.intersect1d(kept, subgraph.nodes))
         recall = shared / len(kept)
-        return recall, harmonic(shared / len(subgraph.nodes), recall)
+        return recall, harmonic_mean(shared / len(subgraph.nodes), recall)
 
     return scored
 
@@ -223,7 +227,7 @@ def _timed(made: Callable[[], Any]) -> tuple[Any, float]:
 
 def _solve(task: tuple[Path, list[tuple[int, ...]]]) -> None:
     place, seeds = task
-    ranks = PageRanks(adjacency_of(PathStore.opened(place), "both"))
+    ranks = PageRanks(adjacency_of(PathStore.open(place), "both"))
     for one in seeds:
         ranks.ranks(one)
 
@@ -252,11 +256,11 @@ def main() -> None:
     given = parser.parse_args()
     if given.graph == "movies":
         place = made_store(given.folder)
-        store = PathStore.opened(place)
+        store = PathStore.open(place)
         questions = movies(store, given.questions, given.seed)
     else:
         place = made_power_law(given.folder, given.edges)
-        store = PathStore.opened(place)
+        store = PathStore.open(place)
         questions = synthetic(store, given.questions, given.seed)
     if given.processes:
         speed_up(place, questions)

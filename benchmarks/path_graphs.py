@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from graphrag_dagster.kernel.common.packed_arrays import Texts
-from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, arranged
+from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, build_path_store
 
 RELATIONS = 50
 _SYLLABLES = [a + b for a in "bcdfghjklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "er", "ol")]
@@ -32,7 +32,7 @@ def power_law(edges: int, seed: int = 7) -> PathStore:
     relations = tuple(f"relation {place:02}" for place in range(RELATIONS))
     labels = Texts.of(_label(place) for place in range(nodes))
     ids = Texts.of(f"e{place:08}" for place in range(nodes))
-    return arranged(ids, labels, np.arange(nodes, dtype=np.int32), relations, ends)
+    return build_path_store(ids, labels, np.arange(nodes, dtype=np.int32), relations, ends)
 
 
 def made_power_law(folder: Path, edges: int) -> Path:

@@ -27,12 +27,18 @@ from graphrag_dagster import Index
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Question, Search
-from graphrag_dagster.kernel.questions.searcher import method_of
-from graphrag_dagster.kernel.retrieval.finding import linked, with_history
+from graphrag_dagster.kernel.questions.searcher import require_method
+from graphrag_dagster.kernel.retrieval.finding import names_in_question, with_history
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.search.graph_facts import entities_of
-from graphrag_dagster.systems.lego.search.lego_method import Orders, joined, ordered, units_stating, walked
+from graphrag_dagster.systems.lego.search.lego_method import (
+    Orders,
+    merge_orders,
+    order_units,
+    units_stating,
+    walk,
+)
 
 OPENIE = "openie_musique_train_results_ner_gpt-3.5-turbo-1106_1890.json"
 MUSIQUE = retrieval.SECTIONS["musique"]
@@ -42,16 +48,16 @@ _SHOWN = [f"recall@{k}" for k in retrieval.RECALL_AT] + [f"all in {k}" for k in 
 def orders_of(search: Search) -> dict[str, list[str]]:
     """The text units of a question in each order."""
     sought = with_history(search)
-    orders = ordered(search, sought, 50)
-    stated = units_stating(search.index, walked(search, list(entities_of(linked(search)))).keys)
+    orders = order_units(search, sought, 50)
+    stated = units_stating(search.index, walk(search, list(entities_of(names_in_question(search)))).keys)
     nowhere = Orders(orders.followed, replace(orders.walked, ids=(), scores=()), None)
     return {
         "local": list(orders.followed.units.ids),
         "walk": list(orders.walked.ids),
         "on paths": stated,
-        "local, walk": joined(orders, []),
-        "local, on paths": joined(nowhere, stated),
-        "paths": joined(orders, stated),
+        "local, walk": merge_orders(orders, []),
+        "local, on paths": merge_orders(nowhere, stated),
+        "paths": merge_orders(orders, stated),
     }
 
 
@@ -144,7 +150,7 @@ def measure(name: str, home: Path, *, titled: bool, openie: bool = False) -> Non
     for question in asked:
         searcher = index.searcher
         one = Search(
-            method=method_of("paths"),
+            method=require_method("paths"),
             index=snapshot,
             count=searcher.count,
             settings=searcher.settings,

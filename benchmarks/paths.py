@@ -125,7 +125,7 @@ def peak_memory() -> float:
 
 def child(place: Path, system: str) -> None:
     begun = time.perf_counter()
-    store = PathStore.opened(place)
+    store = PathStore.open(place)
     opened = time.perf_counter() - begun
     seeds = np.random.default_rng(1).integers(store.nodes, size=SEEDS)
     begun = time.perf_counter()
@@ -160,7 +160,7 @@ def by_questions(folder: Path, number: int, *, whole: bool) -> None:
     from measuring import table
     from metaqa_runs import asked, made_store
 
-    store = PathStore.opened(made_store(folder))
+    store = PathStore.open(made_store(folder))
     labels = list(store.labels)
     nodes = {labels[label]: node for node, label in enumerate(store.label_of.tolist())}
     options = instance("12" if whole else "14").options(PathOptions())

@@ -37,7 +37,7 @@ from random_graph import random_graph
 from graphrag_dagster import Index
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import at_level, declared_methods
+from graphrag_dagster.kernel.catalogue.registry import declared_methods, method_at_level
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.context.answer import Source
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
@@ -171,7 +171,7 @@ def ways(
         ids = found.units.ids, found.entities.ids
         local_context(index, *ids, count=count, limit=8000, shares=LocalShares())
 
-    basis = Basis(method=at_level(0), index=index, count=count, settings=CorpusSettings(), level=0)
+    basis = Basis(method=method_at_level(0), index=index, count=count, settings=CorpusSettings(), level=0)
     yield "basic", questions, lambda question: retriever.units(question, embedder.embed([question])[0])
     yield "local", questions, local
     yield "global packing", questions, lambda _: chunks_of(basis)

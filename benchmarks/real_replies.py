@@ -18,7 +18,7 @@ import polars as pl
 
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
 from graphrag_dagster.kernel.models.call_estimates import names_and_pairs
-from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, visible
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, visible_text
 from graphrag_dagster.kernel.tasks.task_ports import Quarantined
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.llm.record_parsing import parse_tuples, read_tuple_records
@@ -83,7 +83,7 @@ def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT
     for name in FILES:
         recorded = json.loads((folder / name).read_text(encoding="utf-8"))
-        replies = [visible(reply["return"]) for reply in recorded.values()]
+        replies = [visible_text(reply["return"]) for reply in recorded.values()]
         extracting = [reply for reply in replies if "<|>" in reply]
         reporting = [reply for reply in replies if '"findings"' in reply]
         print(f"{name}: {len(replies)} replies")
@@ -119,7 +119,7 @@ def cut_reports(file: Path) -> None:
 
 def readable(reply: str) -> bool:
     try:
-        read_typed(visible(reply), ReportReply)
+        read_typed(visible_text(reply), ReportReply)
     except NotUsable:
         return False
     return True
@@ -133,7 +133,7 @@ def cut_extractions(replies: list[str]) -> None:
         for end in range(end_mark if end_mark > 0 else len(reply)):
             try:
                 _, mended = read_tuple_records(
-                    visible(reply[:end]), ("entity", "relationship"), gleaning=False
+                    visible_text(reply[:end]), ("entity", "relationship"), gleaning=False
                 )
             except NotUsable:
                 outcomes["refused"] += 1

@@ -190,7 +190,7 @@ def reranked_ways(
     ways: dict[str, Retrieve], asked: list[Question], retriever: Any, search: dict[str, Any]
 ) -> dict[str, Retrieve]:
     """The ways by a reranker; what it may look at is retrieved first."""
-    from graphrag_dagster.kernel.retrieval.rerankers import Sought, reordered
+    from graphrag_dagster.kernel.retrieval.rerankers import Sought, rerank
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 
     reranker = session_of("measured", with_search(CorpusSettings(), search)).reranker()
@@ -198,7 +198,7 @@ def reranked_ways(
 
     def found(retrieve: Retrieve, place: int) -> Sequence[str]:
         sought = Sought(asked[place].text, retriever.length)
-        return reordered(retrieve(place), retriever.text, sought, reranker, first)[0]
+        return rerank(retrieve(place), retriever.text, sought, reranker, first)[0]
 
     counts = reranker and any(reranker.counts(Sought(one.text, retriever.length)) for one in asked)
     return {f"{way}, {reranker.name}": partial(found, ways[way]) for way in ways if counts}

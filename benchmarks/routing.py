@@ -124,8 +124,8 @@ def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
     """The cues of every question, a row each."""
     from graphrag_dagster import Index
     from graphrag_dagster.kernel.questions.question import Question, Search
-    from graphrag_dagster.kernel.questions.searcher import method_of
-    from graphrag_dagster.kernel.retrieval.finding import linked
+    from graphrag_dagster.kernel.questions.searcher import require_method
+    from graphrag_dagster.kernel.retrieval.finding import names_in_question
     from graphrag_dagster.systems.graphrag.search.router import cues_of
 
     rows: dict[Labelled, list[float]] = {}
@@ -135,14 +135,14 @@ def cues_of_all(questions: list[Labelled], homes: Path) -> np.ndarray:
         for one in questions:
             if one.corpus == corpus:
                 search = Search(
-                    method=method_of("auto"),
+                    method=require_method("auto"),
                     index=searcher.index,
                     count=searcher.count,
                     settings=searcher.settings,
                     question=Question(one.text),
                     engines=None,  # Cues are found by words alone.
                 )
-                named = [name.text for name in linked(search) if name.named and name.entity_id]
+                named = [name.text for name in names_in_question(search) if name.named and name.entity_id]
                 rows[one] = list(cues_of(search, named).values())
     return np.array([rows[one] for one in questions])
 

@@ -21,7 +21,7 @@ import polars as pl
 from leiden import planted
 
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.graph.hierarchical_leiden import matched
+from graphrag_dagster.kernel.graph.hierarchical_leiden import match_clusters
 from graphrag_dagster.systems.graphrag.index.community_detection import CommunityClustering, Start, cluster
 
 TRIPLES = (
@@ -75,7 +75,7 @@ def triples(file: Path) -> tuple[int, Callable[[float, float], pl.DataFrame]]:
 def stayed(before: CommunityClustering, after: CommunityClustering) -> tuple[float, float, float]:
     """Shares of communities of the same id, of the same members, and of (node, level) that stayed."""
     old, new = before.hierarchy.members, after.hierarchy.members
-    goes_on = matched(new, old)
+    goes_on = match_clusters(new, old)
     renamed = new.with_columns(community_id=pl.col("community_id").replace_strict(goes_on, default=None))
     both = new.join(old.select("entity_id", "level"), on=["entity_id", "level"])
     exact = {tuple(row) for row in members(old).rows()} & {tuple(row) for row in members(new).rows()}

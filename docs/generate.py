@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from graphrag_dagster.apps.cypher.tables import GRAPH_TABLES, GraphTable
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.common.state_comparison import flattened
+from graphrag_dagster.kernel.common.state_comparison import flatten
 from graphrag_dagster.kernel.pipeline.sql_models.loader import MANIFEST, Manifest, load_models
 from graphrag_dagster.kernel.settings.corpus_settings import NEED_A_MODEL, CorpusSettings, profiles
 from graphrag_dagster.kernel.settings.indexing_settings import TableColumns
@@ -121,7 +121,7 @@ def _profile(name: str, values: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield "| key | value | default |"
     yield "| --- | --- | --- |"
-    defaults = flattened(CorpusSettings().model_dump(mode="json"))
+    defaults = flatten(CorpusSettings().model_dump(mode="json"))
     for key, value in values.items():
         default = defaults[key]
         shown = "the same" if default == value else "" if default is None else f"`{default}`"

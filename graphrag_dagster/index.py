@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
-from graphrag_dagster.kernel.questions.question import checked
+from graphrag_dagster.kernel.questions.question import validate_question
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +97,7 @@ class Index(CorpusIndex):
             if self._settings.section(CypherSettings).queries == "model"
             else None
         )
-        return query_in_words(checked(question), self.searcher.index, self._corpus_graph(), writer)
+        return query_in_words(validate_question(question), self.searcher.index, self._corpus_graph(), writer)
 
     def _corpus_graph(self) -> CorpusGraph:
         from graphrag_dagster.apps.cypher.property_graph import CorpusGraph

@@ -8,7 +8,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.cli.signals import STOPPED, Stop
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import defer_collection, share
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import (
+    defer_collection,
+    share_malloc_arena,
+)
 
 if TYPE_CHECKING:
     import typer
@@ -24,16 +27,16 @@ def main() -> None:
         try:
             code = _run()
         except BaseException as error:
-            if stop.asked:
+            if stop.requested:
                 stop.end()
-            code = _told(error)
-        if stop.asked or code in STOPPED:
+            code = _report_error(error)
+        if stop.requested or code in STOPPED:
             stop.end(code)
     sys.exit(code)
 
 
 def _run() -> int:
-    share()
+    share_malloc_arena()
     # Nearly all that is made lives until the end: collecting it often, or at the exit, gives nothing.
     defer_collection()
     atexit.register(gc.freeze)
@@ -50,32 +53,32 @@ def _run() -> int:
     return app(standalone_mode=False) or 0
 
 
-def _told(error: BaseException) -> int:
+def _report_error(error: BaseException) -> int:
     """Print an error the user can fix and return its exit code; re-raise any other."""
     import typer
 
     from graphrag_dagster.cli.console import print_error
     from graphrag_dagster.errors import GraphragError
-    from graphrag_dagster.kernel.common.printable import told_of
+    from graphrag_dagster.kernel.common.printable import os_error_message
 
     match error:
         case GraphragError():
             print_error(str(error))
             return error.exit_code
         case typer.TyperException():
-            _tell_misuse(error)
+            _report_misuse(error)
             return int(error.exit_code)
         case typer.Abort():
             print_error("stopped; nothing was done")
             return 1
         case OSError():
-            print_error(told_of(error))
+            print_error(os_error_message(error))
             return 1
         case _:
             raise error
 
 
-def _tell_misuse(error: "typer.TyperException") -> None:
+def _report_misuse(error: "typer.TyperException") -> None:
     from graphrag_dagster.cli.console import print_error
 
     # Where only help was asked for, it has been printed and there is no more to tell.

@@ -687,12 +687,12 @@ def undo(
     as_json: Json = False,
 ) -> None:
     """Undo a decision on names. The next index runs as if it had never been made."""
-    from graphrag_dagster.cli.commands.entity_commands import list_decisions, take_back
+    from graphrag_dagster.cli.commands.entity_commands import list_decisions, undo_decision
 
     if listed:
         list_decisions(name, as_json=as_json)
     else:
-        take_back(name, decision, as_json=as_json)
+        undo_decision(name, decision, as_json=as_json)
 
 
 @app.command()

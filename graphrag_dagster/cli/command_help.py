@@ -5,7 +5,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from graphrag_dagster.kernel.catalogue.registry import loaded, methods, systems
+from graphrag_dagster.kernel.catalogue.registry import load_target, methods, systems
 
 
 class Commands(TyperGroup):
@@ -13,23 +13,23 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands."""
-        return [*super().list_commands(ctx), *_of_systems()]
+        return [*super().list_commands(ctx), *_commands_of_systems()]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of a name; None where there is none."""
         if (found := super().get_command(ctx, cmd_name)) is not None:
             return found
-        target = _of_systems().get(cmd_name)
+        target = _commands_of_systems().get(cmd_name)
         return _command(cmd_name, target) if target else None
 
 
-def _of_systems() -> dict[str, str]:
+def _commands_of_systems() -> dict[str, str]:
     return {name: target for system in systems().values() for name, target in system.commands.items()}
 
 
 def _command(name: str, target: str) -> Any:
     own = typer.Typer(add_completion=False)
-    own.command(name)(loaded(target))
+    own.command(name)(load_target(target))
     return typer.main.get_command(own)
 
 
@@ -42,7 +42,7 @@ class MethodCommand(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options, with the search methods in their help."""
         params: list[Any] = super().get_params(ctx)
-        told = {"methods": _methods(), "levelled": _levelled()}
+        told = {"methods": _methods(), "levelled": _with_levels()}
         for one in params:
             if one.name in {"method", "level"}:
                 one.help = one.help.format_map(told)
@@ -59,5 +59,5 @@ def _methods() -> str:
     return f"{for_people}, or a condition: {conditions}; for comparisons {ablated}"
 
 
-def _levelled() -> str:
+def _with_levels() -> str:
     return " and ".join(one.name for one in methods().values() if one.levelled)

@@ -21,9 +21,9 @@ from graphrag_dagster.cli.run_summary import usage_line
 from graphrag_dagster.errors import GraphragError, WarehouseError
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS, resource_key
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import collecting_new_objects
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import collect_only_new_objects
 from graphrag_dagster.kernel.pipeline.orchestration.step_hooks import RETRIES_TAG
-from graphrag_dagster.kernel.storage.duckdb_access import staying_open
+from graphrag_dagster.kernel.storage.duckdb_access import keep_open
 
 
 def show_outlook(before: Outlook) -> None:
@@ -114,8 +114,8 @@ def run_job(
     resolved = defs.resolve_job_def(job)
     with (
         instance(running=True) as dagster_instance,
-        staying_open(),
-        collecting_new_objects(),
+        keep_open(),
+        collect_only_new_objects(),
     ):
         dagster_instance.add_dynamic_partitions(str(CORPUS.name), [name])
         try:
@@ -132,14 +132,14 @@ def run_job(
                 },
             )
         except DagsterError as error:
-            if mendable := _mendable(error):
+            if mendable := _user_error(error):
                 raise mendable from error
             if failed := failed_checks(dagster_instance, run_id):
                 raise WarehouseError(failed) from error
             raise
 
 
-def _mendable(error: BaseException) -> GraphragError | OSError | None:
+def _user_error(error: BaseException) -> GraphragError | OSError | None:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, GraphragError | OSError):

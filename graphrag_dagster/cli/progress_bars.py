@@ -24,7 +24,7 @@ from rich.progress import (
 from rich.text import Text
 
 from graphrag_dagster.cli.console import ERR
-from graphrag_dagster.kernel.common.progress import Listener, calls_now, listening
+from graphrag_dagster.kernel.common.progress import Listener, current_calls, listening
 
 #: Seconds after which it is told what is waited for, and between two lines; or this share of the time so far.
 _PATIENT, _BETWEEN, _SHARE = 2.0, 10.0, 0.1
@@ -99,13 +99,13 @@ class ShownProgress(Listener):
     def look(self) -> None:
         """Show what is to be shown by now; called often."""
 
-    def waited_for(self) -> str | None:
+    def pending_summary(self) -> str | None:
         """What is waited for where that takes long; None where nothing is."""
-        calls = calls_now()
+        calls = current_calls()
         if calls.oldest is None or (waits := time.monotonic() - calls.oldest.begun) < _PATIENT:
             return None
         running = next(((name, stage) for name, stage in self._stages.items() if stage.total), None)
-        what = calls.oldest.words
+        what = calls.oldest.description
         if running and what and calls.oldest.task != "probe":
             what = f"{running[0].lower()} ({running[1].count})"
         queue = f", {calls.waiting:,} not yet sent" if calls.waiting else ""
@@ -144,7 +144,7 @@ class ProgressBars(ShownProgress):
             _Rate(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
-            below=self.waited_for,
+            below=self.pending_summary,
             console=console,
         )
         self._tasks: dict[str, TaskID] = {}
@@ -177,7 +177,7 @@ class ProgressBars(ShownProgress):
 
     def look(self) -> None:
         """Open the display where a call takes long and no stage has done so."""
-        if not self._shown and self.waited_for():
+        if not self._shown and self.pending_summary():
             self._show()
 
     def _show(self) -> None:
@@ -203,7 +203,7 @@ class ProgressLines(ShownProgress):
 
     def look(self) -> None:
         """Print how far the stages are, and what is waited for."""
-        now, line = time.monotonic(), self.waited_for()
+        now, line = time.monotonic(), self.pending_summary()
         if line and not self._waits:
             self._next = now
         self._waits = line is not None

@@ -39,7 +39,7 @@ _LONGEST_TASK = len("claims_disambiguate")
 _TROUBLES = frozenset({"retries", "time-outs", "failed"})
 
 
-def _used(corpus: str, run_id: str | None) -> dict[tuple[str, str, str], ModelUse]:
+def _usage_by_task(corpus: str, run_id: str | None) -> dict[tuple[str, str, str], ModelUse]:
     path = memory_file()
     return UsageLog(database_at(path)).by_task(corpus, run_id) if run_id and path.exists() else {}
 
@@ -60,13 +60,13 @@ def usage_rows(corpus: str, run_id: str | None) -> list[dict[str, Any]]:
             "usd": use.money,
             "seconds": round(use.seconds, 3),
         }
-        for (asset, task, model), use in _used(corpus, run_id).items()
+        for (asset, task, model), use in _usage_by_task(corpus, run_id).items()
     ]
 
 
 def usage_table(corpus: str, run_id: str | None) -> RichTable | None:
     """The account of a run; None where no model was asked."""
-    used = _used(corpus, run_id)
+    used = _usage_by_task(corpus, run_id)
     if not used:
         return None
     table = RichTable(title="model usage of this run", title_justify="left")
@@ -88,7 +88,7 @@ def _cells(use: ModelUse, counts: Sequence[str]) -> list[str]:
 
 def usage_line(corpus: str, run_id: str) -> str | None:
     """One line on what a run used; None where no model was asked."""
-    use = sum(_used(corpus, run_id).values(), ModelUse())
+    use = sum(_usage_by_task(corpus, run_id).values(), ModelUse())
     if use == ModelUse():
         return None
     lost = f", {use.failed:,} failed" if use.failed else ""
@@ -100,7 +100,7 @@ def usage_line(corpus: str, run_id: str) -> str | None:
     )
 
 
-def shortfall(warehouse: Warehouse, corpus: str) -> list[str]:
+def shortfall_lines(warehouse: Warehouse, corpus: str) -> list[str]:
     """What a finished index lacks of what a model was to give; empty where nothing is missing."""
     ledger = warehouse.read(tables.UNIT_LEDGER, corpus)
     lost = warehouse.read(tables.QUARANTINE, corpus).filter(pl.col("kind") == "reply")
@@ -122,15 +122,18 @@ def shortfall(warehouse: Warehouse, corpus: str) -> list[str]:
         "descriptions were joined as they are: see description_problem": problems,
         "reports were written by the extractive engine: see problem": reports.height,
     }
-    return [*(f"{count:,} {what}" for what, count in counted.items() if count), *_unread(corpus)]
+    return [
+        *(f"{count:,} {what}" for what, count in counted.items() if count),
+        *_truncated_prompt_lines(corpus),
+    ]
 
 
-def _unread(corpus: str) -> list[str]:
+def _truncated_prompt_lines(corpus: str) -> list[str]:
     """What a server read only in part, and the mend."""
     path = memory_file()
     if not path.exists():
         return []
-    parts = UsageLog(database_at(path)).unread(corpus)
+    parts = UsageLog(database_at(path)).truncated_prompts(corpus)
     if not parts:
         return []
     # What an index without a model does not need.

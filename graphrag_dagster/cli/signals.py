@@ -31,7 +31,7 @@ class Stop:
         self._first: int | None = None
 
     @property
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         """Whether a signal has come."""
         return self._first is not None
 
@@ -44,7 +44,7 @@ class Stop:
         if _WAKING:
             before[_WAKING] = signal.signal(_WAKING, lambda *_: None)
         waker = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
-        threading.Thread(target=self._hear, args=(hears,), name="signals", daemon=True).start()
+        threading.Thread(target=self._on_signal, args=(hears,), name="signals", daemon=True).start()
         try:
             yield
         finally:
@@ -65,7 +65,7 @@ class Stop:
         self._first = self._first or number
         raise KeyboardInterrupt
 
-    def _hear(self, hears: socket.socket) -> None:
+    def _on_signal(self, hears: socket.socket) -> None:
         heard = 0
         with hears:
             while number := hears.recv(1):

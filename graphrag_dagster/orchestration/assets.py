@@ -36,7 +36,7 @@ from dagster import (
 )
 
 from graphrag_dagster.errors import EndpointError
-from graphrag_dagster.kernel.catalogue.registry import requested_with, stages, systems
+from graphrag_dagster.kernel.catalogue.registry import requested_stages_for, stages, systems
 from graphrag_dagster.kernel.pipeline.orchestration.asset_checks import AssetCheck
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import (
@@ -362,7 +362,7 @@ def jobs(executor: ExecutorDefinition | None = None) -> Sequence[Any]:
     ]
     for declared in (declared for system in systems().values() for declared in system.jobs):
         whole = [name for name in declared.makes if name in stages()]
-        requested = {name for part in whole for name in requested_with(part)}
+        requested = {name for part in whole for name in requested_stages_for(part)}
         chosen = [
             step
             for step in STEPS

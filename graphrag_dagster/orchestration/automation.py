@@ -52,10 +52,10 @@ def finished_batches(
 ) -> SensorResult:
     """Request a run for every corpus that is no longer waiting for a batch."""
     # Imported here because runs do not need it.
-    from graphrag_dagster.kernel.models.batch_store import finished
+    from graphrag_dagster.kernel.models.batch_store import finished_batches
     from graphrag_dagster.kernel.storage.corpus_store import models_of
 
-    corpora, problems = finished(graphrag_memory.database(), models_of)
+    corpora, problems = finished_batches(graphrag_memory.database(), models_of)
     for problem in problems:
         context.log.warning(problem)
     known = set(context.instance.get_dynamic_partitions(str(CORPUS.name)))

@@ -14,7 +14,7 @@ from dagster import (
     InitResourceContext,
 )
 
-from graphrag_dagster.kernel.catalogue.registry import loaded, systems
+from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
@@ -55,7 +55,7 @@ def compose(
         resource_key("warehouse"): warehouse,
         resource_key("memory"): memory,
         **{
-            resource_key(key): _configurable(loaded(kind)).configure_at_launch()
+            resource_key(key): _configurable(load_target(kind)).configure_at_launch()
             for system in systems().values()
             for key, kind in system.resources.items()
         },

@@ -112,7 +112,7 @@ class Guard:
         if scheme.lower() == "bearer" and secrets.compare_digest(given.strip().encode(), self._token):
             return None
         if is_valid_cookie(headers, self._token):
-            return None if method in _HARMLESS else _unless_own_page(headers)
+            return None if method in _HARMLESS else _refuse_other_sites(headers)
         return Refusal(
             401,
             "unauthorized",
@@ -121,7 +121,7 @@ class Guard:
         )
 
 
-def _unless_own_page(headers: Headers) -> Refusal | None:
+def _refuse_other_sites(headers: Headers) -> Refusal | None:
     """Refuse what a page of another site has a browser send along with our cookie."""
     origin = headers.get("origin", "").partition("://")[2]
     if origin and origin == headers.get("host"):

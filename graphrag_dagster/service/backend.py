@@ -139,7 +139,7 @@ class Backend:
             Refusal: (404) there is no such report.
         """
         index = await self.index(corpus)
-        return ReportBody.model_validate(await _looked_up(index.report, report_id, "report_not_found"))
+        return ReportBody.model_validate(await _lookup_errors(index.report, report_id, "report_not_found"))
 
     async def source(self, corpus: str, text_unit_id: str) -> SourceBody:
         """Return a text unit.
@@ -148,9 +148,9 @@ class Backend:
             Refusal: (404) there is no such text unit.
         """
         index = await self.index(corpus)
-        return SourceBody.model_validate(await _looked_up(index.source, text_unit_id, "source_not_found"))
+        return SourceBody.model_validate(await _lookup_errors(index.source, text_unit_id, "source_not_found"))
 
-    async def explored(self, corpus: str, look: Callable[[Explorer], _T]) -> _T:
+    async def explore(self, corpus: str, look: Callable[[Explorer], _T]) -> _T:
         """Return what is seen of a corpus.
 
         Raises:
@@ -191,7 +191,7 @@ def _version(library: Library, name: str) -> str | None:
         return None
 
 
-async def _looked_up(look_up: Callable[[str], _T], key: str, kind: str) -> _T:
+async def _lookup_errors(look_up: Callable[[str], _T], key: str, kind: str) -> _T:
     try:
         return await run_sync(look_up, key)
     except QuestionError as error:

@@ -145,7 +145,7 @@ def error_response(path: str, refusal: Refusal) -> JSONResponse:
     return JSONResponse(error_body(path, refusal), refusal.status, refusal.headers)
 
 
-def documented(*statuses: int, openai: bool = False) -> dict[int | str, dict[str, Any]]:
+def documented_errors(*statuses: int, openai: bool = False) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI entries of the refusals of a route, with those that any route may give."""
     meanings = {
         400: "The question, method or level is invalid.",

@@ -16,7 +16,7 @@ from graphrag_dagster import __version__
 from graphrag_dagster.service.authentication import Guard, login_router
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.corpora_routes import corpora_router
-from graphrag_dagster.service.error_responses import UnhandledErrors, add_handlers, documented
+from graphrag_dagster.service.error_responses import UnhandledErrors, add_handlers, documented_errors
 from graphrag_dagster.service.explorer.explorer_routes import explorer_router
 from graphrag_dagster.service.explorer.page_bundle import page_response, page_router
 from graphrag_dagster.service.mcp_server import McpOverHttp
@@ -86,7 +86,7 @@ def make_app(settings: ServiceSettings, library: Library | None = None) -> FastA
     )
     app.state.backend = backend
 
-    @app.get("/health", tags=["health"], responses=documented())
+    @app.get("/health", tags=["health"], responses=documented_errors())
     async def health() -> Health:
         """Say that the server answers."""
         return Health()

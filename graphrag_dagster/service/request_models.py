@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from graphrag_dagster.apps.cypher.language.guard import LONGEST_QUERY
 from graphrag_dagster.apps.cypher.property_graph import GraphQueryRun
 from graphrag_dagster.kernel.catalogue.registry import methods
-from graphrag_dagster.kernel.catalogue.search_methods import listed
+from graphrag_dagster.kernel.catalogue.search_methods import describe_methods
 from graphrag_dagster.kernel.questions.context.answer import (
     Answer,
     Call,
@@ -24,7 +24,7 @@ from graphrag_dagster.kernel.questions.scope.scope_selection import Scope
 from graphrag_dagster.kernel.tasks.answer_form import KNOWLEDGE_MARK, LONGEST_RESPONSE_TYPE
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Turn, Usage
 
-METHODS = f"{listed(methods().values())}; default: as the settings of the corpus say"
+METHODS = f"{describe_methods(methods().values())}; default: as the settings of the corpus say"
 LEVELS = (
     f"community level of {' and '.join(one.name for one in methods().values() if one.levelled)}, C0 (few "
     "broad communities) to C3 and deeper (many narrow ones); default: as the settings of the corpus say"

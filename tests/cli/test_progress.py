@@ -13,7 +13,7 @@ from graphrag_dagster.apps.planning.indexing_forecast import (
 from graphrag_dagster.cli import progress_bars as shown_progress
 from graphrag_dagster.cli.job_runner import show_outlook
 from graphrag_dagster.cli.progress_bars import ProgressBars, ProgressLines, progress_on, span
-from graphrag_dagster.kernel.common.progress import PendingCall, listening, say, stage, under_way
+from graphrag_dagster.kernel.common.progress import PendingCall, listening, pending_call, say, stage
 from graphrag_dagster.kernel.models.call_estimates import Range, exactly
 
 
@@ -40,7 +40,7 @@ def test_progress_is_bars_in_a_terminal_and_lines_elsewhere() -> None:
 
 def test_bars_show_what_is_waited_for_below_them() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=160, color_system=None)
-    with ProgressBars(console) as bars, listening(bars), under_way("model m", "rate_reports") as call:
+    with ProgressBars(console) as bars, listening(bars), pending_call("model m", "rate_reports") as call:
         long_ago(call)
         bars.look()
         with stage("Rating reports", 12) as running:
@@ -67,7 +67,7 @@ def test_a_stage_that_ends_is_a_line_and_so_is_what_is_said(lines: ProgressLines
 
 
 def test_it_is_told_what_is_waited_for_and_not_told_twice_at_once(lines: ProgressLines) -> None:
-    with lines, listening(lines), under_way("model m", "rate_reports") as call:
+    with lines, listening(lines), pending_call("model m", "rate_reports") as call:
         long_ago(call)
         with stage("Rating reports", 12) as running:
             running.advance(3)
@@ -90,10 +90,10 @@ def test_it_is_told_what_is_waited_for_and_not_told_twice_at_once(lines: Progres
 def test_a_call_of_no_stage_says_itself_what_it_is_for(
     lines: ProgressLines, whom: str, task: str, told: str
 ) -> None:
-    with under_way(whom, task) as call:
+    with pending_call(whom, task) as call:
         long_ago(call)
-        assert str(lines.waited_for()).startswith(told)
-    assert lines.waited_for() is None
+        assert str(lines.pending_summary()).startswith(told)
+    assert lines.pending_summary() is None
 
 
 def test_what_takes_long_is_told_of_more_rarely(

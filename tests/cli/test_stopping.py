@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from graphrag_dagster.kernel.common.printable import told_of
+from graphrag_dagster.kernel.common.printable import os_error_message
 from support.commands import Run
 from support.corpora import write_corpus
 from support.damage import without_log
@@ -94,7 +94,7 @@ def test_a_stopped_server_ends_with_a_line(home: Path, number: int, code: int) -
     ],
 )
 def test_what_the_system_refuses_is_one_line(number: int, mend: str) -> None:
-    told = told_of(OSError(number, os.strerror(number), "/some/where"))
+    told = os_error_message(OSError(number, os.strerror(number), "/some/where"))
     assert told.startswith("/some/where: ")
     assert mend in told
     assert "\n" not in told

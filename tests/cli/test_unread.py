@@ -5,9 +5,9 @@ import pytest
 
 from graphrag_dagster import Index
 from graphrag_dagster.apps.explorer.table_pages import Order
-from graphrag_dagster.cli.commands.corpus.show_commands import name_unread, print_files, unread_rows
+from graphrag_dagster.cli.commands.corpus.show_commands import print_files, print_unread, unread_rows
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.documents.documents import files_told
+from graphrag_dagster.kernel.documents.documents import describe_files
 from support.commands import Run
 from support.corpora import write_corpus
 
@@ -45,7 +45,7 @@ def test_what_was_not_read_or_only_in_part_is_named_with_its_reason(
     rows = unread_rows(MIXED)
     assert [row["path"] for row in rows["files_not_read"]] == ["[red].json", "c.png", ".git"]
     assert [row["path"] for row in rows["files_read_in_part"]] == ["x.pdf", "y.pdf", "z.docx"]
-    name_unread("town", MIXED)
+    print_unread("town", MIXED)
     out = capsys.readouterr().out.splitlines()
     assert out[1].startswith("c.png was not read: no reader for .png; extensions that are read: .adoc, ")
     assert [out[0], *out[2:]] == [
@@ -64,7 +64,7 @@ def test_every_file_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_nothing_is_said_where_all_was_read(capsys: pytest.CaptureFixture[str]) -> None:
-    name_unread("town", MIXED.filter(MIXED["path"].is_in(["a.txt", "b.txt", ".git", "harmless.pdf"])))
+    print_unread("town", MIXED.filter(MIXED["path"].is_in(["a.txt", "b.txt", ".git", "harmless.pdf"])))
     assert capsys.readouterr().out == ""
 
 
@@ -94,12 +94,12 @@ def test_nothing_is_said_where_all_was_read(capsys: pytest.CaptureFixture[str]) 
     ],
 )
 def test_files_of_a_kind_are_one_line(rows: list[Told], line: str) -> None:
-    assert files_told(tables.FILES.frame(files(*rows)))[0][0].split("; extensions")[0] == line
+    assert describe_files(tables.FILES.frame(files(*rows)))[0][0].split("; extensions")[0] == line
 
 
 def test_more_kinds_than_lines_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     many = [(f"a.{letter * 2}", "failed", "broken") for letter in "abcdefghijklm"]
-    name_unread("town", tables.FILES.frame(files(*many, ("b.mm", "failed", "broken"))))
+    print_unread("town", tables.FILES.frame(files(*many, ("b.mm", "failed", "broken"))))
     out = capsys.readouterr().out
     assert "a.ii" in out
     assert "a.jj" not in out

@@ -13,7 +13,7 @@ from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import load_pipe
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.documents import CorpusContents
 from graphrag_dagster.kernel.documents.file_records import FileLimits
-from graphrag_dagster.kernel.documents.text_units import check_units, cut
+from graphrag_dagster.kernel.documents.text_units import check_units, cut_text_units
 from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.pipeline.orchestration.io_manager import data_version
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -76,7 +76,7 @@ def _check(contents: CorpusContents, home: Path) -> None:
 
 def _cut(contents: CorpusContents, strategy: str) -> pl.DataFrame:
     documents = contents.documents.filter(pl.col("characters") < _MOST_CUT)
-    units = cut(documents, strategy=strategy, size=_SIZE, overlap=_OVERLAP, encoding="cl100k_base")
+    units = cut_text_units(documents, strategy=strategy, size=_SIZE, overlap=_OVERLAP, encoding="cl100k_base")
     assert check_units(documents, units, _SIZE, _OVERLAP) == []
     return units
 

@@ -6,7 +6,7 @@ from dagster import AssetKey
 
 from graphrag_dagster.definitions import defs
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
-from graphrag_dagster.kernel.pipeline.erasure import clear_older, erase
+from graphrag_dagster.kernel.pipeline.erasure import clear_older_snapshots, erase
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.storage.published import publish
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -75,4 +75,4 @@ def erase_and_publish(corpus: str = "coast") -> None:
     warehouse = Warehouse()
     erase(warehouse, corpus, LLMCache().database())
     made, _ = publish(warehouse, corpus)
-    clear_older(warehouse, corpus, made.version)
+    clear_older_snapshots(warehouse, corpus, made.version)

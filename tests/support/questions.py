@@ -8,7 +8,7 @@ from graphrag_dagster.kernel.catalogue.tasks import Port, Task
 from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Question, Search
-from graphrag_dagster.kernel.questions.searcher import level_read, method_of
+from graphrag_dagster.kernel.questions.searcher import level_read, require_method
 from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.search_settings import SearchSettings
@@ -50,12 +50,12 @@ def asked_of(
     search = SearchSettings().model_copy(update=options)
     settings = CorpusSettings().model_copy(update={"search": search})
     return Search(
-        method=method_of(way),
+        method=require_method(way),
         index=index,
         count=count,
         settings=settings,
-        level=level_read(method_of(way), level, settings.search),
-        question=Question(question).checked(),
+        level=level_read(require_method(way), level, settings.search),
+        question=Question(question).validated(),
         engines=Given(engines),
         support=support,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.apps.cypher.language.guard import guarded
+from graphrag_dagster.apps.cypher.language.guard import guard_query
 from graphrag_dagster.apps.cypher.property_graph import GraphQueryRun, GraphRows
 from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer
 from graphrag_dagster.apps.explorer.explorer import Explorer
@@ -20,7 +20,7 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import Query
 from graphrag_dagster.kernel.questions.corpus_index import EntityHit, ReportText
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.questions.question import Question
-from graphrag_dagster.kernel.questions.searcher import method_of
+from graphrag_dagster.kernel.questions.searcher import require_method
 from graphrag_dagster.kernel.tasks.answer_form import AnswerForm
 from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.kernel.text.evidence import Passage, Row, Triple, Words
@@ -62,7 +62,7 @@ class FaultyIndex:
         if not question.text.strip():
             raise QuestionError("ask a question with words in it")
         if question.method:
-            method_of(question.method)
+            require_method(question.method)
         AnswerForm.checked(question.response_type, bool(question.general_knowledge))
         if question.level == "C9":
             raise QuestionError("there is no level C9; there are: C0, C1")
@@ -91,7 +91,7 @@ class FaultyIndex:
         )
 
     def cypher(self, query: str, parameters: Mapping[str, Any] | None = None) -> GraphQueryRun:
-        guarded(query, parameters)
+        guard_query(query, parameters)
         found = GraphRows(("title",), (("Hanna Quill",),), more=False)
         return GraphQueryRun(query, parameters or {}, found)
 

@@ -33,19 +33,19 @@ def main() -> None:
     """Answer the request."""
     request = json.loads(sys.stdin.read())
     try:
-        for line in _answered(request):
+        for line in _run_query(request):
             sys.stdout.write(json.dumps(line, default=str) + "\n")
         sys.stdout.flush()
     except MemoryError:
-        _tell("memory", "")
+        _send("memory", "")
     # Whatever the engine makes of a query: the user is told in a line, not by a traceback that nobody reads.
     except Exception as error:
         text = str(error)
         kind = "memory" if "bad_alloc" in text or "Buffer manager" in text else "query"
-        _tell("late" if text == "Interrupted." else kind, text)
+        _send("late" if text == "Interrupted." else kind, text)
 
 
-def _answered(request: dict[str, Any]) -> Iterator[Any]:
+def _run_query(request: dict[str, Any]) -> Iterator[Any]:
     file, most = request["file"], request["megabytes"] * _MEGABYTE
     addresses = max(_LEAST_ADDRESSES, (2 * Path(file).stat().st_size).bit_length())
     database = ladybug.Database(
@@ -57,7 +57,7 @@ def _answered(request: dict[str, Any]) -> Iterator[Any]:
     )
     connection = ladybug.Connection(database)
     connection.set_query_timeout(math.ceil(request["seconds"] * 1000))
-    _limit(request["seconds"], int(most * (1 - _PAGES)))
+    _set_limits(request["seconds"], int(most * (1 - _PAGES)))
     found = connection.execute(request["query"], request["parameters"])
     if isinstance(found, list):
         raise TypeError("more than one query")
@@ -89,12 +89,12 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _tell(kind: str, text: str) -> None:
+def _send(kind: str, text: str) -> None:
     sys.stdout.write(json.dumps({"error": kind, "text": text}) + "\n")
     sys.stdout.flush()
 
 
-def _limit(seconds: float, more: int) -> None:
+def _set_limits(seconds: float, more: int) -> None:
     """Take what a process may not: files, and more memory than it has now and is given."""
     try:
         import resource
@@ -103,14 +103,14 @@ def _limit(seconds: float, more: int) -> None:
         signal.alarm(math.ceil(seconds) + 5)
         for what in (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE):
             resource.setrlimit(what, (0, 0))
-        if held := _held():
+        if held := _bytes_reserved():
             resource.setrlimit(resource.RLIMIT_DATA, (held + more, held + more))
     except (ImportError, AttributeError, ValueError, OSError):
         # Where there are no such limits, the guard and the engine's own hold.
         return
 
 
-def _held() -> int:
+def _bytes_reserved() -> int:
     """Bytes that the process has reserved to write; 0 where the system does not tell."""
     status = ""
     with suppress(OSError):

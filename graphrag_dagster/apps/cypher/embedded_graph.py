@@ -52,11 +52,11 @@ def graph_of(warehouse: Warehouse, corpus: str) -> Path:
 
 
 def _write(reader: Reader, making: Path) -> None:
-    _load(making, [_exported(reader, table, making.parent) for table in GRAPH_TABLES])
+    _load(making, [_export_table(reader, table, making.parent) for table in GRAPH_TABLES])
     making.chmod(_READ_ONLY)
 
 
-def _exported(reader: Reader, table: GraphTable, folder: Path) -> list[str]:
+def _export_table(reader: Reader, table: GraphTable, folder: Path) -> list[str]:
     """Write the rows of a table; returns the statements that declare and fill it."""
     if any(not _has(reader, name) for name in table.needs):
         return [table.statement]

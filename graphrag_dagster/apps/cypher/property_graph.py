@@ -10,9 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from graphrag_dagster.apps.cypher.language.guard import Guarded, guarded
+from graphrag_dagster.apps.cypher.language.guard import Guarded, guard_query
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.documents.column_roles import once_each
+from graphrag_dagster.kernel.documents.column_roles import make_unique
 from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.sql_sandbox import GuardedProcess, QueryLimits
@@ -51,7 +51,7 @@ class GraphRows:
             yield dict(zip(self.columns, row, strict=True))
 
 
-def within(query: Guarded, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> GraphRows:
+def rows_within_limits(query: Guarded, columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> GraphRows:
     """Return the rows of a query, as many as it may return and as fit.
 
     Args:
@@ -75,7 +75,7 @@ def within(query: Guarded, columns: Iterable[str], rows: Iterable[Iterable[Any]]
         raise QueryError(
             f"the first row has more than {MOST_CHARACTERS:,} characters; return fewer or shorter properties"
         )
-    named = once_each(query.columns or columns)
+    named = make_unique(query.columns or columns)
     return GraphRows(tuple(named), tuple(kept), more or (query.capped and len(kept) == query.most))
 
 
@@ -121,13 +121,13 @@ def run_embedded(file: Path, query: Guarded, limits: QueryLimits) -> GraphRows:
         "rows": query.most + 1,
     }
     try:
-        with GuardedProcess(_PROGRAM, request, limits, _failed) as process:
-            return within(query, process.begun(), process.rows())
+        with GuardedProcess(_PROGRAM, request, limits, _failure) as process:
+            return rows_within_limits(query, process.start(), process.rows())
     except QuestionError as error:
         raise QueryError(str(error)) from None
 
 
-def _failed(told: dict[str, str]) -> Exception:
+def _failure(told: dict[str, str]) -> Exception:
     text = told["text"].strip()
     if text.startswith("Runtime exception: list_extract"):
         text = "a list has no entry at that place; ask for lists that have one, such as WHERE size(list) > 0"
@@ -168,7 +168,7 @@ class CorpusGraph:
             EndpointError: the server of the graph cannot be used.
         """
         own = self.settings
-        query = guarded(text, parameters, dialect=own.backend, most=own.most_rows)
+        query = guard_query(text, parameters, dialect=own.backend, most=own.most_rows)
         if own.backend == "neo4j":
             from graphrag_dagster.kernel.storage.bolt_client import server_of
 
@@ -199,5 +199,5 @@ def _run_at_server(server: BoltServer, query: Guarded, seconds: float) -> GraphR
     ):
         first = next(rows, None)
         if first is None:
-            return within(query, query.columns, ())
-        return within(query, first, (row.values() for row in chain([first], rows)))
+            return rows_within_limits(query, query.columns, ())
+        return rows_within_limits(query, first, (row.values() for row in chain([first], rows)))

@@ -32,7 +32,7 @@ class CypherSettings(ServerSettings):
     )
 
     @model_validator(mode="after")
-    def _a_server_has_an_address(self) -> "CypherSettings":
+    def _check_address(self) -> "CypherSettings":
         if self.backend == "neo4j" and self.uri is None:
             raise ValueError(
                 "backend is neo4j: set uri to the address of the server, such as bolt://localhost:7687"

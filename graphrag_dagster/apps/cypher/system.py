@@ -27,7 +27,7 @@ SYSTEM = System(
             "graph",
             "nodes and edges that a query over the graph finds, summaries of communities, or both",
             "graphrag_dagster.apps.cypher.search.graph_search:graph",
-            "graphrag_dagster.apps.cypher.search.graph_search:routed",
+            "graphrag_dagster.apps.cypher.search.graph_search:estimate_graph",
             brief="a query over the graph, or the nearest community reports",
             tasks=("graph_router", "cypher_writer", "answerer"),
             tables=(

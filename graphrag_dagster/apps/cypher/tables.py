@@ -224,7 +224,7 @@ GRAPH_TABLES = (
 )
 
 
-def told() -> Iterator[str]:
+def schema_lines() -> Iterator[str]:
     """Yield the contents of the graph and their meaning, one line each."""
     for table in GRAPH_TABLES:
         yield f"{table.pattern}: {table.meaning}"

@@ -66,11 +66,11 @@ def query_in_words(
     problems: tuple[str, ...] = ()
     usage = Usage()
     if writer is not None:
-        made = written(question, index, graph, writer)
+        made = write_query(question, index, graph, writer)
         if isinstance(made, CypherAnswer):
             return made
         problems, usage = made
-    plain = recognised(question, index)
+    plain = recognise(question, index)
     if isinstance(plain, str):
         examples = " · ".join(one.examples[0] for one in TEMPLATES)
         tried = "".join(f"\nthe model wrote a query that could not be run: {one}" for one in problems)
@@ -79,7 +79,7 @@ def query_in_words(
     return CypherAnswer(question, plain.reading, ran, plain.template, plain.guessed, problems, usage)
 
 
-def written(
+def write_query(
     question: str, index: IndexSnapshot, graph: QueryableGraph, writer: QueryWriter, within: str = ""
 ) -> CypherAnswer | tuple[tuple[str, ...], Usage]:
     """Return what a query that a model writes gives, mended up to two times.
@@ -101,7 +101,7 @@ def written(
     """
     types = "\n".join(sorted(index.entities["type"].unique()))
     functions = f"Functions: {', '.join(FUNCTIONS)}, and all, any, none and single"
-    tables = "\n".join([*property_graph.told(), "", functions, *filter(None, [within])])
+    tables = "\n".join([*property_graph.schema_lines(), "", functions, *filter(None, [within])])
     failed: list[FailedQuery] = []
     problems: list[str] = []
     usage = Usage()
@@ -146,7 +146,7 @@ class PlainQuery:
     guessed: tuple[str, ...] = ()
 
 
-def recognised(question: str, index: IndexSnapshot) -> PlainQuery | str:
+def recognise(question: str, index: IndexSnapshot) -> PlainQuery | str:
     """Return the query that a question has the form of, else why there is none.
 
     Args:
@@ -160,7 +160,7 @@ def recognised(question: str, index: IndexSnapshot) -> PlainQuery | str:
     for template in TEMPLATES:
         for pattern in template.patterns:
             if found := pattern.fullmatch(bare):
-                for said in _said(found.groupdict()):
+                for said in _slot_words(found.groupdict()):
                     try:
                         return _query(template, fill(template, said, index))
                     except Unfit as reason:
@@ -169,7 +169,7 @@ def recognised(question: str, index: IndexSnapshot) -> PlainQuery | str:
     return str(best) if best else "the question has the form of no template"
 
 
-def _said(groups: dict[str, str | None]) -> Iterator[dict[str, str | None]]:
+def _slot_words(groups: dict[str, str | None]) -> Iterator[dict[str, str | None]]:
     """The words by slot; once more for each *to* that may stand between two names, as it may in one."""
     types, names = (groups.get("types") or "").lower(), groups.get("names") or ""
     # Neighbours are of whatever type.

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.kernel.lineage.entity_lineage import ALIASES, DECISIONS
-from graphrag_dagster.kernel.lineage.lineage_reader import TableRows, reading
+from graphrag_dagster.kernel.lineage.lineage_reader import TableRows, open_rows
 from graphrag_dagster.kernel.lineage.row_lineage import entity_named
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -80,7 +80,7 @@ def entities(warehouse: Warehouse, corpus: str) -> pl.DataFrame:
     Raises:
         WarehouseError: the corpus has not been indexed.
     """
-    with reading(warehouse, corpus) as rows:
+    with open_rows(warehouse, corpus) as rows:
         return _entities(rows)
 
 
@@ -96,7 +96,7 @@ def entity(warehouse: Warehouse, corpus: str, asked: str) -> EntityNames:
         QuestionError: there is none, or more than one; names near ones.
         WarehouseError: the corpus has not been indexed.
     """
-    with reading(warehouse, corpus) as rows:
+    with open_rows(warehouse, corpus) as rows:
         identity = entity_named(rows, asked)
         (name,) = rows.of("graph.entities", "entity_id", [identity], ("name",))["name"]
         (row,) = _entities(rows).filter(pl.col("entity_id") == identity).to_dicts()
@@ -124,21 +124,23 @@ def questions(warehouse: Warehouse, corpus: str, *, store: CorpusStore | None = 
         WarehouseError: the corpus has not been indexed.
     """
     said = (store or CorpusStore()).settings(corpus).section(ResolutionSettings).decisions()
-    with reading(warehouse, corpus) as rows:
+    with open_rows(warehouse, corpus) as rows:
         decided = rows.all(DECISIONS, ())
         found = open_questions(decided, rows.all(ALIASES, _NAMES), rows.all("corpus.documents", _DOCUMENT))
     links: dict[str | None, DecisionLinks] = {None: said.links()}
     links |= {path: said.links(path) for path in said.documents()}
-    still = [one for one in found if one.decision_id or not _answered(one, links)]
+    still = [one for one in found if one.decision_id or not _is_answered(one, links)]
     unused = decided.filter(pl.col("verdict") == "unused")
     return Questions(
         tuple(still), len(found) - len(still), unused.select("decision_id", "who", "decided_at", "reason")
     )
 
 
-def _answered(question: OpenQuestion, links: Mapping[str | None, DecisionLinks]) -> bool:
+def _is_answered(question: OpenQuestion, links: Mapping[str | None, DecisionLinks]) -> bool:
     places: list[str | None] = [path for path, _ in question.documents]
-    return all(links.get(place, links[None]).says(question.one, question.other) for place in places or [None])
+    return all(
+        links.get(place, links[None]).has_decision(question.one, question.other) for place in places or [None]
+    )
 
 
 def _entities(rows: TableRows) -> pl.DataFrame:

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.documents.file_discovery import DECISIONS_FILE, SETTINGS_FILE
-from graphrag_dagster.kernel.lineage.lineage_reader import TableRows, reading
-from graphrag_dagster.kernel.lineage.row_lineage import find, unknown
+from graphrag_dagster.kernel.lineage.lineage_reader import TableRows, open_rows
+from graphrag_dagster.kernel.lineage.row_lineage import find_rows, unknown_row_message
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, load_settings, load_settings_file
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published
@@ -29,7 +29,7 @@ from graphrag_dagster.systems.graphrag.resolution.settings import (
     Decision,
     NamesSaid,
     ResolutionSettings,
-    changing_decisions,
+    edit_decisions,
     read_decisions,
 )
 
@@ -74,7 +74,7 @@ def decisions(corpus: str, *, store: CorpusStore | None = None) -> list[Recorded
         SettingsError: a file cannot be used.
     """
     folder = (store or CorpusStore()).folder(corpus)
-    return [*in_settings(folder), *map(kept, read_decisions(folder))]
+    return [*decisions_in_settings(folder), *map(recorded_decision, read_decisions(folder))]
 
 
 def applied_names(warehouse: Warehouse, corpus: str) -> frozenset[NameRuling]:
@@ -88,12 +88,12 @@ def applied_names(warehouse: Warehouse, corpus: str) -> frozenset[NameRuling]:
     return frozenset(_words(settings.get("resolution") or {}))
 
 
-def kept(decision: Decision) -> RecordedDecision:
+def recorded_decision(decision: Decision) -> RecordedDecision:
     """Return a decision of ``decisions.jsonl``."""
     return RecordedDecision(decision.id or "", decision.word(decision.verdict), DECISIONS_FILE)
 
 
-def in_settings(folder: Path) -> list[RecordedDecision]:
+def decisions_in_settings(folder: Path) -> list[RecordedDecision]:
     """Return the decisions that ``corpus.yaml`` of a corpus folder says."""
     resolution = load_settings_file(folder).section(ResolutionSettings)
     said: tuple[tuple[Verdict, list[NamesSaid]], ...] = (
@@ -206,9 +206,9 @@ def undo(corpus: str, identity: str | None = None, *, store: CorpusStore | None 
         SettingsError: the file of decisions is damaged.
     """
     folder = (store or CorpusStore()).folder(corpus)
-    with changing_decisions(folder) as decisions:
+    with edit_decisions(folder) as decisions:
         place = _place(corpus, folder, decisions, identity)
-        return kept(decisions.pop(place))
+        return recorded_decision(decisions.pop(place))
 
 
 def _decide(
@@ -223,20 +223,26 @@ def _decide(
     folder = (store or CorpusStore()).folder(corpus)
     # What contradicts itself already is told before what is new.
     load_settings(folder)
-    with reading(warehouse or Warehouse(), corpus) as rows:
+    with open_rows(warehouse or Warehouse(), corpus) as rows:
         place = None if document is None else _document(rows, document)
         aliases = rows.all("resolution.aliases", _ALIASES)
     decision = _decision(verdict, names, None if place is None else place[0], who)
     inside = None if place is None else place[1]
-    concerned = _concerned(aliases, decision, inside)
-    with changing_decisions(folder) as stored:
+    concerned = _affected_entities(aliases, decision, inside)
+    with edit_decisions(folder) as stored:
         settings = load_settings(folder)
-        if (known := _known(decision, [*in_settings(folder), *map(kept, stored)])) is not None:
+        if (
+            known := _find_decision(
+                decision, [*decisions_in_settings(folder), *map(recorded_decision, stored)]
+            )
+        ) is not None:
             return DecisionResult(known, False, concerned, settings.section(ResolutionSettings).enabled)
         _check(corpus, settings, decision)
         decision = decision.model_copy(update={"id": _identity(decision, {one.id for one in stored})})
         stored.append(decision)
-    return DecisionResult(kept(decision), True, concerned, settings.section(ResolutionSettings).enabled)
+    return DecisionResult(
+        recorded_decision(decision), True, concerned, settings.section(ResolutionSettings).enabled
+    )
 
 
 def _decision(verdict: Verdict, names: Sequence[str], document: str | None, who: str | None) -> Decision:
@@ -273,7 +279,7 @@ def _document(rows: TableRows, asked: str) -> tuple[str, pl.Series]:
     inside = known.filter(pl.col("path") == asked)
     if inside.is_empty():
         candidates = known.select(id="document_id", number="human_readable_id", label="path", name="title")
-        found = find("document", candidates, asked)
+        found = find_rows("document", candidates, asked)
         if len(found) > 1:
             raise QuestionError(
                 f"{asked!r} is the title of {len(found)} documents; give the path or id of one"
@@ -285,14 +291,14 @@ def _document(rows: TableRows, asked: str) -> tuple[str, pl.Series]:
     return inside["path"][0], inside["document_id"]
 
 
-def _concerned(
+def _affected_entities(
     aliases: pl.DataFrame, decision: Decision, inside: pl.Series | None
 ) -> tuple[AffectedEntities, ...]:
     names: dict[str, list[str]] = {}
     for name in decision.names:
         found = entities_of(aliases, name, inside)
         if not found:
-            raise QuestionError(_nobody(aliases, name, inside, decision.document))
+            raise QuestionError(_unknown_name_message(aliases, name, inside, decision.document))
         for entity in found:
             names.setdefault(entity, []).append(name)
     of_them = (
@@ -308,24 +314,26 @@ def _concerned(
     )
 
 
-def _nobody(aliases: pl.DataFrame, name: str, inside: pl.Series | None, document: str | None) -> str:
+def _unknown_name_message(
+    aliases: pl.DataFrame, name: str, inside: pl.Series | None, document: str | None
+) -> str:
     there = aliases if inside is None else aliases.filter(pl.col("document_id").is_in(inside.to_list()))
     candidates = there.unique("name", maintain_order=True).select(id="type", label="surface")
     where = f" in {document}" if document else ""
     return (
-        f"{unknown('name', candidates, name)} Looked for{where} in the index as it is; a decision on names "
-        "that are still to come goes into corpus.yaml, as resolution.same or resolution.different"
+        f"{unknown_row_message('name', candidates, name)} Looked for{where} in the index as it is; a decision "
+        "on names that are still to come goes into corpus.yaml, as resolution.same or resolution.different"
     )
 
 
 def _check(corpus: str, settings: CorpusSettings, decision: Decision) -> None:
     try:
-        settings.section(ResolutionSettings).saying([decision])
+        settings.section(ResolutionSettings).with_decisions([decision])
     except SettingsError as error:
         raise SettingsError(f"{error}; 'graphrag-dagster undo {corpus} --list' lists them") from None
 
 
-def _known(decision: Decision, said: Sequence[RecordedDecision]) -> RecordedDecision | None:
+def _find_decision(decision: Decision, said: Sequence[RecordedDecision]) -> RecordedDecision | None:
     """Return the decision that says all that a new one says."""
     new = decision.word(decision.verdict)
     for one in said:
@@ -349,7 +357,7 @@ def _place(corpus: str, folder: Path, decisions: Sequence[Decision], identity: s
     if identity is None:
         if decisions:
             return len(decisions) - 1
-        raise QuestionError(f"no decision was made by command in {corpus!r}{_by_hand(folder)}")
+        raise QuestionError(f"no decision was made by command in {corpus!r}{_set_by_hand_message(folder)}")
     wanted = identity.strip()
     for place, one in enumerate(decisions):
         if one.id == wanted:
@@ -357,7 +365,7 @@ def _place(corpus: str, folder: Path, decisions: Sequence[Decision], identity: s
     begins = [place for place, one in enumerate(decisions) if (one.id or "").startswith(wanted)]
     if len(wanted) >= _LEAST_PREFIX and len(begins) == 1:
         return begins[0]
-    if any(one.id == wanted for one in in_settings(folder)):
+    if any(one.id == wanted for one in decisions_in_settings(folder)):
         raise QuestionError(
             f"{wanted} stands in {folder / SETTINGS_FILE}, which is written by hand: take it out there"
         )
@@ -366,6 +374,6 @@ def _place(corpus: str, folder: Path, decisions: Sequence[Decision], identity: s
     )
 
 
-def _by_hand(folder: Path) -> str:
-    count = len(in_settings(folder))
+def _set_by_hand_message(folder: Path) -> str:
+    count = len(decisions_in_settings(folder))
     return f"; {count:,} stand in {folder / SETTINGS_FILE}: take them out there" if count else ""

@@ -83,7 +83,7 @@ class ExtractiveClaimDecomposer:
 
 
 def _claims_of_answer(nlp: Language, sentences: Sequence[AnswerSentence]) -> tuple[SentenceClaims, ...]:
-    settled = [_settled(sentence) for sentence in sentences]
+    settled = [_status_without_grammar(sentence) for sentence in sentences]
     rest = [without_frame(one.text) for one, done in zip(sentences, settled, strict=True) if done is None]
     # Names are told by their tags; recognising entities would take more time than all the rest.
     docs = nlp.pipe([_one_sentence(nlp, text) for text in rest], disable=["ner"])
@@ -92,7 +92,7 @@ def _claims_of_answer(nlp: Language, sentences: Sequence[AnswerSentence]) -> tup
     )
 
 
-def _settled(sentence: AnswerSentence) -> SentenceClaims | None:
+def _status_without_grammar(sentence: AnswerSentence) -> SentenceClaims | None:
     """Status of a sentence, if it can be determined without its grammar."""
     if sentence.heading:
         return SentenceClaims(sentence.text, "not_verifiable", reason="a heading")
@@ -236,7 +236,7 @@ class ExtractiveQuestionWriter:
     def _tasks(self, request: TaskRequest) -> Drafts[str]:
         self._check(request.count, len(_TASKS) * len(self._themes), "tasks for each persona")
         made = [task for task, _, _ in self._tasks_of(request.persona)]
-        return self._left(made, request.avoid, request.count, "tasks for this persona")
+        return self._remaining(made, request.avoid, request.count, "tasks for this persona")
 
     def _questions(self, request: QuestionRequest) -> Drafts[str]:
         self._check(request.count, len(_QUESTIONS), "questions for each task")
@@ -250,7 +250,7 @@ class ExtractiveQuestionWriter:
         _, kind, subject = found
         first = kind * _STRIDE
         made = [form.format(subject=subject) for form in _QUESTIONS[first:] + _QUESTIONS[:first]]
-        return self._left(made, request.avoid, request.count, "questions for this task")
+        return self._remaining(made, request.avoid, request.count, "questions for this task")
 
     def _tasks_of(self, persona: PersonaDraft) -> list[tuple[str, int, str]]:
         """Return text, kind and subject of all tasks of a persona."""
@@ -267,7 +267,7 @@ class ExtractiveQuestionWriter:
             for subject in subjects
         ]
 
-    def _left(self, made: Iterable[str], avoid: Sequence[str], count: int, what: str) -> Drafts[str]:
+    def _remaining(self, made: Iterable[str], avoid: Sequence[str], count: int, what: str) -> Drafts[str]:
         used = set(map(_key, avoid))
         left = [one for one in made if _key(one) not in used]
         return Drafts[str](tuple(left[:count]), self._shortage(count, len(left), what))

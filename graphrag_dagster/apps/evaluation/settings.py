@@ -82,21 +82,23 @@ class QuestionSettings(Section):
 
     @field_validator("file")
     @classmethod
-    def _file_is_below(cls, file: str | None) -> str | None:
+    def _check_file(cls, file: str | None) -> str | None:
         return None if file is None else path_below(file)
 
     @field_validator("methods")
     @classmethod
-    def _once_each(cls, methods: list[Method]) -> list[Method]:
+    def _deduplicate(cls, methods: list[Method]) -> list[Method]:
         return list(dict.fromkeys(methods))
 
     def problem(self, settings: "CorpusSettings") -> str | None:
         """Return an error if a method cannot answer, or no engine can write the testset."""
-        if BASELINE in self.methods and (lacking := settings.lacks_vectors(f"questions.methods {BASELINE}")):
+        if BASELINE in self.methods and (
+            lacking := settings.missing_vectors_error(f"questions.methods {BASELINE}")
+        ):
             return lacking
-        if unanswerable := settings.unanswerable("questions.methods", self.methods):
+        if unanswerable := settings.unanswerable_error("questions.methods", self.methods):
             return unanswerable
-        if self.testset.enabled and settings.nobody_does(["testset_writer"]):
+        if self.testset.enabled and settings.section_without_engine(["testset_writer"]):
             return (
                 "questions.testset is enabled, but needs a model, which the engine "
                 f"{settings.engine_of('questions')} of questions does not use; set questions.engine: llm, or "
@@ -154,5 +156,5 @@ class EvaluationSettings(Section):
 
     @field_validator("thresholds")
     @classmethod
-    def _rising(cls, thresholds: list[float]) -> list[float]:
+    def _sort_thresholds(cls, thresholds: list[float]) -> list[float]:
         return sorted(set(thresholds))

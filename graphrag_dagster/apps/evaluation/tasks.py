@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args
 
-from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, asking
+from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, prompt_pairs
 from graphrag_dagster.kernel.tasks.task_ports import Items, ItemVerdict, OfEngine, Usage
 
 #: What is asked of each item:
@@ -309,40 +309,40 @@ QUESTION_WRITER: Task[QuestionWriter] = Task(
     "question_writer",
     "questions",
     "answer",
-    asking("describe_corpus", "write_personas", "write_questions", "write_tasks"),
+    prompt_pairs("describe_corpus", "write_personas", "write_questions", "write_tasks"),
     waited_for=True,
 )
 TESTSET_WRITER: Task[TestsetWriter | None] = Task(
     "testset_writer",
     "questions",
     "testset",
-    asking("write_testset"),
+    prompt_pairs("write_testset"),
     waited_for=True,
     done_by=(LLM,),
     switch="questions.testset",
 )
 ANSWER_JUDGE: Task[AnswerJudge | None] = Task(
-    "answer_judge", "evaluation", "judge", (*_CRITERIA, *asking("judge")), done_by=(LLM,)
+    "answer_judge", "evaluation", "judge", (*_CRITERIA, *prompt_pairs("judge")), done_by=(LLM,)
 )
 REASON_READER: Task[ReasonReader | None] = Task(
     "reason_reader",
     "evaluation",
     "judge",
-    (*_CRITERIA, *asking("themes_label", "themes_merge", "themes_name")),
+    (*_CRITERIA, *prompt_pairs("themes_label", "themes_merge", "themes_name")),
     done_by=(LLM,),
 )
 CLAIM_DECOMPOSER: Task[ClaimDecomposer] = Task(
     "claim_decomposer",
     "evaluation",
     "judge",
-    asking("claims_decompose", "claims_disambiguate", "claims_select"),
+    prompt_pairs("claims_decompose", "claims_disambiguate", "claims_select"),
 )
 QUALITY_JUDGE: Task[QualityJudge | None] = Task(
     "quality_judge",
     "evaluation",
     "judge",
     (
-        *asking(
+        *prompt_pairs(
             "quality_questions",
             "quality_relevant_to_question",
             "quality_statements",

@@ -109,7 +109,9 @@ def tokens_sql(shown: OpenSnapshot, chosen: str) -> str:
 
 def cells(shown: OpenSnapshot, ids: Iterable[str], measure: Measure = "members") -> list[Cell]:
     """Return communities by id, those of the largest value first; unknown ids have none."""
-    with shown.given(wanted=pl.DataFrame({"community_id": list(ids)}, schema={"community_id": pl.String})):
+    with shown.temporary_frames(
+        wanted=pl.DataFrame({"community_id": list(ids)}, schema={"community_id": pl.String})
+    ):
         found = shown.rows(cells_sql(shown, "select community_id from wanted", measure))
     return [cell_of(row) for row in found]
 
@@ -133,7 +135,9 @@ def ancestors(shown: OpenSnapshot, community_id: str) -> Sequence[str]:
     return [row["community_id"] for row in found]
 
 
-def placed(shown: OpenSnapshot, community_id: str, measure: Measure = "members") -> tuple[list[Cell], Cell]:
+def place_cells(
+    shown: OpenSnapshot, community_id: str, measure: Measure = "members"
+) -> tuple[list[Cell], Cell]:
     """Return the communities that hold one, the root first, and itself.
 
     Raises:
@@ -171,7 +175,7 @@ def positions(shown: OpenSnapshot, entities: pl.DataFrame) -> pl.DataFrame:
         shown: the snapshot.
         entities: ``entity_id``, ``degree`` and ``community_id`` of all that are drawn.
     """
-    arranged = _arranged(entities)
+    arranged = _arrange_communities(entities)
     if not shown.has(LAYOUT):
         return arranged
     kept = shown.frame(f"select entity_id, x as kept_x, y as kept_y from {shown[LAYOUT]}")
@@ -182,7 +186,7 @@ def positions(shown: OpenSnapshot, entities: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _arranged(entities: pl.DataFrame) -> pl.DataFrame:
+def _arrange_communities(entities: pl.DataFrame) -> pl.DataFrame:
     """Put communities around the middle, the largest inside, and members around the middle of theirs.
 
     Both as seeds in a flower's head (H. Vogel, A better way to construct the sunflower head, 1979): each
@@ -278,7 +282,7 @@ def community_cells(
         MissingError: there is no such community.
         QuestionError: there is no such level.
     """
-    path, own = placed(shown, within, measure) if within is not None else ([], None)
+    path, own = place_cells(shown, within, measure) if within is not None else ([], None)
     parameters: dict[str, object] = {} if within is None else {"within": within}
     if level is None:
         of = "parent_id is null" if within is None else "parent_id = $within"

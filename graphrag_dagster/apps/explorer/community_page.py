@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from graphrag_dagster.apps.explorer.community_map import Cell, community_cells, placed, tokens_sql
+from graphrag_dagster.apps.explorer.community_map import Cell, community_cells, place_cells, tokens_sql
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
 from graphrag_dagster.apps.explorer.text_search import Place, TextUnitSpan, places
 from graphrag_dagster.kernel import tables
@@ -120,7 +120,7 @@ def _records(
         ids = sorted({row["record_id"] for row in references if row["kind"] == kind and row["record_id"]})
         if not ids:
             continue
-        with shown.given(wanted=pl.DataFrame({"id": ids})):
+        with shown.temporary_frames(wanted=pl.DataFrame({"id": ids})):
             rows = shown.rows(
                 f"""
                 select {key} as id, human_readable_id as number, {title} as title from {shown[table]}
@@ -203,20 +203,20 @@ def _segments(text: str, cited: Sequence[CitedRow]) -> list[Segment]:
     quotes = [(one.number, one.words) for one in cited if one.words]
     made: list[Segment] = []
     for part, inside in marked_parts(text):
-        pieces = [Segment(said, numbers) for said, numbers in _quoting(part, quotes)]
+        pieces = [Segment(said, numbers) for said, numbers in _quoted_passages(part, quotes)]
         found = [marks[one.kind, one.number] for one in inside if (one.kind, one.number) in marks]
         if found:
             last = pieces.pop() if pieces else made.pop() if made else Segment("", [])
-            pieces.append(Segment(last.text, _joined(last.citations, found)))
+            pieces.append(Segment(last.text, _join_numbers(last.citations, found)))
         made += pieces
     placed = {number for segment in made for number in segment.citations}
     if nowhere := [one.number for one in cited if one.number not in placed]:
         last = made.pop() if made else Segment("", [])
-        made.append(Segment(last.text, _joined(last.citations, nowhere)))
+        made.append(Segment(last.text, _join_numbers(last.citations, nowhere)))
     return made
 
 
-def _quoting(text: str, quotes: Sequence[tuple[int, str]]) -> Iterator[tuple[str, list[int]]]:
+def _quoted_passages(text: str, quotes: Sequence[tuple[int, str]]) -> Iterator[tuple[str, list[int]]]:
     ends: dict[int, list[int]] = {}
     for number, words in quotes:
         for said in dict.fromkeys((words, " ".join(words.split()))):
@@ -231,7 +231,7 @@ def _quoting(text: str, quotes: Sequence[tuple[int, str]]) -> Iterator[tuple[str
         yield text[place:], []
 
 
-def _joined(one: Sequence[int], other: Sequence[int]) -> list[int]:
+def _join_numbers(one: Sequence[int], other: Sequence[int]) -> list[int]:
     return sorted({*one, *other})
 
 
@@ -312,7 +312,7 @@ def community_page(shown: OpenSnapshot, community_id: str) -> CommunityPage:
     Raises:
         MissingError: there is no such community.
     """
-    path, own = placed(shown, community_id)
+    path, own = place_cells(shown, community_id)
     report = shown.row(
         f"""
         select rating_explanation, engine, problem from {shown[tables.COMMUNITY_REPORTS]}
@@ -361,5 +361,5 @@ def community_members(shown: OpenSnapshot, community_id: str, offset: int, limit
         community=community_id,
     )
     if not total["n"]:
-        placed(shown, community_id)
+        place_cells(shown, community_id)
     return Members(total["n"], offset, [Member(**row) for row in found])

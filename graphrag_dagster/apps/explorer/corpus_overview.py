@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import at_level, methods
-from graphrag_dagster.kernel.common.printable import counted
-from graphrag_dagster.kernel.documents.documents import files_told
+from graphrag_dagster.kernel.catalogue.registry import method_at_level, methods
+from graphrag_dagster.kernel.common.printable import plural
+from graphrag_dagster.kernel.documents.documents import describe_files
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.systems.graphrag.index.extraction_tables import unreadable_units
@@ -166,7 +166,7 @@ def _method_choices(settings: CorpusSettings, levels: list[int]) -> list[MethodC
     compared = [one for one in made if one.condition and one.level is None]
     return [
         MethodChoice(one.name, one.text, one.levelled, one.level, one.suits_a_chat)
-        for one in (*asked, *map(at_level, levels), *compared)
+        for one in (*asked, *map(method_at_level, levels), *compared)
     ]
 
 
@@ -177,12 +177,12 @@ def _notes(shown: OpenSnapshot, counts: Counts, unclustered: int) -> Iterator[st
     for line in unreadable_units(ledger):
         yield f"{line}."
     if counts.quarantined:
-        yield f"{_were(counts.quarantined, 'record')} quarantined during extraction."
+        yield f"{_was_or_were(counts.quarantined, 'record')} quarantined during extraction."
     if unclustered:
-        yield f"{counted(unclustered, 'entity', 'entities')} without relationships, and so in no community."
+        yield f"{plural(unclustered, 'entity', 'entities')} without relationships, and so in no community."
     replaced = shown.totals(f"select count(problem) as n from {shown[tables.COMMUNITY_REPORTS]}")["n"]
     if replaced:
-        yield f"{_were(replaced, 'report')} written by rules, because the model's could not be used."
+        yield f"{_was_or_were(replaced, 'report')} written by rules, because the model's could not be used."
 
 
 def _files(shown: OpenSnapshot) -> Iterator[str]:
@@ -192,11 +192,11 @@ def _files(shown: OpenSnapshot) -> Iterator[str]:
         where status not in ('read', 'duplicate', 'ignored') or incomplete order by path
         """
     )
-    lines, left = files_told(found, _MOST_FILES)
+    lines, left = describe_files(found, _MOST_FILES)
     yield from (f"{line}." for line in lines)
     if left:
-        yield f"{counted(left, 'more file', 'more files')} not read or read in part: see the table of files."
+        yield f"{plural(left, 'more file', 'more files')} not read or read in part: see the table of files."
 
 
-def _were(number: int, what: str) -> str:
-    return f"{counted(number, what)} {'was' if number == 1 else 'were'}"
+def _was_or_were(number: int, what: str) -> str:
+    return f"{plural(number, what)} {'was' if number == 1 else 'were'}"

@@ -188,8 +188,8 @@ def document_text(
         end=end,
         characters=characters,
         parts=[_part(piece) for piece in pieces(text, start, marks)],
-        entities=[TextEntity(*one) for one in _distinct(entities, TextEntity.__slots__)],
-        claims=[TextClaim(*one) for one in _distinct(claims, TextClaim.__slots__)],
+        entities=[TextEntity(*one) for one in _distinct_spans(entities, TextEntity.__slots__)],
+        claims=[TextClaim(*one) for one in _distinct_spans(claims, TextClaim.__slots__)],
     )
 
 
@@ -236,7 +236,7 @@ def _claims_sql(shown: OpenSnapshot) -> str:
     """
 
 
-def _distinct(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[tuple[str, ...]]:
+def _distinct_spans(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> list[tuple[str, ...]]:
     return list(dict.fromkeys(tuple(row[name] for name in columns) for row in rows))
 
 
@@ -271,7 +271,7 @@ def words_of(query: str) -> list[str]:
     return words
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Return a text without case and accents."""
     return "".join(map(_folded_character, text))
 
@@ -279,10 +279,10 @@ def folded(text: str) -> str:
 def place_of(text: str, word: str) -> Span | None:
     """Return where a word first stands in a text, whatever its case and accents; None where it does not."""
     parts = [_folded_character(character) for character in text]
-    start = "".join(parts).find(folded(word))
+    start = "".join(parts).find(fold(word))
     if start < 0 or not word:
         return None
-    ends = start + len(folded(word))
+    ends = start + len(fold(word))
     length, first = 0, None
     for place, part in enumerate(parts):
         if first is None and length + len(part) > start:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
-from graphrag_dagster.apps.explorer.text_search import Place, TextUnitSpan, known, places
+from graphrag_dagster.apps.explorer.text_search import Place, TextUnitSpan, known_places, places
 from graphrag_dagster.errors import MissingError
 from graphrag_dagster.kernel import tables
 
@@ -55,7 +55,7 @@ def mentions(shown: OpenSnapshot, name: str, offset: int, limit: int) -> Mention
     )
     total = found[0]["total"] if found else (mentions(shown, name, 0, 1).total if offset else 0)
     spans = [TextUnitSpan(row["text_unit_id"], row["start"], row["end"]) for row in found]
-    return Mentions(total, offset, known(places(shown, spans)))
+    return Mentions(total, offset, known_places(places(shown, spans)))
 
 
 def named_sql(shown: OpenSnapshot, units: str) -> str:

@@ -23,7 +23,7 @@ from graphrag_dagster.apps.explorer import snapshot_changes as changes
 from graphrag_dagster.apps.explorer import text_search as finding
 from graphrag_dagster.apps.explorer.community_map import CommunityCells, Measure, community_cells
 from graphrag_dagster.apps.explorer.entity_page import Mentions
-from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot, SnapshotCache, opened
+from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot, SnapshotCache, open_snapshot
 from graphrag_dagster.apps.explorer.snapshot_changes import recorded_changes
 from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.errors import DamagedError, MissingError, QuestionError
@@ -66,7 +66,7 @@ class Explorer:
         self._warehouse = warehouse or Warehouse()
         self._corpora = corpora or CorpusStore()
         self._corpora.folder(corpus)
-        self._opened = cache.opened if cache else opened
+        self._opened = cache.open if cache else open_snapshot
 
     def overview(self) -> overview.Overview:
         """Return what the corpus holds and how it can be asked."""
@@ -90,7 +90,7 @@ class Explorer:
         self, level: int | None = None, within: str | None = None, most: int = drawing.MOST_NODES
     ) -> drawing.Drawn:
         """Return what is drawn of the graph; see :func:`.drawing.drawn`."""
-        return self._read(drawing.drawn, level, within, most)
+        return self._read(drawing.draw_graph, level, within, most)
 
     def entity(self, entity_id: str) -> entities.EntityPage:
         """Return an entity with what is around it."""

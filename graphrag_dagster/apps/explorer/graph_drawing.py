@@ -5,7 +5,7 @@ from typing import Literal
 
 import polars as pl
 
-from graphrag_dagster.apps.explorer.community_map import check_level, levels_of, placed, positions
+from graphrag_dagster.apps.explorer.community_map import check_level, levels_of, place_cells, positions
 from graphrag_dagster.apps.explorer.open_snapshots import OpenSnapshot
 from graphrag_dagster.kernel import tables
 
@@ -80,7 +80,7 @@ class Drawn:
     edges_left_out: int
 
 
-def drawn(shown: OpenSnapshot, level: int | None, within: str | None, most: int) -> Drawn:
+def draw_graph(shown: OpenSnapshot, level: int | None, within: str | None, most: int) -> Drawn:
     """Return what is drawn of the graph.
 
     Args:
@@ -95,11 +95,11 @@ def drawn(shown: OpenSnapshot, level: int | None, within: str | None, most: int)
     """
     level = _level(shown, level, within)
     entities = _scope(shown, level, within)
-    assigned = _assigned(positions(shown, entities), most)
+    assigned = _assign_nodes(positions(shown, entities), most)
     nodes = _nodes(assigned)
     communities = _communities(shown, nodes)
     edges, left_out = _edges(shown, assigned)
-    titled = _titled(shown, nodes, communities)
+    titled = _with_titles(shown, nodes, communities)
     alone = int(assigned["alone"].sum())
     return Drawn(
         level=level,
@@ -115,7 +115,7 @@ def drawn(shown: OpenSnapshot, level: int | None, within: str | None, most: int)
 
 
 def _level(shown: OpenSnapshot, level: int | None, within: str | None) -> int:
-    own = placed(shown, within)[1].level if within is not None else None
+    own = place_cells(shown, within)[1].level if within is not None else None
     if level is not None:
         check_level(shown, level)
         return level
@@ -146,7 +146,7 @@ def _scope(shown: OpenSnapshot, level: int, within: str | None) -> pl.DataFrame:
     )
 
 
-def _assigned(entities: pl.DataFrame, most: int) -> pl.DataFrame:
+def _assign_nodes(entities: pl.DataFrame, most: int) -> pl.DataFrame:
     """Give every entity, those of the highest degree first, its node: ``node``, ``alone``, ``stands``.
 
     ``stands`` is the community that stands for it, null for itself or the rest.
@@ -205,13 +205,13 @@ def _communities(shown: OpenSnapshot, nodes: pl.DataFrame) -> pl.DataFrame:
         where c.community_id in (select community_id from nodes)
         order by c.size desc, c.community_id
     """
-    with shown.given(nodes=nodes.select("community_id")):
+    with shown.temporary_frames(nodes=nodes.select("community_id")):
         found = shown.frame(sql)
     return found.with_columns(community=pl.int_range(pl.len()))
 
 
-def _titled(shown: OpenSnapshot, nodes: pl.DataFrame, communities: pl.DataFrame) -> pl.DataFrame:
-    with shown.given(nodes=nodes.filter("alone").select("entity_id")):
+def _with_titles(shown: OpenSnapshot, nodes: pl.DataFrame, communities: pl.DataFrame) -> pl.DataFrame:
+    with shown.temporary_frames(nodes=nodes.filter("alone").select("entity_id")):
         titles = shown.frame(
             f"""
             select entity_id, title as entity, type from {shown[tables.ENTITIES]}

@@ -12,7 +12,7 @@ import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.lineage.lineage_reader import TableRows
-from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, attach, damage_told, frame_of
+from graphrag_dagster.kernel.storage.duckdb_access import CONFIG, attach, damage_errors, frame_of
 from graphrag_dagster.kernel.storage.published import Published, published, reading, snapshots
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, qualified
 from graphrag_dagster.kernel.tables import VECTOR, Table
@@ -110,7 +110,7 @@ class OpenSnapshot:
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
     @contextmanager
-    def given(self, **frames: pl.DataFrame) -> Iterator[None]:
+    def temporary_frames(self, **frames: pl.DataFrame) -> Iterator[None]:
         """Let queries in the block read frames by their names."""
         # A list as a parameter takes DuckDB as long as a table of a million rows.
         for name, frame in frames.items():
@@ -173,7 +173,7 @@ def source_of(connection: duckdb.DuckDBPyConnection, table: Table, database: str
 
 
 @contextmanager
-def opened(warehouse: Warehouse, corpus: str) -> Iterator[OpenSnapshot]:
+def open_snapshot(warehouse: Warehouse, corpus: str) -> Iterator[OpenSnapshot]:
     """Open the current snapshot of a corpus.
 
     Raises:
@@ -181,15 +181,15 @@ def opened(warehouse: Warehouse, corpus: str) -> Iterator[OpenSnapshot]:
         DamagedError: what was published cannot be read, then or in the block.
     """
     if published(warehouse, corpus) is None:
-        raise unpublished(corpus)
+        raise unpublished_error(corpus)
     with reading(warehouse, corpus) as (reader, found):
         if found is None:
-            raise unpublished(corpus)
+            raise unpublished_error(corpus)
         yield OpenSnapshot(reader, found)
 
 
 @contextmanager
-def opened_together(found: Mapping[str, Published], corpus: str) -> Iterator[duckdb.DuckDBPyConnection]:
+def open_two(found: Mapping[str, Published], corpus: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open snapshots as databases of one connection, by their names.
 
     Raises:
@@ -205,11 +205,11 @@ def opened_together(found: Mapping[str, Published], corpus: str) -> Iterator[duc
                 raise WarehouseError(
                     f"snapshot {one.version} of corpus {corpus!r} can no longer be read; choose another"
                 ) from error
-            stack.enter_context(damage_told(one.file, "choose another snapshot"))
+            stack.enter_context(damage_errors(one.file, "choose another snapshot"))
         yield connection
 
 
-def unpublished(corpus: str) -> WarehouseError:
+def unpublished_error(corpus: str) -> WarehouseError:
     """Return what is told of a corpus of which nothing was published."""
     return WarehouseError(
         f"corpus {corpus!r} has not been published yet; run 'graphrag-dagster index {corpus}'"
@@ -245,18 +245,18 @@ class SnapshotCache:
     _lock: Lock = field(default_factory=Lock)
 
     @contextmanager
-    def opened(self, warehouse: Warehouse, corpus: str) -> Iterator[OpenSnapshot]:
+    def open(self, warehouse: Warehouse, corpus: str) -> Iterator[OpenSnapshot]:
         """Open the current snapshot of a corpus, or the one that is open; errors as of :func:`.opened`."""
-        cached = self._taken(warehouse, corpus)
+        cached = self._take(warehouse, corpus)
         snapshot = cached.shown
         try:
             with (
-                damage_told(snapshot.published.file, f"run 'graphrag-dagster index {corpus}'"),
+                damage_errors(snapshot.published.file, f"run 'graphrag-dagster index {corpus}'"),
                 snapshot.reader.connection.cursor() as connection,
             ):
                 yield OpenSnapshot(Reader(connection, corpus), snapshot.published, snapshot.sources)
         finally:
-            self._given_back(cached)
+            self._give_back(cached)
 
     def close(self) -> None:
         """Close what nobody looks at."""
@@ -264,7 +264,7 @@ class SnapshotCache:
             for corpus in list(self._open):
                 self._leave(corpus)
 
-    def _taken(self, warehouse: Warehouse, corpus: str) -> _CachedSnapshot:
+    def _take(self, warehouse: Warehouse, corpus: str) -> _CachedSnapshot:
         found = published(warehouse, corpus)
         file = found.file if found else None
         with self._lock:
@@ -273,7 +273,7 @@ class SnapshotCache:
                 self._leave(corpus)
                 cached = None
             if cached is None:
-                cached = self._opened_now(warehouse, corpus)
+                cached = self._open_current(warehouse, corpus)
             # The one used last stands last.
             self._open.pop(corpus, None)
             self._open[corpus] = cached
@@ -287,9 +287,9 @@ class SnapshotCache:
         return cached.shown.published.file == file and file is not None and file.is_file()
 
     @staticmethod
-    def _opened_now(warehouse: Warehouse, corpus: str) -> _CachedSnapshot:
+    def _open_current(warehouse: Warehouse, corpus: str) -> _CachedSnapshot:
         with ExitStack() as stack:
-            shown = stack.enter_context(opened(warehouse, corpus))
+            shown = stack.enter_context(open_snapshot(warehouse, corpus))
             shown.reader.connection.execute(f"set memory_limit = '{_MEMORY}'")
             if not shown.published.large:
                 # Dividing the work of a small table takes longer than the work.
@@ -302,7 +302,7 @@ class SnapshotCache:
         if not cached.users:
             cached.stack.close()
 
-    def _given_back(self, cached: _CachedSnapshot) -> None:
+    def _give_back(self, cached: _CachedSnapshot) -> None:
         with self._lock:
             cached.users -= 1
             if cached.left and not cached.users:

@@ -8,10 +8,10 @@ from pydantic import TypeAdapter, ValidationError
 from graphrag_dagster.apps.explorer.open_snapshots import (
     OpenSnapshot,
     Snapshot,
-    opened_together,
+    open_two,
     snapshot_of,
     source_of,
-    unpublished,
+    unpublished_error,
 )
 from graphrag_dagster.errors import MissingError
 from graphrag_dagster.kernel import tables
@@ -177,7 +177,7 @@ def pair_of(
     current = published(warehouse, corpus)
     newer = _of_version(kept, after) if after is not None else current
     if newer is None:
-        raise unpublished(corpus)
+        raise unpublished_error(corpus)
     if before is not None:
         return _of_version(kept, before), newer
     older = [one for one in kept if one.published < newer.published]
@@ -211,7 +211,7 @@ def changes(
     """
     older, newer = pair_of(warehouse, corpus, before, after)
     current = published(warehouse, corpus)
-    with opened_together({_OLDER: older, _NEWER: newer}, corpus) as connection:
+    with open_two({_OLDER: older, _NEWER: newer}, corpus) as connection:
         both = _Both(OpenSnapshot(Reader(connection, corpus), newer), of_older=of_older)
         return Changes(
             before=snapshot_of(older, current),
@@ -248,7 +248,7 @@ class _Both:
             select count(*) filter (where state = 'came') as came,
                 count(*) filter (where state = 'went') as went,
                 count(*) filter (where state = 'changed') as changed
-            from (select {_state(compared)} as state from {self._joined(compared)})
+            from (select {_state(compared)} as state from {self._join_sql(compared)})
             """
         )
         return found["came"], found["went"], found["changed"]
@@ -270,18 +270,20 @@ class _Both:
         found = self._shown.rows(
             f"""
             select {side}."{compared.identity}" as id, {title} as title, {columns}, {named}
-            from {self._joined(compared)} {joined}
+            from {self._join_sql(compared)} {joined}
             where {_state(compared)} = $state
             order by {side}."{compared.weight}" desc, title, id limit {_MOST}
             """,
             state=state,
         )
         return [
-            Difference(row["id"], row["title"], self._what(compared, row) if state == "changed" else [])
+            Difference(
+                row["id"], row["title"], self._compared_columns(compared, row) if state == "changed" else []
+            )
             for row in found
         ]
 
-    def _what(self, compared: Compared, row: Mapping[str, object]) -> list[str]:
+    def _compared_columns(self, compared: Compared, row: Mapping[str, object]) -> list[str]:
         differing = {
             name: f"{called} {_value(row[f'old {name}'])} → {_value(row[f'new {name}'])}"
             if self._of_older
@@ -291,7 +293,7 @@ class _Both:
         told = {**differing, **compared.named}
         return [called for name, called in told.items() if row[f"differs {name}"]]
 
-    def _joined(self, compared: Compared) -> str:
+    def _join_sql(self, compared: Compared) -> str:
         on = " and ".join(f'a."{key}" is not distinct from b."{key}"' for key in compared.key)
         older, newer = self._source(compared.table, _OLDER), self._source(compared.table, _NEWER)
         a, b = (f"(select *, true as there from {one})" for one in (older, newer))

@@ -39,25 +39,25 @@ class ShownColumn:
     hidden: bool = False
 
     @property
-    def declared(self) -> Column:
+    def declaration(self) -> Column:
         """The declaration."""
         return self.table.column(self.column)
 
     @property
-    def called(self) -> str:
+    def label(self) -> str:
         """What it is called in the view."""
         return self.name or self.column
 
     @property
     def type(self) -> ColumnType:
         """What its values are."""
-        return _TYPES[self.declared.type]
+        return _TYPES[self.declaration.type]
 
     @property
     def sql(self) -> str:
         """Its value."""
         value = f'{self.alias}."{self.column}"'
-        return f"{value}::varchar" if self.declared.type == "DATE" else value
+        return f"{value}::varchar" if self.declaration.type == "DATE" else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class View:
 
     def rows_sql(self, shown: OpenSnapshot) -> str:
         """Return a query of all rows with the columns of the view."""
-        named = ", ".join(f'{one.sql} as "{one.called}"' for one in self.columns)
+        named = ", ".join(f'{one.sql} as "{one.label}"' for one in self.columns)
         joins = " ".join(f"left join {shown[one.table]} as {one.alias} on {one.on}" for one in self.joined)
         keys = ", ".join(f't."{key}" as "key {key}"' for key in self.table.key)
         return f"select {named}, {keys} from {shown[self.table]} as t {joins}"
@@ -104,7 +104,7 @@ class View:
         return ", ".join(f'"key {key}"' for key in self.table.key)
 
 
-def _own(table: Table, *columns: str) -> tuple[ShownColumn, ...]:
+def _own_columns(table: Table, *columns: str) -> tuple[ShownColumn, ...]:
     return tuple(ShownColumn(table, column) for column in columns)
 
 
@@ -140,10 +140,10 @@ VIEWS = (
         tables.ENTITIES,
         (
             _id(tables.ENTITIES, "entity_id"),
-            *_own(
+            *_own_columns(
                 tables.ENTITIES, "title", "type", "degree", "frequency", "instances", "description", "names"
             ),
-            *_own(tables.ENTITIES, "description_engine", _NUMBER),
+            *_own_columns(tables.ENTITIES, "description_engine", _NUMBER),
         ),
         links={"title": ("entity", "entity_id")},
         order="degree desc",
@@ -156,7 +156,9 @@ VIEWS = (
             *(_id(tables.RELATIONSHIPS, name) for name in ("relationship_id", "source_id", "target_id")),
             ShownColumn(tables.ENTITIES, "title", "a", "source"),
             ShownColumn(tables.ENTITIES, "title", "b", "target"),
-            *_own(tables.RELATIONSHIPS, "weight", "instances", "combined_degree", "description", _NUMBER),
+            *_own_columns(
+                tables.RELATIONSHIPS, "weight", "instances", "combined_degree", "description", _NUMBER
+            ),
         ),
         _ends("source", "target"),
         {"source": ("entity", "source_id"), "target": ("entity", "target_id")},
@@ -169,9 +171,9 @@ VIEWS = (
         (
             *(_id(tables.TRIPLES, name) for name in ("triple_id", "head_id", "tail_id")),
             ShownColumn(tables.ENTITIES, "title", "a", "head"),
-            *_own(tables.TRIPLES, "relation"),
+            *_own_columns(tables.TRIPLES, "relation"),
             ShownColumn(tables.ENTITIES, "title", "b", "tail"),
-            *_own(tables.TRIPLES, "instances", "strength", _NUMBER),
+            *_own_columns(tables.TRIPLES, "instances", "strength", _NUMBER),
         ),
         _ends("head", "tail"),
         {"head": ("entity", "head_id"), "tail": ("entity", "tail_id")},
@@ -183,8 +185,8 @@ VIEWS = (
         tables.MERGED_CLAIMS,
         (
             *(_id(tables.MERGED_CLAIMS, "claim_id"), _id(tables.ENTITIES, "entity_id", "a", "subject_id")),
-            *_own(tables.MERGED_CLAIMS, "subject", "object", "type", "status", "description"),
-            *_own(tables.MERGED_CLAIMS, "start_date", "end_date", "instances", _NUMBER),
+            *_own_columns(tables.MERGED_CLAIMS, "subject", "object", "type", "status", "description"),
+            *_own_columns(tables.MERGED_CLAIMS, "start_date", "end_date", "instances", _NUMBER),
         ),
         (Joined(tables.ENTITIES, "a", "a.name = t.subject"),),
         {"subject": ("entity", "subject_id")},
@@ -197,12 +199,12 @@ VIEWS = (
         (
             _id(tables.COMMUNITIES, "community_id"),
             ShownColumn(tables.COMMUNITY_REPORTS, "title", "r"),
-            *_own(tables.COMMUNITIES, "level", "size"),
+            *_own_columns(tables.COMMUNITIES, "level", "size"),
             ShownColumn(tables.COMMUNITY_REPORTS, "rating", "r"),
-            *_own(tables.COMMUNITIES, "internal_edges", "summed_degree", "is_leaf"),
+            *_own_columns(tables.COMMUNITIES, "internal_edges", "summed_degree", "is_leaf"),
             ShownColumn(tables.COMMUNITY_REPORTS, "engine", "r"),
             ShownColumn(tables.COMMUNITY_REPORTS, "problem", "r"),
-            *_own(tables.COMMUNITIES, _NUMBER),
+            *_own_columns(tables.COMMUNITIES, _NUMBER),
         ),
         (Joined(tables.COMMUNITY_REPORTS, "r", "r.report_id = t.community_id"),),
         {"title": ("community", "community_id")},
@@ -214,10 +216,10 @@ VIEWS = (
         tables.DOCUMENTS,
         (
             _id(tables.DOCUMENTS, "document_id"),
-            *_own(tables.DOCUMENTS, "title", "path", "row", "date", "characters"),
+            *_own_columns(tables.DOCUMENTS, "title", "path", "row", "date", "characters"),
             ShownColumn(tables.FILES, "incomplete", "f"),
             ShownColumn(tables.FILES, "reason", "f"),
-            *_own(tables.DOCUMENTS, _NUMBER),
+            *_own_columns(tables.DOCUMENTS, _NUMBER),
         ),
         (Joined(tables.FILES, "f", "f.path = t.path"),),
         links={"title": ("document", "document_id")},
@@ -227,7 +229,7 @@ VIEWS = (
         "files",
         "Files",
         tables.FILES,
-        _own(
+        _own_columns(
             tables.FILES,
             *("path", "status", "incomplete", "reason", "duplicate_of"),
             *("format", "encoding", "bytes", "documents"),
@@ -238,7 +240,7 @@ VIEWS = (
         "metadata",
         "Metadata of documents",
         tables.DOCUMENT_METADATA,
-        (*_OF_DOCUMENT, *_own(tables.DOCUMENT_METADATA, "key", "type", "text", "number", "boolean")),
+        (*_OF_DOCUMENT, *_own_columns(tables.DOCUMENT_METADATA, "key", "type", "text", "number", "boolean")),
         (_DOCUMENT,),
         _TO_DOCUMENT,
     ),
@@ -248,7 +250,7 @@ VIEWS = (
         tables.DOCUMENT_PERIODS,
         (
             *_OF_DOCUMENT,
-            *_own(
+            *_own_columns(
                 tables.DOCUMENT_PERIODS,
                 "period_start",
                 "period_end",
@@ -267,12 +269,12 @@ VIEWS = (
         tables.TEXT_CHUNKS,
         (
             *(*_OF_DOCUMENT, _id(tables.TEXT_CHUNKS, "text_unit_id")),
-            *_own(tables.TEXT_CHUNKS, "position", "start_char", "end_char", "tokens"),
+            *_own_columns(tables.TEXT_CHUNKS, "position", "start_char", "end_char", "tokens"),
             *(
                 ShownColumn(tables.UNIT_LEDGER, name, "l")
                 for name in ("state", "reason", "entities", "relationships", "claims", "quarantined")
             ),
-            *_own(tables.TEXT_CHUNKS, _NUMBER),
+            *_own_columns(tables.TEXT_CHUNKS, _NUMBER),
         ),
         (_DOCUMENT, Joined(tables.UNIT_LEDGER, "l", "l.text_unit_id = t.text_unit_id")),
         _TO_DOCUMENT,
@@ -282,7 +284,7 @@ VIEWS = (
         "quarantine",
         "Quarantined records",
         tables.QUARANTINE,
-        (*_OF_DOCUMENT, *_own(tables.QUARANTINE, "kind", "reason", "raw", "round", "engine")),
+        (*_OF_DOCUMENT, *_own_columns(tables.QUARANTINE, "kind", "reason", "raw", "round", "engine")),
         _UNIT,
         _TO_DOCUMENT,
     ),
@@ -292,10 +294,10 @@ VIEWS = (
         tables.DECISIONS,
         (
             *_OF_DOCUMENT,
-            *_own(
+            *_own_columns(
                 tables.DECISIONS, "one", "one_type", "other", "other_type", "verdict", "decided_by", "reason"
             ),
-            *_own(tables.DECISIONS, "score", "who", "decided_at", "decision_id"),
+            *_own_columns(tables.DECISIONS, "score", "who", "decided_at", "decision_id"),
         ),
         (_DOCUMENT,),
         _TO_DOCUMENT,
@@ -304,26 +306,26 @@ VIEWS = (
         "summary",
         "Corpus summary",
         tables.CORPUS_SUMMARY,
-        _own(tables.CORPUS_SUMMARY, "area", "measure", "value"),
+        _own_columns(tables.CORPUS_SUMMARY, "area", "measure", "value"),
     ),
     View(
         "context_sizes",
         "Context sizes",
         tables.CONTEXT_SIZES,
-        _own(tables.CONTEXT_SIZES, "condition", "units", "tokens", "percent_of_ts"),
+        _own_columns(tables.CONTEXT_SIZES, "condition", "units", "tokens", "percent_of_ts"),
     ),
     View(
         "runs",
         "Runs and their cost",
         tables.RUN_USAGE,
-        _own(tables.RUN_USAGE, *tables.RUN_USAGE.column_names),
+        _own_columns(tables.RUN_USAGE, *tables.RUN_USAGE.column_names),
         order="begun desc",
     ),
     View(
         "models",
         "Model usage",
         tables.MODEL_USAGE,
-        _own(tables.MODEL_USAGE, *tables.MODEL_USAGE.column_names),
+        _own_columns(tables.MODEL_USAGE, *tables.MODEL_USAGE.column_names),
         order="begun desc",
     ),
 )

@@ -107,10 +107,10 @@ def table_page(shown: OpenSnapshot, name: str, order: Order, offset: int, limit:
         QuestionError: there is no such column.
     """
     view = _view(name)
-    sql, parameters = _chosen(shown, view, order)
-    cells = ", ".join(_cut(one) for one in view.columns)
+    sql, parameters = _filtered_rows(shown, view, order)
+    cells = ", ".join(_shorten(one) for one in view.columns)
     found = shown.frame(
-        f"select {cells} from ({sql}) {_ordered(view, order)} limit $limit offset $offset",
+        f"select {cells} from ({sql}) {_order_by(view, order)} limit $limit offset $offset",
         limit=limit,
         offset=offset,
         **parameters,
@@ -138,12 +138,14 @@ def table_csv(shown: OpenSnapshot, name: str, order: Order) -> Iterator[str]:
         QuestionError: there is no such column.
     """
     view = _view(name)
-    sql, parameters = _chosen(shown, view, order)
+    sql, parameters = _filtered_rows(shown, view, order)
     columns = [one for one in view.columns if not one.hidden]
-    names = ", ".join(f'"{one.called}"' for one in columns)
-    yield _lines([[one.called for one in columns]])
-    for rows in shown.batches(f"select {names} from ({sql}) {_ordered(view, order)}", _AT_ONCE, **parameters):
-        yield _lines([[_guarded(value) for value in row] for row in rows])
+    names = ", ".join(f'"{one.label}"' for one in columns)
+    yield _lines([[one.label for one in columns]])
+    for rows in shown.batches(
+        f"select {names} from ({sql}) {_order_by(view, order)}", _AT_ONCE, **parameters
+    ):
+        yield _lines([[_guard_formula(value) for value in row] for row in rows])
 
 
 def check_order(name: str, order: Order) -> None:
@@ -153,7 +155,7 @@ def check_order(name: str, order: Order) -> None:
         MissingError: there is no such table.
         QuestionError: there is no such column.
     """
-    _ordered(_view(name), order)
+    _order_by(_view(name), order)
 
 
 def _view(name: str) -> View:
@@ -165,16 +167,16 @@ def _view(name: str) -> View:
 
 
 def _columns(view: View) -> list[TableColumn]:
-    return [TableColumn(one.called, one.type, one.declared.meaning, one.hidden) for one in view.columns]
+    return [TableColumn(one.label, one.type, one.declaration.meaning, one.hidden) for one in view.columns]
 
 
-def _chosen(shown: OpenSnapshot, view: View, order: Order) -> tuple[str, dict[str, object]]:
+def _filtered_rows(shown: OpenSnapshot, view: View, order: Order) -> tuple[str, dict[str, object]]:
     words = words_of(order.words)
     if not words:
         return view.rows_sql(shown), {}
     texts = [one for one in view.columns if one.type in {"text", "list"} and not one.hidden]
     joined = ", ".join(
-        f"""array_to_string("{one.called}", ' ')""" if one.type == "list" else f'"{one.called}"'
+        f"""array_to_string("{one.label}", ' ')""" if one.type == "list" else f'"{one.label}"'
         for one in texts
     )
     folded = FOLDED.format(text=f"concat_ws(' ', {joined})")
@@ -185,14 +187,14 @@ def _chosen(shown: OpenSnapshot, view: View, order: Order) -> tuple[str, dict[st
     return sql, {f"word{n}": word for n, word in enumerate(words)}
 
 
-def _ordered(view: View, order: Order) -> str:
+def _order_by(view: View, order: Order) -> str:
     by = order.sort
     chosen = view.order if by is None else _by_column(view, by, descending=order.descending)
     return f"order by {', '.join(part for part in (chosen, view.key_order) if part)}"
 
 
 def _by_column(view: View, name: str, *, descending: bool) -> str:
-    known = {one.called: one for one in view.columns if not one.hidden}
+    known = {one.label: one for one in view.columns if not one.hidden}
     column = known.get(name)
     if column is None:
         raise QuestionError(f"{view.name} has no column {name!r} to sort by; it has {', '.join(known)}")
@@ -200,8 +202,8 @@ def _by_column(view: View, name: str, *, descending: bool) -> str:
     return f"{value} {'desc' if descending else 'asc'} nulls last"
 
 
-def _cut(column: ShownColumn) -> str:
-    name = f'"{column.called}"'
+def _shorten(column: ShownColumn) -> str:
+    name = f'"{column.label}"'
     if column.type != "text" or column.hidden:
         return name
     return (
@@ -210,7 +212,7 @@ def _cut(column: ShownColumn) -> str:
     )
 
 
-def _guarded(value: CellValue) -> CellValue:
+def _guard_formula(value: CellValue) -> CellValue:
     text = "; ".join(value) if isinstance(value, list) else value
     return f"'{text}" if isinstance(text, str) and text.startswith(FORMULA_SIGNS) else text
 

@@ -78,7 +78,7 @@ def places(shown: OpenSnapshot, spans: Iterable[TextUnitSpan]) -> list[Place | N
     """
     wanted = list(spans)
     rows = [(place, *span) for place, span in enumerate(wanted)]
-    with shown.given(wanted=pl.DataFrame(rows, schema=_SPANS, orient="row")):
+    with shown.temporary_frames(wanted=pl.DataFrame(rows, schema=_SPANS, orient="row")):
         found = shown.rows(
             f"""
             select w.place, u.text_unit_id, u.human_readable_id, u.document_id, d.title, d.path, d."row",
@@ -117,7 +117,7 @@ def _place(row: Mapping[str, Any], span: TextUnitSpan) -> Place:
     )
 
 
-def known(found: Sequence[Place | None]) -> list[Place]:
+def known_places(found: Sequence[Place | None]) -> list[Place]:
     """Return the places whose text units are there."""
     return [place for place in found if place is not None]
 
@@ -214,7 +214,7 @@ def find(shown: OpenSnapshot, query: str, limit: int) -> Found:
         reports_total=_total(reports),
         documents=[FoundDocument(*(row[name] for name in FoundDocument.__slots__)) for row in documents],
         documents_total=_total(documents),
-        passages=known(places(shown, [_span(shown, row, words[0]) for row in units])),
+        passages=known_places(places(shown, [_span(shown, row, words[0]) for row in units])),
         passages_total=_total(units),
     )
 
@@ -301,7 +301,7 @@ def _span(shown: OpenSnapshot, row: dict[str, Any], word: str) -> TextUnitSpan:
     unit, text = row["text_unit_id"], row["text"]
     skipped = 0
     if text is None:
-        skipped = _before(shown, unit, word)
+        skipped = _skippable_characters(shown, unit, word)
         text = shown.totals(
             f"""
             select substring(text, $skipped + 1, {_SHORT}) as text from {shown[tables.TEXT_CHUNKS]}
@@ -314,7 +314,7 @@ def _span(shown: OpenSnapshot, row: dict[str, Any], word: str) -> TextUnitSpan:
     return TextUnitSpan(unit, skipped + found.start, skipped + found.end) if found else TextUnitSpan(unit)
 
 
-def _before(shown: OpenSnapshot, unit: str, word: str) -> int:
+def _skippable_characters(shown: OpenSnapshot, unit: str, word: str) -> int:
     """How many characters of a long text unit may be passed over, because a word comes after them.
 
     The text without accents is shorter than the text: what of it lies before the word is counted, and as many

@@ -35,7 +35,7 @@ from graphrag_dagster.apps.interchange.readers.graph_files import FileGraph, gra
 from graphrag_dagster.apps.interchange.readers.graph_reader import read_graph
 from graphrag_dagster.apps.interchange.settings import ImportServer, ImportSettings, WriteBackSettings
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.documents.file_discovery import FoundFile, hash_files
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError, error_line
@@ -77,7 +77,7 @@ def server_batches(
     account = ReadAccount(place)
     for given, needed in ((nodes, ("key",)), (relations, ("head", "tail"))):
         numbers = count(1)
-        for some in _batched(_limited(given, most)):
+        for some in _batches(_limit_rows(given, most)):
             if lacking := [name for name in needed if name not in some[0]]:
                 raise UnreadableError(
                     f"the query gives no column {lacking[0]}; it gives {', '.join(some[0])}: name it with AS"
@@ -85,15 +85,15 @@ def server_batches(
             rows = _rows(some, pl.Series([next(numbers) for _ in some]), left_out)
             yield from graph_rows(rows, _columns(rows, needed[0] == "head"), place, account)
             yield from account.pending()
-    yield from account.closed()
+    yield from account.close()
 
 
-def _batched(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
+def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
     while some := list(islice(rows, ROWS)):
         yield some
 
 
-def _limited(rows: Iterable[_Row], most: int) -> Iterator[_Row]:
+def _limit_rows(rows: Iterable[_Row], most: int) -> Iterator[_Row]:
     for number, row in enumerate(rows):
         if number == most:
             raise UnreadableError(
@@ -165,11 +165,11 @@ class _RowOutcome:
     def judge(self, *, secondary: bool = False) -> None:
         """A file none of whose rows is of use has failed, and one without rows is empty."""
         if self.malformed and self.usable:
-            rows = f"{self.malformed:,} of its {counted(self.malformed + self.usable, 'row')}"
+            rows = f"{self.malformed:,} of its {plural(self.malformed + self.usable, 'row')}"
             self.notes.insert(0, f"{rows} were put aside, the first of them {self.first_reason}")
         elif self.malformed:
             self.status = "failed"
-            rows = counted(self.malformed, "row")
+            rows = plural(self.malformed, "row")
             self.notes.insert(0, f"none of its {rows} can be used, the first of them {self.first_reason}")
         elif not (self.usable or self.notes or secondary):
             self.status = "empty"

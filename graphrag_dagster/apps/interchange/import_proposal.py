@@ -14,11 +14,11 @@ from graphrag_dagster.apps.interchange.readers.graph_formats import BOTH, MICROS
 from graphrag_dagster.apps.interchange.readers.network_lines import EDGE_LIST
 from graphrag_dagster.apps.interchange.settings import ImportSettings
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE, discover
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError, error_line
 from graphrag_dagster.kernel.settings.corpus_settings import load_settings_file
-from graphrag_dagster.kernel.storage.corpus_names import check_name, made_of
+from graphrag_dagster.kernel.storage.corpus_names import check_name, name_from_folder
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 
 KIND = "graph"
@@ -67,7 +67,7 @@ class Proposal:
         """What was found, in words."""
         found = Counter((graph.format, file.record) for graph in self.graphs for file in graph.files)
         return [
-            f"{counted(n, 'file')} of format {kind} with {record}"
+            f"{plural(n, 'file')} of format {kind} with {record}"
             for (kind, record), n in sorted(found.items())
         ]
 
@@ -105,7 +105,7 @@ def propose(corpora: CorpusStore, path: Path, name: str | None = None) -> Propos
     if not any(file.path not in problems for graph in files.graphs for file in graph.files):
         told = [f"  {at}: {why}" for at, why in {**problems, **files.left_out}.items()][:5]
         raise CorpusError("\n".join([f"{path} holds no graph that can be read", *told]))
-    folder, called = _placed(corpora, path, name)
+    folder, called = _place_folder(corpora, path, name)
     settings = _settings(files.graphs, columns, ignored) if before is None else {}
     if before is None:
         _write(folder / SETTINGS_FILE, settings)
@@ -133,11 +133,11 @@ def _columns(graphs: tuple[FileGraph, ...]) -> tuple[dict[str, Mapping[str, str]
     return columns, problems
 
 
-def _placed(corpora: CorpusStore, path: Path, name: str | None) -> tuple[Path, str]:
+def _place_folder(corpora: CorpusStore, path: Path, name: str | None) -> tuple[Path, str]:
     """The folder of the corpus, known under its name; a single file is copied into one of its own."""
     if path.is_dir():
         return path, corpora.register(path, name)
-    called = check_name(name) if name else made_of(path.stem)
+    called = check_name(name) if name else name_from_folder(path.stem)
     folder = corpora.path / called
     if called in corpora.names():
         raise CorpusError(f"there is a corpus {called!r} already; give another name with --name")

@@ -24,7 +24,7 @@ from graphrag_dagster.kernel.tables import (
 _PLACE = """{'path': path, 'row': "row"}"""
 
 
-def _whole(record: str) -> str:
+def _complete_files_condition(record: str) -> str:
     """Rows of the files that could be read to their end."""
     return f"(select * from temp.{record} where path not in (select path from temp.failed))"
 
@@ -32,10 +32,10 @@ def _whole(record: str) -> str:
 #: Names of entities: titles, which several of a graph may share; of what has only an IRI its last part.
 _NAMES = f"""
 with keyed as (
-    select graph, key, title, {_PLACE} as place from {_whole("entities")}
+    select graph, key, title, {_PLACE} as place from {_complete_files_condition("entities")}
     union all
     select graph, unnest([head_key, tail_key]) as key, '' as title, null as place
-    from {_whole("relations")}
+    from {_complete_files_condition("relations")}
     where graph in (select graph from temp.graphs where iris)
 ),
 
@@ -68,7 +68,7 @@ names as (
 
 _ENTITIES = f"""{_NAMES}
 select e.* replace (n.title as title), n.name
-from {_whole("entities")} as e
+from {_complete_files_condition("entities")} as e
 inner join names as n on n.graph = e.graph and n.key = e.key
 """
 
@@ -98,7 +98,7 @@ lost as (
     select distinct graph, key
     from (
         select graph, unnest([head_key, tail_key]) as key
-        from {_whole("relations")}
+        from {_complete_files_condition("relations")}
         where graph in (select graph from declaring)
     )
     anti join names using (graph, key)
@@ -144,7 +144,7 @@ named as (
         coalesce(h.name, r.head_key) as head,
         coalesce(t.name, r.tail_key) as tail,
         g.graph is not null and (h.name is null or t.name is null) as dangling
-    from {_whole("relations")} as r
+    from {_complete_files_condition("relations")} as r
     left join known as h on h.graph = r.graph and h.key = r.head_key
     left join known as t on t.graph = r.graph and t.key = r.tail_key
     left join declaring as g on g.graph = r.graph
@@ -195,7 +195,7 @@ select
         ),
         32
     ) as text_unit_id
-from {_whole("text_units")}
+from {_complete_files_condition("text_units")}
 """
 
 #: Rows of entities are statements of them in files of IRIs, where an entity has several.
@@ -214,7 +214,7 @@ placed as (
         row_number() over (partition by c.level, coalesce(e.name, c.member) order by c.place) as nth
     from (
         select graph, key, level, {_PLACE} as place, unnest(entity_keys) as member
-        from {_whole("communities")}
+        from {_complete_files_condition("communities")}
     ) as c
     left join (select distinct graph, key, name from imports.entities) as e
         on e.graph = c.graph and e.key = c.member
@@ -240,7 +240,7 @@ ruled as (
             else 'read'
         end as outcome,
         c."row"
-    from {_whole("communities")} as c
+    from {_complete_files_condition("communities")} as c
     left join peopled as p on p.graph = c.graph and p.key = c.key
     union all
     select
@@ -254,7 +254,7 @@ ruled as (
             else 'read'
         end as outcome,
         r."row"
-    from {_whole("reports")} as r
+    from {_complete_files_condition("reports")} as r
     left join peopled as p on p.graph = r.graph and p.key = r.community_key
     union all
     select
@@ -265,7 +265,7 @@ ruled as (
             else 'read'
         end as outcome,
         "row"
-    from {_whole("entities")}
+    from {_complete_files_condition("entities")}
     where path in (select path from temp.graphs where not iris)
 ),
 
@@ -299,7 +299,7 @@ from counted
 group by path, record, outcome
 union all by name
 select path, record, outcome, rows, first_row, reason
-from {_whole("account")}
+from {_complete_files_condition("account")}
 where outcome not in ('read', 'repaired')
     or record not in ('relations', 'entities', 'communities', 'reports')
     or (record = 'entities' and path in (select path from temp.graphs where iris))
@@ -308,13 +308,13 @@ where outcome not in ('read', 'repaired')
 #: For each table, in the order in which they are made, the query that makes it.
 QUERIES: Final[Mapping[Table, str]] = {
     IMPORTED_FILES: "select * from temp.files",
-    IMPORTED_DOCUMENTS: f"select * from {_whole('documents')}",
+    IMPORTED_DOCUMENTS: f"select * from {_complete_files_condition('documents')}",
     IMPORTED_TEXT_UNITS: _TEXT_UNITS,
     IMPORTED_ENTITIES: _ENTITIES,
     IMPORTED_RELATIONS: _RELATIONS,
-    IMPORTED_CLAIMS: f"select * from {_whole('claims')}",
-    IMPORTED_COMMUNITIES: f"select * from {_whole('communities')}",
-    IMPORTED_REPORTS: f"select * from {_whole('reports')}",
-    IMPORT_QUARANTINE: f"select * from {_whole('quarantine')}",
+    IMPORTED_CLAIMS: f"select * from {_complete_files_condition('claims')}",
+    IMPORTED_COMMUNITIES: f"select * from {_complete_files_condition('communities')}",
+    IMPORTED_REPORTS: f"select * from {_complete_files_condition('reports')}",
+    IMPORT_QUARANTINE: f"select * from {_complete_files_condition('quarantine')}",
     IMPORT_ACCOUNT: _ACCOUNT,
 }

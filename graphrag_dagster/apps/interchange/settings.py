@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GraphColumns
-from graphrag_dagster.kernel.documents.file_discovery import below, first_match
+from graphrag_dagster.kernel.documents.file_discovery import first_match, pattern_below
 from graphrag_dagster.kernel.settings.section import (
     Identifier,
     PositiveInt,
@@ -72,7 +72,7 @@ class ImportSettings(Section):
 
     def with_columns_of(self, corpus: str, given: Self) -> Self:
         """Return these settings with the column settings of another corpus, for the files below its name."""
-        columns = {below(corpus, pattern): named for pattern, named in given.columns.items()}
+        columns = {pattern_below(corpus, pattern): named for pattern, named in given.columns.items()}
         return self.model_copy(update={"columns": {**self.columns, **columns}})
 
 

@@ -7,14 +7,14 @@ from itertools import islice
 from typing import Any
 
 from graphrag_dagster.apps.interchange.exporting.export_rows import RowBatches
-from graphrag_dagster.apps.interchange.exporting.export_source import ExportSource, opened
+from graphrag_dagster.apps.interchange.exporting.export_source import ExportSource, open_source
 from graphrag_dagster.apps.interchange.exporting.exported_graphs import graph_of_nodes
 from graphrag_dagster.apps.interchange.exporting.neo4j_writer import identifier
 from graphrag_dagster.apps.interchange.exporting.node_properties import WRITING, NodeProperties
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import UNKNOWN_TYPE
 from graphrag_dagster.apps.interchange.settings import ImportServer, ImportSettings, WriteBackSettings
 from graphrag_dagster.errors import EndpointError, ExportError
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.documents.imported_texts import SERVER
 from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
@@ -54,7 +54,7 @@ class Survey:
         return sum(map(len, self.due.values()))
 
 
-def surveyed(
+def survey_nodes(
     nodes: Iterable[Mapping[str, Any]], known: Mapping[str, str | None], corpus: str, stamp: str
 ) -> Survey:
     """Return what a server has, compared with what a corpus has.
@@ -100,7 +100,7 @@ def _require(others: Mapping[str, int], found: set[str]) -> None:
         )
         undo = f", or take that away (graphrag-dagster write-back {other} --remove)" if other else ""
         raise ExportError(
-            f"{counted(nodes, 'node has', 'nodes have')} {whose}: set another write_back.prefix in "
+            f"{plural(nodes, 'node has', 'nodes have')} {whose}: set another write_back.prefix in "
             f"corpus.yaml{undo}"
         )
     if not found:
@@ -253,20 +253,20 @@ def write_back(
     own = settings.section(WriteBackSettings)
     chosen = own.level if level is None else level
     ours = NodeProperties(own.prefix)
-    with opened(warehouse or Warehouse(), corpus) as source:
+    with open_source(warehouse or Warehouse(), corpus) as source:
         target = target_of(source, settings)
         rows = values_of(source, target.keys, chosen, summaries=own.summaries)
         parts = (source.snapshot.version, f"C{chosen}", *(() if own.summaries else ("no summaries",)))
         stamp = _BETWEEN.join([corpus, *parts])
-        known, apart = _known(rows)
+        known, apart = _nodes_by_key(rows)
         with BoltGraph(target.server) as graph:
-            there = graph.stream(ours.looking(target.label, target.key))
-            survey = surveyed(there, known, corpus, stamp)
+            there = graph.stream(ours.lookup_query(target.label, target.key))
+            survey = survey_nodes(there, known, corpus, stamp)
             due, stale = survey.nodes_due, len(survey.stale)
             written, cleared = due, stale
             if not dry_run:
-                written = _in_batches(graph, _written(rows, survey, ours, stamp), due, own.batch)
-                cleared = _in_batches(graph, _nothing(survey.stale, ours), stale, own.batch)
+                written = _in_batches(graph, _written_rows(rows, survey, ours, stamp), due, own.batch)
+                cleared = _in_batches(graph, _cleared_rows(survey.stale, ours), stale, own.batch)
     return WriteBackResult(
         corpus=corpus,
         place=target.server.place,
@@ -305,17 +305,17 @@ def remove_properties(corpus: str, *, dry_run: bool = False) -> RemovedPropertie
     server = server_for(settings, corpus)
     ours = NodeProperties(settings.section(WriteBackSettings).prefix)
     with BoltGraph(server) as graph:
-        there = graph.stream(ours.looking_for_stamps(), {"of": corpus + _BETWEEN})
+        there = graph.stream(ours.stamp_query(), {"of": corpus + _BETWEEN})
         elements = [node["element"] for node in there]
         nodes = len(elements)
         if not dry_run:
             nodes = _in_batches(
-                graph, _nothing(elements, ours), nodes, settings.section(WriteBackSettings).batch
+                graph, _cleared_rows(elements, ours), nodes, settings.section(WriteBackSettings).batch
             )
     return RemovedProperties(corpus, server.place, nodes, dry_run)
 
 
-def _known(rows: RowBatches) -> tuple[dict[str, str | None], int]:
+def _nodes_by_key(rows: RowBatches) -> tuple[dict[str, str | None], int]:
     """The keys of all nodes with their labels, and how many are in no community."""
     known: dict[str, str | None] = {}
     apart = 0
@@ -325,14 +325,14 @@ def _known(rows: RowBatches) -> tuple[dict[str, str | None], int]:
     return known, apart
 
 
-def _written(rows: RowBatches, survey: Survey, ours: NodeProperties, stamp: str) -> Iterator[_Row]:
+def _written_rows(rows: RowBatches, survey: Survey, ours: NodeProperties, stamp: str) -> Iterator[_Row]:
     for frame in rows.frames():
         for row in frame.iter_rows(named=True):
             for element in survey.due.get(row["key"], ()):
                 yield {"element": element, "properties": ours.of(row, stamp)}
 
 
-def _nothing(elements: Iterable[str], ours: NodeProperties) -> Iterator[_Row]:
+def _cleared_rows(elements: Iterable[str], ours: NodeProperties) -> Iterator[_Row]:
     return ({"element": element, "properties": ours.nothing()} for element in elements)
 
 

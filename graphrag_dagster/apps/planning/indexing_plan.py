@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import loaded, systems
+from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.models.cache.usage_account import price_of
 from graphrag_dagster.kernel.models.call_estimates import (
     PAIR,
     Estimate,
     Plan,
     Range,
-    around,
+    approximately,
     exactly,
     names_and_pairs,
     plan_extraction,
@@ -39,13 +39,13 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.name_judging_ports import Untyped
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
-from graphrag_dagster.systems.graphrag.index.extraction import untyped
+from graphrag_dagster.systems.graphrag.index.extraction import untyped_names
 from graphrag_dagster.systems.graphrag.index.indexing_estimates import (
     claims_estimate,
     merging_estimate,
     resolution_estimate,
 )
-from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper, typed_at_once
+from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper, names_per_call
 from graphrag_dagster.systems.graphrag.llm.judges import MOST_PAIRS
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings, ReportSettings
@@ -116,7 +116,7 @@ class _Planner:
         own = self._settings
         if own.asks_model("extraction"):
             requests = self._requests()
-            new = self._known.new("extract", requests)
+            new = self._known.new_requests("extract", requests)
             yield self._extraction(requests, new)
         else:
             new = self._never_extracted()
@@ -135,7 +135,7 @@ class _Planner:
         planned = Planned(self._name, own, units, self._known, self._names, self._pairs)
         for system in systems().values():
             if system.estimates:
-                yield from loaded(system.estimates)(planned)
+                yield from load_target(system.estimates)(planned)
         if own.embeds_at_endpoint:
             yield self._embeddings()
 
@@ -146,9 +146,9 @@ class _Planner:
         reports = int(self._communities().high * own.model.for_role("report").reply_limit)
         return {
             "extract": self._largest_unit,
-            "type": max(min(typed_at_once(), self._unit_tokens), self._largest_unit),
+            "type": max(min(names_per_call(), self._unit_tokens), self._largest_unit),
             "resolve": min(MOST_PAIRS * PAIR, 2 * self._unit_tokens),
-            "summarise": min(own.most_data("summarise"), elements),
+            "summarise": min(own.largest_input("summarise"), elements),
             "report": min(own.section(ReportSettings).context_tokens, elements),
             "answer": min(own.search.context_tokens, self._unit_tokens + elements + reports),
         }
@@ -194,7 +194,7 @@ class _Planner:
         prompt = self._known.tokens(
             *(prompts.load(f"community_report_{part}").text for part in ("system", "user"))
         )
-        elements = around(
+        elements = approximately(
             float((self._names + self._pairs) * _ELEMENT), known=communities.low == communities.high
         )
         calls, inputs, outputs = plan_reports(
@@ -211,7 +211,7 @@ class _Planner:
             return exactly(float(self._left))
         made = Warehouse().read_if_present(tables.COMMUNITIES, self._name)
         if made is None:
-            return around(max(self._names * 0.25, 1), known=False)
+            return approximately(max(self._names * 0.25, 1), known=False)
         return exactly(float(made.height))
 
     def _embeddings(self) -> Estimate:
@@ -226,8 +226,8 @@ class _Planner:
         if self._settings.makes("coterag"):
             each += 1 + SUMMARIES_PER_NAME
             tokens += _ELEMENT + SUMMARIES_PER_NAME * summary_tokens(None).expected
-        texts = around(self._names * each, known=False) + exactly(count - known)
-        contents = exactly(self._unit_tokens * share) + around(self._names * tokens, known=False)
+        texts = approximately(self._names * each, known=False) + exactly(count - known)
+        contents = exactly(self._unit_tokens * share) + approximately(self._names * tokens, known=False)
         inputs = contents + texts * self._count(prefixes.document)
         return Estimate("embeddings", "embed", model, texts * (1 / 64), inputs, exactly(0), known)
 
@@ -255,15 +255,15 @@ def typing_estimate(
         max_tokens=own.reply_limit,
     )
     staying = {unit.unit_id for unit in units if not unit.new}
-    asked = [one for one in _asked_before(corpus) if one.unit.id in staying]
+    asked = [one for one in _earlier_requests(corpus) if one.unit.id in staying]
     requests = typer.requests(asked)
-    new = [requests[place] for place in known.new("type", requests)]
+    new = [requests[place] for place in known.new_requests("type", requests)]
     texts = [unit.text for unit in units if unit.new]
     names = _WITHOUT_TYPE * sum(len(names_and_pairs(text)[0]) for text in texts)
     calls, inputs, outputs = plan_typing(
         [known.size(request) for request in new],
         sum(len(one.names) for one in asked) * len(new) / max(len(requests), 1),
-        around(names, known=False),
+        approximately(names, known=False),
         texts=known.tokens(*texts) if texts else 0,
         prompt=known.tokens(*(prompts.load(f"type_entities_{part}").text for part in ("system", "user"))),
         seen=known.average("type", "type_entities"),
@@ -271,9 +271,9 @@ def typing_estimate(
     return Estimate("typing", "type_entities", own.name, calls, inputs, outputs, len(requests) - len(new))
 
 
-def _asked_before(corpus: str) -> list[Untyped]:
+def _earlier_requests(corpus: str) -> list[Untyped]:
     wanted = (tables.GLEANED_ENTITIES, tables.TYPINGS, tables.TEXT_CHUNKS)
     entities, typings, chunks = (Warehouse().read_if_present(table, corpus) for table in wanted)
     if entities is None or typings is None or chunks is None:
         return []
-    return untyped(entities, typings, chunks)
+    return untyped_names(entities, typings, chunks)

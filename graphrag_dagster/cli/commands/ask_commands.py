@@ -12,8 +12,8 @@ from graphrag_dagster.cli.progress_bars import progress_on
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.index import Index
 from graphrag_dagster.kernel.catalogue.engines import Verdict
-from graphrag_dagster.kernel.catalogue.registry import quotes
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.catalogue.registry import answers_are_quotes
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.questions.context.answer import (
     Answer,
@@ -73,7 +73,7 @@ def ask_corpus(name: str, question: Question, *, as_json: bool, tree: bool = Fal
     Raises:
         GraphragError: names the problem and the fix.
     """
-    question = question.checked()
+    question = question.validated()
     index = Index.open(name)
     with progress_on(ERR) as shown, listening(shown):
         stream = _Stream(shown.stop) if OUT.is_terminal and not as_json and not tree else None
@@ -113,12 +113,12 @@ def print_answer(answer: Answer, *, streamed: bool = False) -> None:
     for problem in answer.problems:
         OUT.warn(f"could not be used: {problem}")
     _print_support(answer)
-    if answer.general:
+    if answer.general_statements:
         OUT.warn(
-            f"{answer.general} of {len(answer.statements)} statements are the model's general "
+            f"{answer.general_statements} of {len(answer.statements)} statements are the model's general "
             f"knowledge, marked {KNOWLEDGE_MARK}, and not from the documents"
         )
-    if answer.refused and quotes(answer.engine) and answer.context and not answer.sources:
+    if answer.refused and answers_are_quotes(answer.engine) and answer.context and not answer.sources:
         OUT.say(_NOTHING_NEAR, style="dim")
     elif answer.sources:
         OUT.print()
@@ -132,29 +132,29 @@ def _print_support(answer: Answer) -> None:
     doubtful = [one for one in answer.statements if one.verdict in _DOUBTFUL]
     for one in doubtful:
         why = f" [dim]{escape(one.reason)}[/]" if one.reason else ""
-        OUT.say(f"[yellow]{_DOUBTFUL[one.verdict]}:[/] “{escape(_shortened(one.text))}”{why}")
+        OUT.say(f"[yellow]{_DOUBTFUL[one.verdict]}:[/] “{escape(_shorten(one.text))}”{why}")
     if doubtful:
         many = len(answer.statements)
         parts = ((answer.unsupported, "not supported"), (answer.partly_supported, "partly supported"))
         told = " and ".join(f"{count} {how}" for count, how in parts if count)
-        OUT.warn(f"of {counted(many, 'statement')} {told} by the words they cite")
+        OUT.warn(f"of {plural(many, 'statement')} {told} by the words they cite")
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN].rsplit(' ', 1)[0]} …"
 
 
 def _print_sources(answer: Answer) -> None:
     for source in answer.sources:
-        OUT.say(_named(source))
+        OUT.say(_source_name(source))
         if source.evidence:
-            OUT.say(f"    {escape(source.evidence.told.alone)}", style="dim")
+            OUT.say(f"    {escape(source.evidence.told.without_location)}", style="dim")
     if answer.query:
         OUT.print()
-        OUT.say(escape(answer.query.shown), style="dim", highlight=False)
+        OUT.say(escape(answer.query.display_text), style="dim", highlight=False)
 
 
-def _named(source: Source) -> str:
+def _source_name(source: Source) -> str:
     if source.evidence is None:
         return f"[bold]\\[{source.number}][/] {source.kind} “{escape(source.title)}”"
     told = source.evidence.told
@@ -168,12 +168,12 @@ def _named(source: Source) -> str:
 def _facts(answer: Answer) -> Iterator[str]:
     chunks = len(answer.scores)
     yield f"{answer.engine} engine, {answer.method}"
-    yield counted(len(answer.context), "context row") + (f" in {chunks} chunks" if chunks > 1 else "")
+    yield plural(len(answer.context), "context row") + (f" in {chunks} chunks" if chunks > 1 else "")
     if answer.dropped:
-        yield f"{counted(answer.dropped, 'partial answer')} without use"
+        yield f"{plural(answer.dropped, 'partial answer')} without use"
     if answer.removed_citations:
-        yield f"{counted(answer.removed_citations, 'invalid citation')} removed"
-    yield counted(answer.usage.calls, "model call")
+        yield f"{plural(answer.removed_citations, 'invalid citation')} removed"
+    yield plural(answer.usage.calls, "model call")
     if answer.seconds is not None:
         yield f"{answer.seconds:.1f} s"
 
@@ -185,20 +185,20 @@ def answer_tree(answer: Answer) -> Tree:
     if answer.why:
         tree.add(escape(answer.why))
     if answer.query:
-        tree.add("query").add(escape(answer.query.shown))
+        tree.add("query").add(escape(answer.query.display_text))
     for one in answer.trace:
         _add_section(tree, one)
     _add_steps(tree, answer)
-    said = tree.add(f"answer ({counted(len(answer.statements), 'statement')})")
+    said = tree.add(f"answer ({plural(len(answer.statements), 'statement')})")
     by_number = {source.number: source for source in answer.sources}
     for statement in answer.statements:
-        branch = said.add(f"{escape(statement.text)} {_supported(statement)}")
-        _add_ways(branch, [by_number[number] for number in statement.sources])
+        branch = said.add(f"{escape(statement.text)} {_support_mark(statement)}")
+        _add_links(branch, [by_number[number] for number in statement.sources])
     return tree
 
 
 def _add_steps(tree: Tree, answer: Answer) -> None:
-    calls = tree.add(counted(answer.calls, "step"))
+    calls = tree.add(plural(answer.calls, "step"))
     for call in answer.steps:
         score = "" if call.score is None else f", score {call.score}"
         used = "" if call.used else ", not used"
@@ -207,7 +207,7 @@ def _add_steps(tree: Tree, answer: Answer) -> None:
 
 
 def _add_context(tree: Tree, context: Sequence[ContextUse]) -> None:
-    branch = tree.add(f"context ({counted(len(context), 'row')})")
+    branch = tree.add(f"context ({plural(len(context), 'row')})")
     used_first = sorted(context, key=lambda use: not use.used)
     for use in used_first[:_ROWS_SHOWN]:
         mark = "" if use.used else ", not used"
@@ -247,7 +247,7 @@ def _value(value: Value) -> str:
     return "–" if value is None else value
 
 
-def _supported(statement: Statement) -> str:
+def _support_mark(statement: Statement) -> str:
     if statement.verdict is None:
         return "[dim]general knowledge[/]"
     if statement.verdict in _DOUBTFUL:
@@ -255,7 +255,7 @@ def _supported(statement: Statement) -> str:
     return f"[dim]supported{'' if statement.score is None else f' {statement.score:.2f}'}[/]"
 
 
-def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:
+def _add_links(branch: Tree, sources: Sequence[Source]) -> None:
     for source in sources:
         node = branch.add(
             f"\\[{source.number}] {source.kind} “{escape(source.title)}” [dim]{source.record_id}[/]"
@@ -267,5 +267,5 @@ def _add_ways(branch: Tree, sources: Sequence[Source]) -> None:
         if source.evidence:
             if not isinstance(source.evidence, Row | Written):
                 node = node.add(f"text unit [dim]{source.evidence.text_unit_id}[/]")
-            node = node.add(escape(source.evidence.told.where))
-            node.add(escape(source.evidence.told.alone))
+            node = node.add(escape(source.evidence.told.location))
+            node.add(escape(source.evidence.told.without_location))

@@ -12,7 +12,7 @@ from rich.markup import escape
 from graphrag_dagster.cli.console import ERR, OUT, number, print_json, table_of
 from graphrag_dagster.errors import CorpusError, EndpointError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.models.batch_store import BatchStore, RequestBatch, api_of, refresh_all
 from graphrag_dagster.kernel.models.cache.cache_database import database_at
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
@@ -34,7 +34,7 @@ def show_stats(*, as_json: bool) -> None:
     if as_json:
         print_json(stats)
         return
-    OUT.say(f"{escape(stats['file'])}: {counted(stats['bytes'], 'byte')}")
+    OUT.say(f"{escape(stats['file'])}: {plural(stats['bytes'], 'byte')}")
     if not (stats["replies"] or stats["vectors"]):
         OUT.print("the LLM cache is empty")
         return
@@ -62,14 +62,14 @@ def prune(corpus: str, *, everything: bool, as_json: bool) -> None:
     """
     check_name(corpus)
     if not everything:
-        _refuse_changed(corpus)
+        _check_unchanged(corpus)
     pruned = upkeep().prune(corpus, everything=everything)
     if as_json:
         print_json({"corpus": corpus, **asdict(pruned)})
         return
     OUT.print(
-        f"{escape(corpus)}: deleted {counted(pruned.replies, 'reply', 'replies')} and "
-        f"{counted(pruned.vectors, 'vector')}; "
+        f"{escape(corpus)}: deleted {plural(pruned.replies, 'reply', 'replies')} and "
+        f"{plural(pruned.vectors, 'vector')}; "
         f"{pruned.kept:,} are in use"
     )
 
@@ -83,10 +83,10 @@ def export(path: Path, corpus: str | None) -> None:
             file.write(line + "\n")
             count += 1
     partial.replace(path)
-    OUT.say(f"wrote {counted(count, 'reply', 'replies')} to {escape(os.fspath(path))}")
+    OUT.say(f"wrote {plural(count, 'reply', 'replies')} to {escape(os.fspath(path))}")
 
 
-def _refuse_changed(corpus: str) -> None:
+def _check_unchanged(corpus: str) -> None:
     """What deleted documents left behind is only known once an index has seen that they are gone."""
     store, warehouse = CorpusStore(), Warehouse()
     if corpus not in store.names():

@@ -89,11 +89,11 @@ def _print_answer(answer: CypherAnswer) -> None:
     OUT.say(f"{escape(answer.reading)}, by {who}")
     OUT.warn(*answer.guessed, *answer.problems)
     OUT.print()
-    OUT.say(shown(answer.ran), markup=False, highlight=False)
+    OUT.say(query_text(answer.ran), markup=False, highlight=False)
     OUT.print()
 
 
-def shown(ran: GraphQueryRun) -> str:
+def query_text(ran: GraphQueryRun) -> str:
     """Return a query as people read it, its parameters in the last line."""
     given = json.dumps(dict(ran.parameters), ensure_ascii=False)
     return f"{ran.text}\n{given}" if ran.parameters else ran.text

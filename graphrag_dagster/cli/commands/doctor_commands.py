@@ -14,14 +14,14 @@ from rich.table import Table as RichTable
 from graphrag_dagster.apps.planning.indexing_plan import largest_data
 from graphrag_dagster.cli.console import ERR, OUT, print_json, table_of
 from graphrag_dagster.errors import CorpusError, EndpointError
-from graphrag_dagster.kernel.catalogue.registry import engines, in_plugin, loaded, rerankers
+from graphrag_dagster.kernel.catalogue.registry import engines, load_target, plugin_errors, rerankers
 from graphrag_dagster.kernel.models.cache.cache_database import database_at
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore, LLMCache, User
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import BASE_URL
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
 from graphrag_dagster.kernel.models.probing.doctor import asks_models, examine, remember, verdict
-from graphrag_dagster.kernel.retrieval.rerankers import examined
+from graphrag_dagster.kernel.retrieval.rerankers import probe_reranker
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import RoleName
 from graphrag_dagster.kernel.settings.settings_editing import lines_of, write_settings
@@ -51,7 +51,7 @@ def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
     if fix and target is None:
         raise CorpusError("--fix needs the name of a corpus")
     name = None if target is None else CorpusStore().resolve(target)
-    settings = _of_the_environment() if name is None else CorpusStore().settings(name)
+    settings = _settings_from_environment() if name is None else CorpusStore().settings(name)
     reranked = bool(rerankers()[settings.search.reranker].packages)
     local = engines()[settings.engine_of("extraction")].examined
     if not as_json and not asks_models(settings) and not reranked and not local:
@@ -63,8 +63,8 @@ def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
     findings += _reranker(settings, str(name)) if reranked else []
     where = "entities and relationships of text units, on this machine"
     if local:
-        with in_plugin("engine", settings.engine_of("extraction"), "examining its models"):
-            findings += [replace(one, endpoint=where) for one in loaded(local)(settings)]
+        with plugin_errors("engine", settings.engine_of("extraction"), "examining its models"):
+            findings += [replace(one, endpoint=where) for one in load_target(local)(settings)]
     outcome = verdict(findings)
     if outcome != "unusable":
         remember(settings, CapabilityStore(database_at(memory_file())))
@@ -103,10 +103,10 @@ def _reranker(settings: CorpusSettings, name: str) -> list[ProbeFinding]:
     language = Language(memory=LLMCache(), corpora=CorpusStore())
     session = language.session_of(settings, User(name, "ask", str(uuid.uuid4())))
     where = "text units found, before they are read"
-    return [replace(one, endpoint=where) for one in examined(session.reranker)]
+    return [replace(one, endpoint=where) for one in probe_reranker(session.reranker)]
 
 
-def _of_the_environment() -> CorpusSettings:
+def _settings_from_environment() -> CorpusSettings:
     if not os.environ.get(BASE_URL):
         raise EndpointError(
             f"no endpoint is configured: name a corpus whose corpus.yaml has engine: llm, or set {BASE_URL}"

@@ -19,7 +19,7 @@ from graphrag_dagster.apps.decisions.name_decisions import (
 )
 from graphrag_dagster.cli.commands.corpus.show_commands import print_unused
 from graphrag_dagster.cli.console import OUT, print_json, table_of
-from graphrag_dagster.kernel.common.printable import counted, shortened
+from graphrag_dagster.kernel.common.printable import plural, shorten
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.graphrag.resolution.resolved_names import OpenQuestion
@@ -49,10 +49,10 @@ def list_entities(name: str, *, everything: bool, as_json: bool) -> None:
     table = table_of("entity", "type", *numbers, "other names", numbers=numbers, overflow="fold")
     for row in shown.iter_rows(named=True):
         others = [one for one in row["names"] if one != row["title"]]
-        told = ", ".join(shortened(one, _LONGEST) for one in others[:_NAMES])
+        told = ", ".join(shorten(one, _LONGEST) for one in others[:_NAMES])
         more = f", and {len(others) - _NAMES:,} more" if len(others) > _NAMES else ""
         table.add_row(
-            escape(shortened(row["title"], _LONGEST)),
+            escape(shorten(row["title"], _LONGEST)),
             escape(row["type"]),
             f"{row['mentions']:,}",
             f"{row['text_units']:,}",
@@ -76,8 +76,8 @@ def show_entity(name: str, asked: str, *, everything: bool, as_json: bool) -> No
         return
     row = found.entity
     OUT.say(
-        f"[bold]{escape(row['title'])}[/] {escape(row['type'])}, {counted(row['mentions'], 'mention')}, "
-        f"{counted(row['text_units'], 'text unit')}, {counted(row['documents'], 'document')} "
+        f"[bold]{escape(row['title'])}[/] {escape(row['type'])}, {plural(row['mentions'], 'mention')}, "
+        f"{plural(row['text_units'], 'text unit')}, {plural(row['documents'], 'document')} "
         f"[dim]{row['entity_id']}[/]"
     )
     _print_names(found, everything=everything)
@@ -145,7 +145,7 @@ def _print_question(name: str, one: OpenQuestion) -> None:
     score = "" if one.score is None else f", score {one.score:.2f}"
     OUT.say(
         f"[bold]{escape(one.one)}[/] ({escape(one.one_type)}) – [bold]{escape(one.other)}[/] "
-        f"({escape(one.other_type)}): {counted(one.mentions, 'mention')}{score}, {escape(_where(one))}"
+        f"({escape(one.other_type)}): {plural(one.mentions, 'mention')}{score}, {escape(_where(one))}"
     )
     OUT.say(f"  {escape(one.reason)}", style="dim")
     for command in _commands(name, one):
@@ -182,7 +182,7 @@ def _print_rest(name: str, found: Questions) -> None:
     if found.answered:
         are = "is" if found.answered == 1 else "are"
         OUT.say(
-            f"{counted(found.answered, 'question')} more {are} decided by now; to apply it: "
+            f"{plural(found.answered, 'question')} more {are} decided by now; to apply it: "
             f"graphrag-dagster index {escape(name)}"
         )
     print_unused(found.unused.to_dicts())
@@ -220,7 +220,7 @@ def decide(
     _print_made(name, made)
 
 
-def take_back(name: str, identity: str | None, *, as_json: bool) -> None:
+def undo_decision(name: str, identity: str | None, *, as_json: bool) -> None:
     """Take a decision back, and print which.
 
     Raises:
@@ -230,7 +230,7 @@ def take_back(name: str, identity: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"corpus": name, "undone": said.to_dict()})
         return
-    OUT.say(f"undone: {_told(said)}")
+    OUT.say(f"undone: {_decision_text(said)}")
     OUT.say(f"to apply it: graphrag-dagster index {escape(name)}")
 
 
@@ -251,7 +251,7 @@ def list_decisions(name: str, *, as_json: bool) -> None:
         return
     for one in found:
         when = "applied" if one.word in applied else "applied by the next index"
-        told = ", ".join(dict.fromkeys((_by(one), one.file, when)))
+        told = ", ".join(dict.fromkeys((_decided_by(one), one.file, when)))
         OUT.say(f"[bold]{escape(one.id)}[/] {escape(_decision(one))} [dim]({escape(told)})[/]")
     OUT.say(
         f"to take one back: graphrag-dagster undo {escape(name)} ID; what stands in corpus.yaml is taken out "
@@ -261,10 +261,10 @@ def list_decisions(name: str, *, as_json: bool) -> None:
 
 def _print_made(name: str, made: DecisionResult) -> None:
     if not made.written:
-        OUT.say(f"decided already, nothing is written: {_told(made.said)}")
+        OUT.say(f"decided already, nothing is written: {_decision_text(made.said)}")
     else:
-        OUT.say(f"decided: {_told(made.said)}")
-    for line in _concerned(made):
+        OUT.say(f"decided: {_decision_text(made.said)}")
+    for line in _affected_lines(made):
         OUT.say(line)
     if not made.applied:
         OUT.warn(
@@ -277,7 +277,7 @@ def _print_made(name: str, made: DecisionResult) -> None:
         )
 
 
-def _concerned(made: DecisionResult) -> list[str]:
+def _affected_lines(made: DecisionResult) -> list[str]:
     word, found = made.said.word, made.concerned
     where = " in that document" if word.document else ""
     told = [_entity(one) for one in found]
@@ -285,7 +285,7 @@ def _concerned(made: DecisionResult) -> list[str]:
         shared = [_entity(one) for one in found if len(one.names) > 1]
         if not shared:
             return [
-                f"they are {counted(len(found), 'entity', 'entities')} today, and stay so: {', '.join(told)}"
+                f"they are {plural(len(found), 'entity', 'entities')} today, and stay so: {', '.join(told)}"
             ]
         return [f"names of one entity today, which are parted{where}: {one}" for one in shared]
     if len(found) == 1:
@@ -306,11 +306,11 @@ def _times(name: str, found: Sequence[AffectedEntities]) -> int:
 
 
 def _entity(one: AffectedEntities) -> str:
-    return f"[bold]{escape(one.title)}[/] ({escape(one.type)}, {counted(one.mentions, 'mention')})"
+    return f"[bold]{escape(one.title)}[/] ({escape(one.type)}, {plural(one.mentions, 'mention')})"
 
 
-def _told(one: RecordedDecision) -> str:
-    return f"[bold]{escape(one.id)}[/] {escape(_decision(one))} ({escape(_by(one))})"
+def _decision_text(one: RecordedDecision) -> str:
+    return f"[bold]{escape(one.id)}[/] {escape(_decision(one))} ({escape(_decided_by(one))})"
 
 
 def _decision(one: RecordedDecision) -> str:
@@ -320,6 +320,6 @@ def _decision(one: RecordedDecision) -> str:
     return f"{names} {verdict}{f' in {word.document}' if word.document else ''}"
 
 
-def _by(one: RecordedDecision) -> str:
+def _decided_by(one: RecordedDecision) -> str:
     told = (one.word.who, one.word.when and one.word.when[:16].replace("T", " "))
     return ", ".join(filter(None, told)) or one.file

@@ -33,7 +33,7 @@ def explore_corpus(name: str, port: int | None, *, opens: bool) -> int | None:
     def announce(url: str) -> None:
         address = f"{url}/#/{quote(name, safe='')}"
         typer.echo(address)
-        if opens and _has_screen():
+        if opens and _can_open_window():
             webbrowser.open(address)
 
     token = token_from_environment()
@@ -56,7 +56,7 @@ def export_explorer(name: str, file: Path, megabytes: float) -> None:
     OUT.say(f"{escape(str(made.file))}: {made.bytes / 1e6:,.1f} MB")
 
 
-def _has_screen() -> bool:
+def _can_open_window() -> bool:
     """Whether a browser would come up in a window, not in this terminal."""
     if sys.platform in {"win32", "darwin"}:
         return True

@@ -9,7 +9,7 @@ from graphrag_dagster.apps.interchange.exporting.graph_export import export
 from graphrag_dagster.apps.interchange.write_back import WriteBackResult, remove_properties, write_back
 from graphrag_dagster.cli.console import ERR, OUT, number, print_json, table_of
 from graphrag_dagster.cli.progress_bars import progress_on
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.progress import listening
 from graphrag_dagster.kernel.questions.document_filters import level_of
 
@@ -25,7 +25,7 @@ def export_corpus(
     with progress_on(ERR) as shown, listening(shown):
         made = export(name, to, out, formula_safe=formula_safe)
     if as_json:
-        files = [one.told() for one in made.files]
+        files = [one.to_dict() for one in made.files]
         told = {"corpus": name, "to": to, "folder": str(made.folder), "snapshot": made.version}
         print_json({**told, "files": files, "lacking": list(made.lacking), "formulas": made.formulas})
         return
@@ -57,14 +57,14 @@ def write_back_corpus(name: str, level: str | None, *, dry_run: bool, as_json: b
     if as_json:
         print_json(asdict(made))
         return
-    for line in _told(made):
+    for line in _write_back_lines(made):
         OUT.say(escape(line))
 
 
-def _told(made: WriteBackResult) -> list[str]:
+def _write_back_lines(made: WriteBackResult) -> list[str]:
     done = "would be " if made.dry else ""
     lines = [
-        f"{made.place}: {counted(made.written, 'node')} of {made.nodes:,} {done}written as {made.stamp}: "
+        f"{made.place}: {plural(made.written, 'node')} of {made.nodes:,} {done}written as {made.stamp}: "
         f"{', '.join(made.properties)}"
     ]
     counts = {
@@ -75,7 +75,7 @@ def _told(made: WriteBackResult) -> list[str]:
         "skipped: label changed": made.changed,
         "on the server not in the corpus": made.unknown,
     }
-    lines += [f"  {counted(count, 'node')} {what}" for what, count in counts.items() if count]
+    lines += [f"  {plural(count, 'node')} {what}" for what, count in counts.items() if count]
     if made.differs:
         again = f"graphrag-dagster index {made.corpus} --again"
         lines.append(f"the graph on the server differs from the imported one; to import it again: {again}")
@@ -92,5 +92,5 @@ def remove_written(name: str, *, dry_run: bool, as_json: bool) -> None:
     done = "would be" if gone.dry else "was"
     OUT.say(
         f"{gone.place}: what was written back of {escape(name)} {done} removed from "
-        f"{counted(gone.nodes, 'node')}"
+        f"{plural(gone.nodes, 'node')}"
     )

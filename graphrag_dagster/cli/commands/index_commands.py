@@ -11,8 +11,8 @@ from rich.markup import escape
 
 from graphrag_dagster.cli.commands.corpus.show_commands import (
     figures_table,
-    name_unread,
-    print_accounted,
+    print_accounts,
+    print_unread,
     print_unreadable,
     unread_rows,
 )
@@ -23,21 +23,21 @@ from graphrag_dagster.cli.run_summary import (
     INDEXED,
     repaired_line,
     repaired_rows,
-    shortfall,
+    shortfall_lines,
     usage_rows,
     usage_table,
 )
 from graphrag_dagster.errors import CorpusError, WarehouseError
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.state_comparison import PLACE, DocumentChanges, compare_documents
-from graphrag_dagster.kernel.documents.documents import not_read
+from graphrag_dagster.kernel.documents.documents import unread_files
 from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
 from graphrag_dagster.kernel.pipeline.corpus_deletion import withdraw
 from graphrag_dagster.kernel.pipeline.erasure import deleted_documents, note_file
 from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.storage.corpus_names import is_allowed
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.kernel.storage.duckdb_access import staying_open
+from graphrag_dagster.kernel.storage.duckdb_access import keep_open
 from graphrag_dagster.kernel.storage.published import published, reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import CORPUS_SUMMARY, DOCUMENTS, FILES, IMPORT_ACCOUNT, UNIT_LEDGER
@@ -78,7 +78,7 @@ def index_corpus(target: str, wanted: IndexOptions | None = None, *, as_json: bo
     wanted = wanted or IndexOptions()
     store = CorpusStore(accept_removals=wanted.accept_removals)
     known = store.names()
-    name = _resolved(store, target, wanted.name)
+    name = _resolve_corpus(store, target, wanted.name)
     folder = store.folder(name).resolve().name
     if name not in known and name != folder:
         ERR.say(f"the folder {folder!r} is corpus {name}", markup=False)
@@ -87,16 +87,16 @@ def index_corpus(target: str, wanted: IndexOptions | None = None, *, as_json: bo
         check_removals(store, Warehouse(), name)
         since = None if wanted.cold or wanted.again else published_as_it_is(name)
         before = _published_documents(name)
-        ran = RunOutcome(None, 0.0) if since else _ran(name, wanted, as_json=as_json)
+        ran = RunOutcome(None, 0.0) if since else _run_index(name, wanted, as_json=as_json)
     except BaseException:
         if name not in known:
             withdraw(store, Warehouse(), name)
         raise
-    with staying_open():
+    with keep_open():
         return summarise(name, ran, before, since=since, as_json=as_json)
 
 
-def _resolved(store: CorpusStore, target: str, name: str | None) -> str:
+def _resolve_corpus(store: CorpusStore, target: str, name: str | None) -> str:
     try:
         return store.resolve(target, name)
     except CorpusError as error:
@@ -120,7 +120,7 @@ def _published_documents(name: str) -> pl.DataFrame:
     return DOCUMENTS.empty().select(columns)
 
 
-def _ran(name: str, wanted: IndexOptions, *, as_json: bool) -> RunOutcome:
+def _run_index(name: str, wanted: IndexOptions, *, as_json: bool) -> RunOutcome:
     run_id, begin = str(uuid.uuid4()), time.monotonic()
     # Loaded for a run: it takes twice as long as finding out that none is needed.
     from graphrag_dagster.apps.planning.indexing_forecast import note_indexing, outlook
@@ -155,7 +155,7 @@ def published_as_it_is(name: str) -> str | None:
             return None
         if note_file(warehouse, name).exists() or deleted_documents(warehouse, name):
             return None
-        if shortfall(warehouse, name):
+        if shortfall_lines(warehouse, name):
             return None
     except WarehouseError:
         return None
@@ -172,7 +172,7 @@ def summarise(
     """
     warehouse = Warehouse()
     summary = warehouse.read(CORPUS_SUMMARY, name)
-    missing = shortfall(warehouse, name)
+    missing = shortfall_lines(warehouse, name)
     unreadable = unreadable_units(warehouse.read(UNIT_LEDGER, name))
     repaired = repaired_rows(warehouse, name, INDEXED)
     files = warehouse.read(FILES, name)
@@ -200,15 +200,15 @@ def summarise(
         told = f"up to date since {since} UTC" if since else f"indexed in {ran.seconds:.1f} s"
         OUT.say(f"[bold]{escape(name)}[/]: {told}")
         OUT.say(f"documents: {_changes(changed)}{_unread(files)}")
-        name_unread(name, files)
-        print_accounted(account)
+        print_unread(name, files)
+        print_accounts(account)
         OUT.print(figures_table(summary))
-        OUT.say(f"details: graphrag-dagster show {_quoted(name)}")
+        OUT.say(f"details: graphrag-dagster show {_quote_argument(name)}")
         if used := usage_table(name, ran.run_id):
             OUT.print(used)
         OUT.say(f"tables: {escape(str(warehouse.file(name)))}")
         if since:
-            command = f"graphrag-dagster index {_quoted(name)} --again"
+            command = f"graphrag-dagster index {_quote_argument(name)} --again"
             OUT.say(f"nothing has changed; to run anyway: {command}")
         print_unreadable(unreadable)
         if mended := repaired_line(repaired):
@@ -219,17 +219,17 @@ def summarise(
     return INCOMPLETE if missing else 0
 
 
-def _quoted(name: str) -> str:
+def _quote_argument(name: str) -> str:
     return escape(shlex.quote(name))
 
 
 def _changes(changed: DocumentChanges) -> str:
     counts = {name: count for name, count in asdict(changed).items() if count}
     if set(counts) <= {"unchanged"}:
-        return f"{counted(changed.unchanged, 'document')}, none of them changed"
+        return f"{plural(changed.unchanged, 'document')}, none of them changed"
     return ", ".join(f"{count:,} {name}" for name, count in counts.items())
 
 
 def _unread(files: pl.DataFrame) -> str:
-    count = not_read(files).filter(pl.col("status") != "ignored").height
-    return f"; {counted(count, 'file')} not read" if count else ""
+    count = unread_files(files).filter(pl.col("status") != "ignored").height
+    return f"; {plural(count, 'file')} not read" if count else ""

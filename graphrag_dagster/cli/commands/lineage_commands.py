@@ -65,7 +65,7 @@ def show_impact(name: str, document: str, *, everything: bool, as_json: bool) ->
         OUT.print(f"… and {more:,} more documents")
     for path in found.copies:
         OUT.warn(f"{path} has the same content and would take its place")
-    OUT.print(_counted(found))
+    OUT.print(_count_table(found))
     most = None if everything else _ROWS
     for title, frame in _parts(found):
         _print_rows(title, frame, most)
@@ -74,9 +74,9 @@ def show_impact(name: str, document: str, *, everything: bool, as_json: bool) ->
 
 def _grow(tree: Tree, step: LineageStep) -> None:
     if step.text:
-        tree.add(escape(_cut(step.text)), style="dim")
+        tree.add(escape(_shorten(step.text)), style="dim")
     for evidence in step.evidence:
-        tree.add(_shown(evidence.told))
+        tree.add(_display_text(evidence.told))
     for below in step.steps:
         _grow(tree.add(_line(below)), below)
     if step.left_out:
@@ -84,37 +84,39 @@ def _grow(tree: Tree, step: LineageStep) -> None:
 
 
 def _line(step: LineageStep) -> str:
-    told = ", ".join(f"{key} {_told(value)}" for key, value in step.facts.items() if key not in _UNTOLD)
+    told = ", ".join(
+        f"{key} {_format_value(value)}" for key, value in step.facts.items() if key not in _UNTOLD
+    )
     facts = f" [dim]{escape(told)}[/]" if told else ""
     identity = f" [dim]{escape(step.id)}[/]" if step.id else ""
     if step.kind == "text_unit":
         span = f"characters {step.facts.get('start_char', '?')}–{step.facts.get('end_char', '?')}"
         return f"text unit{identity} of {escape(step.title)}, {span}"
     if step.kind in {"statement", "summary", "finding"}:
-        return f"{step.kind}: {escape(_cut(step.title))}{facts}"
+        return f"{step.kind}: {escape(_shorten(step.title))}{facts}"
     mark = f"\\[{step.facts['number']}] " if "number" in step.facts else ""
-    return f"{mark}{step.kind} [bold]{escape(_cut(step.title))}[/]{identity}{facts}"
+    return f"{mark}{step.kind} [bold]{escape(_shorten(step.title))}[/]{identity}{facts}"
 
 
-def _told(value: object) -> str:
+def _format_value(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _shown(told: Told) -> str:
+def _display_text(told: Told) -> str:
     if told.before or told.after:
         text = f"{escape(told.before)}[bold]{escape(told.said)}[/]{escape(told.after)}"
     else:
-        text = escape(_cut(told.said) if told.remark else told.said)
+        text = escape(_shorten(told.said) if told.remark else told.said)
     remark = f" [dim]({told.remark})[/]" if told.remark else ""
-    return f"{escape(told.where)}: {told.marked(text)}{remark}"
+    return f"{escape(told.location)}: {told.with_mark(text)}{remark}"
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     folded = " ".join(text.split())
     return folded if len(folded) <= _TEXT else folded[: _TEXT - 1] + "…"
 
 
-def _counted(found: Impact) -> RichTable:
+def _count_table(found: Impact) -> RichTable:
     counts, totals = found.counts(), found.totals
     table = table_of("", "gone", "less", "of", numbers=("gone", "less", "of"))
     sorts = ("text_units", "entities", "relationships", "claims", "communities", "context_nodes")
@@ -209,4 +211,4 @@ def _print_rows(title: str, frame: pl.DataFrame, most: int | None) -> None:
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else ""
-    return "" if value is None else escape(_cut(_told(value)))
+    return "" if value is None else escape(_shorten(_format_value(value)))

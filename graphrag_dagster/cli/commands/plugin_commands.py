@@ -4,12 +4,12 @@ from rich.markup import escape
 
 from graphrag_dagster.cli.console import OUT, print_json, table_of
 from graphrag_dagster.kernel.catalogue.plugins import GROUPS
-from graphrag_dagster.kernel.catalogue.registry import installed
+from graphrag_dagster.kernel.catalogue.registry import installed_plugins
 
 
 def list_plugins(*, as_json: bool) -> int:
     """Print what other packages add; 1 where something of it cannot be used, else 0."""
-    found = installed()
+    found = installed_plugins()
     code = int(any(one.problem for one in found))
     if as_json:
         rows = [

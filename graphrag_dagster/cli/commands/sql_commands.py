@@ -14,7 +14,7 @@ from rich.table import Table as RichTable
 from graphrag_dagster.cli.console import OUT, print_json
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.printable import FORMULA_SIGNS
-from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits, ResultRows, queried
+from graphrag_dagster.kernel.storage.sql_sandbox import QueryLimits, ResultRows, run_query
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 
 _MOST_ROWS = 100
@@ -36,31 +36,31 @@ def run_sql(
     """
     warehouse = Warehouse()
     if csv:
-        with queried(warehouse, name, query, limits) as found:
+        with run_query(warehouse, name, query, limits) as found:
             write_csv(csv, found, formula_safe=formula_safe)
     elif as_json:
-        with queried(warehouse, name, query, limits, values=True) as found:
-            print_json([_object(found, row) for row in _fitting(found.rows, limits)])
+        with run_query(warehouse, name, query, limits, values=True) as found:
+            print_json([_object(found, row) for row in _rows_within_limit(found.rows, limits)])
     else:
         # One more tells that there are more.
         rows, characters = _MOST_ROWS + 1, _LONGEST_CELL + 1
-        with queried(warehouse, name, query, limits, most_rows=rows, most_characters=characters) as found:
+        with run_query(warehouse, name, query, limits, most_rows=rows, most_characters=characters) as found:
             print_rows(found)
 
 
 def _object(found: ResultRows, row: Sequence[Any]) -> dict[str, Any]:
     cells = zip(found.columns, row, found.nested, strict=True)
-    return {name: _parsed(value) if nested else value for name, value, nested in cells}
+    return {name: _parse_value(value) if nested else value for name, value, nested in cells}
 
 
-def _parsed(text: str | None) -> Any:
+def _parse_value(text: str | None) -> Any:
     try:
         return None if text is None else json.loads(text)
     except ValueError:
         return text
 
 
-def _fitting(rows: Iterator[list[Any]], limits: QueryLimits) -> Iterator[list[Any]]:
+def _rows_within_limit(rows: Iterator[list[Any]], limits: QueryLimits) -> Iterator[list[Any]]:
     size = 0
     for row in rows:
         size += sum(len(value) if isinstance(value, str) else 32 for value in row)
@@ -78,17 +78,17 @@ def write_csv(target: Path, found: ResultRows, *, formula_safe: bool) -> None:
         QuestionError: it cannot be written.
     """
     suspicious = count = 0
-    with _replacing(target) as file:
+    with _atomic_output(target) as file:
         named = [_is_formula(name) for name in found.columns]
         suspicious += sum(named)
-        file.write(_line(_quoted(found.columns, named) if formula_safe else found.columns))
+        file.write(_line(_guarded_row(found.columns, named) if formula_safe else found.columns))
         for row in found.rows:
             count += 1
             formulas = [
                 not number and _is_formula(cell) for cell, number in zip(row, found.numeric, strict=True)
             ]
             suspicious += sum(formulas)
-            file.write(_line(_quoted(row, formulas) if formula_safe else row))
+            file.write(_line(_guarded_row(row, formulas) if formula_safe else row))
     OUT.say(f"{count:,} rows written to {escape(str(target))}")
     if suspicious:
         told = "cells begin as formulas do"
@@ -96,7 +96,7 @@ def write_csv(target: Path, found: ResultRows, *, formula_safe: bool) -> None:
         OUT.warn(f"{suspicious:,} {told}: {mend}")
 
 
-def _quoted(cells: Sequence[str | None], formulas: Sequence[bool]) -> list[str | None]:
+def _guarded_row(cells: Sequence[str | None], formulas: Sequence[bool]) -> list[str | None]:
     return [f"'{cell}" if formula else cell for cell, formula in zip(cells, formulas, strict=True)]
 
 
@@ -118,7 +118,7 @@ def _cell(cell: str | None) -> str:
 
 
 @contextmanager
-def _replacing(target: Path) -> Iterator[IO[str]]:
+def _atomic_output(target: Path) -> Iterator[IO[str]]:
     """Write a file that takes its place only when it is whole; a pipe or a device is written as it is.
 
     Raises:
@@ -149,7 +149,7 @@ def print_rows(found: ResultRows) -> None:
     more = len(rows) > _MOST_ROWS
     del rows[_MOST_ROWS:]
     if len(found.columns) * _NARROWEST > OUT.width:
-        more = not _print_upright(found.columns, rows) or more
+        more = not _print_vertically(found.columns, rows) or more
     else:
         OUT.print(_table(found, rows))
     if more:
@@ -161,11 +161,11 @@ def _table(found: ResultRows, rows: Sequence[Sequence[Any]]) -> RichTable:
     for column, number in zip(found.columns, found.numeric, strict=True):
         table.add_column(escape(column), justify="right" if number else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(_shortened(cell)) for cell in row))
+        table.add_row(*(escape(_shorten(cell)) for cell in row))
     return table
 
 
-def _print_upright(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
+def _print_vertically(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> bool:
     """Print rows with more columns than a table can have, a line a value; False where some are left out."""
     left = _MOST_LINES
     for number, row in enumerate(rows, start=1):
@@ -173,12 +173,12 @@ def _print_upright(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> boo
             return False
         OUT.print(f"row {number:,}", style="bold")
         for column, cell in list(zip(columns, row, strict=True))[:left]:
-            OUT.say(f"  {column}: {_shortened(cell)}", markup=False)
+            OUT.say(f"  {column}: {_shorten(cell)}", markup=False)
         left -= len(columns)
     return left >= 0
 
 
-def _shortened(cell: str | None) -> str:
+def _shorten(cell: str | None) -> str:
     if cell is None:
         return ""
     return cell if len(cell) <= _LONGEST_CELL else cell[:_LONGEST_CELL] + "…"

@@ -9,8 +9,8 @@ import numpy as np
 
 from graphrag_dagster.engines.extractive.parsing.type_lexicon import PERSON
 from graphrag_dagster.engines.extractive.sentence_selection import RankedSentence
-from graphrag_dagster.kernel.common.printable import counted
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable, cosines
+from graphrag_dagster.kernel.common.printable import plural
+from graphrag_dagster.kernel.common.stable_values import Scores, cosines, round_for_comparison
 from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.tasks.task_ports import Point
 from graphrag_dagster.kernel.text.distinctive_phrases import Phrase, phrases
@@ -20,7 +20,7 @@ from graphrag_dagster.kernel.text.text_similarity import repeats, stem, stems, w
 _OF_ONE = 4
 
 
-def of_both(sides: Sequence[str], sentences: Sequence[RankedSentence], value: Scores) -> list[Point]:
+def points_of_both(sides: Sequence[str], sentences: Sequence[RankedSentence], value: Scores) -> list[Point]:
     """Return the best sentences that name both sides, then those of the first and of the second.
 
     A sentence names a side by more than half of its words.
@@ -64,7 +64,7 @@ class _ListedEntity:
     documents: set[str] = field(default_factory=set)
 
 
-def listed(
+def list_entities(
     question: str, type_: str, sentences: Sequence[RankedSentence], value: Scores, most: int
 ) -> list[Point]:
     """Return the entities of the wanted type, those of most documents first, each with a sentence.
@@ -93,10 +93,10 @@ def listed(
     quoted: set[str] = set()
     points = []
     for name in ranked[:most]:
-        one = _best(found[name], sentences, value, quoted)
+        one = _best_sentence(found[name], sentences, value, quoted)
         quoted.add(one.text)
-        documents = counted(len(found[name].documents), "document")
-        title = f"{name}: {documents}, {counted(len(found[name].places), 'mention')}"
+        documents = plural(len(found[name].documents), "document")
+        title = f"{name}: {documents}, {plural(len(found[name].places), 'mention')}"
         points.append(Point(title, (one.quotation,), 0.0, one.row.kind))
     return points
 
@@ -109,7 +109,7 @@ def _names(one: RankedSentence, type_: str) -> Iterator[str]:
             yield name
 
 
-def _best(
+def _best_sentence(
     named: _ListedEntity, sentences: Sequence[RankedSentence], value: Scores, quoted: set[str]
 ) -> RankedSentence:
     def worth(place: int) -> tuple[bool, float, int]:
@@ -133,7 +133,7 @@ def themes(sentences: Sequence[RankedSentence], embedder: Embedder, most: int) -
         if one.quotable:
             quotable.setdefault(one.text, one)
     pool = list(quotable.values())
-    stems = [f" {' '.join(map(stem, words(one.said)))} " for one in pool]
+    stems = [f" {' '.join(map(stem, words(one.bare_text)))} " for one in pool]
     quoted: set[str] = set()
 
     def points_of(phrase: Phrase) -> list[Point]:
@@ -141,9 +141,9 @@ def themes(sentences: Sequence[RankedSentence], embedder: Embedder, most: int) -
         good = [one for one, said in zip(pool, stems, strict=True) if held in said and one.text not in quoted]
         if not good:
             return []
-        one = _central(phrase.form, good, embedder)
+        one = _central_sentence(phrase.form, good, embedder)
         quoted.add(one.text)
-        title = f"{phrase.form[0].upper()}{phrase.form[1:]}, in {counted(phrase.documents, 'document')}"
+        title = f"{phrase.form[0].upper()}{phrase.form[1:]}, in {plural(phrase.documents, 'document')}"
         return [Point(title, (one.quotation,), 0.0, one.row.kind)]
 
     return list(islice((point for phrase in _phrases(sentences) for point in points_of(phrase)), most))
@@ -154,16 +154,16 @@ def _phrases(sentences: Sequence[RankedSentence]) -> Sequence[Phrase]:
     known = next((one.row.background for one in sentences if one.row.background), None)
     if known:
         return known.phrases()
-    return phrases([one.said for one in sentences], [one.document for one in sentences], _MOST_PHRASES)
+    return phrases([one.bare_text for one in sentences], [one.document for one in sentences], _MOST_PHRASES)
 
 
-def _central(form: str, good: Sequence[RankedSentence], embedder: Embedder) -> RankedSentence:
+def _central_sentence(form: str, good: Sequence[RankedSentence], embedder: Embedder) -> RankedSentence:
     """The sentence nearest to the middle of all that hold a phrase, of those that read best."""
     places = sorted(range(len(good)), key=lambda place: (-readability(good[place].text), place))
     best = [good[place] for place in sorted(places[:_CANDIDATES])]
-    vectors = embedder.embed([one.said for one in best])
+    vectors = embedder.embed([one.bare_text for one in best])
     middle = vectors.mean(axis=0, dtype=np.float64)
     near = cosines(vectors, middle / max(float(np.linalg.norm(middle)), 1e-9))
-    begins = np.array([_SUBJECT if form in one.said[:_AT_START] else 1.0 for one in best])
+    begins = np.array([_SUBJECT if form in one.bare_text[:_AT_START] else 1.0 for one in best])
     reads = np.array([readability(one.text) for one in best])
-    return best[int(comparable(near * begins * reads).argmax())]
+    return best[int(round_for_comparison(near * begins * reads).argmax())]

@@ -90,7 +90,7 @@ class AnswerType:
     sides: tuple[str, ...] = ()
 
 
-def wanted(question: str) -> AnswerType:
+def answer_type_of(question: str) -> AnswerType:
     """Return what a question wants to hear, by its words alone.
 
     >>> wanted("When did the strike end?").kind
@@ -98,17 +98,17 @@ def wanted(question: str) -> AnswerType:
     >>> wanted("Which companies are mentioned?").type
     'ORGANIZATION'
     """
-    listed = _listed(question)
+    listed = _list_type(question)
     if listed and listed.type:
         return listed
     if asks_for_overview(question):
         return AnswerType("overview")
     if sides := _sides(question):
         return AnswerType("sides", sides=sides)
-    return _factual(question)
+    return _factual_type(question)
 
 
-def _factual(question: str) -> AnswerType:
+def _factual_type(question: str) -> AnswerType:
     asking = _ASKING.search(question)
     if _DEFINITION.match(question):
         person = question.lstrip()[:3].lower() == "who"
@@ -152,7 +152,7 @@ def _sides(question: str) -> tuple[str, ...]:
     return ()
 
 
-def _listed(question: str) -> AnswerType | None:
+def _list_type(question: str) -> AnswerType | None:
     """What is listed, where several of a kind are asked for: "Which companies …", "List the ships"."""
     if re.match(r"\s*(?:in |of |on )?(?:which|what)\b", question, re.IGNORECASE):
         asking = _ASKING.search(question)
@@ -235,7 +235,7 @@ _IS_A = re.compile(
 _SUBJECT = 8
 
 
-def things(kind: Kind, sentence: str, noun: str = "") -> list[Span]:
+def things_of_type(kind: Kind, sentence: str, noun: str = "") -> list[Span]:
     """Return where a sentence names things of a kind, the likeliest first; nothing for kinds without names.
 
     Args:

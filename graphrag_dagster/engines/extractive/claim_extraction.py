@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from graphrag_dagster.engines.extractive.names.entity_mentions import find_entities
-from graphrag_dagster.engines.extractive.parsing.language_detection import ENGLISH, unreadable
+from graphrag_dagster.engines.extractive.parsing.language_detection import ENGLISH, unreadable_reason
 from graphrag_dagster.engines.extractive.parsing.sentence_reading import ReadableText, read
 from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import (
     DEFAULT_PIPELINE,
@@ -182,35 +182,33 @@ def claims_side_by_side(
     nlp: "Language", items: Sequence[_Item], languages: Sequence[str] = (ENGLISH,)
 ) -> list[UnitExtraction]:
     """Extract the claims about known entities of units with a loaded pipeline, each as it would be alone."""
-    readings = [_readable(unit, known, languages) for unit, known in items]
+    readings = [_read_unit(unit, known, languages) for unit, known in items]
     parsed = iter(parse_all(nlp, [one for one in readings if isinstance(one, ReadableText)]))
     return [
-        _extracted(unit, known, one, next(parsed)) if isinstance(one, ReadableText) else one
+        _extract(unit, known, one, next(parsed)) if isinstance(one, ReadableText) else one
         for (unit, known), one in zip(items, readings, strict=True)
     ]
 
 
-def _readable(
+def _read_unit(
     unit: TextUnit, known: tuple[str, ...], languages: Sequence[str]
 ) -> ReadableText | UnitExtraction:
-    if other := unreadable(unit.text, languages):
+    if other := unreadable_reason(unit.text, languages):
         return UnitExtraction(unit.id, "unreadable", reason=other)
     if not known:
         return UnitExtraction(unit.id, "empty", reason="no entities to make claims about")
     return read(unit.text)
 
 
-def _extracted(
-    unit: TextUnit, known: tuple[str, ...], reading: ReadableText, tokens: Tokens
-) -> UnitExtraction:
-    named = _named(tokens, reading, frozenset(known))
+def _extract(unit: TextUnit, known: tuple[str, ...], reading: ReadableText, tokens: Tokens) -> UnitExtraction:
+    named = _entity_names_by_word(tokens, reading, frozenset(known))
     claims = tuple(_claims(tokens, reading, named))
     if not claims:
         return UnitExtraction(unit.id, "empty", reason="no claims found")
     return UnitExtraction(unit.id, "extracted", claims=claims)
 
 
-def _named(tokens: Tokens, reading: ReadableText, known: frozenset[str]) -> dict[int, str]:
+def _entity_names_by_word(tokens: Tokens, reading: ReadableText, known: frozenset[str]) -> dict[int, str]:
     """Return word → name of the known entity it belongs to: by the rules of this engine, else literally."""
     named: dict[int, str] = {}
     found = find_entities(tokens, reading)

@@ -92,11 +92,11 @@ class ExtractiveDescriptionMerger:
         distinct sentences 256 evenly spaced ones are considered.
         """
         return [
-            MergedDescription(self._merged(group), self.engine)
+            MergedDescription(self._merge_group(group), self.engine)
             for group in track(groups, "Merging descriptions", len(groups))
         ]
 
-    def _merged(self, group: DescriptionGroup) -> str:
+    def _merge_group(self, group: DescriptionGroup) -> str:
         distinct = list(dict.fromkeys(text for text in group.descriptions if text.strip()))
         if len(distinct) < 2:
             return distinct[0] if distinct else ""
@@ -119,7 +119,7 @@ def _candidates(texts: Sequence[str], names: Sequence[str]) -> list[_Sentence]:
     keys = [key for key in keyed if key] or list(keyed)
     if len(keys) > _MOST_CANDIDATES:
         keys = [keys[number * len(keys) // _MOST_CANDIDATES] for number in range(_MOST_CANDIDATES)]
-    kept = _not_contained(keys)
+    kept = _drop_contained(keys)
     whole = [key for key in kept if _WHOLE.match(keyed[key][1])]
     (only,) = names if len(names) == 1 else ("",)
     found = []
@@ -132,7 +132,7 @@ def _candidates(texts: Sequence[str], names: Sequence[str]) -> list[_Sentence]:
     return found
 
 
-def _not_contained(keys: Sequence[str]) -> list[str]:
+def _drop_contained(keys: Sequence[str]) -> list[str]:
     """Leave out what stands inside another; a unit may cut a sentence inside a word, at either end."""
     kept: set[str] = set()
     longer = "\n"

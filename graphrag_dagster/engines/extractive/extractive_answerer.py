@@ -9,17 +9,17 @@ from typing import Final
 import numpy as np
 
 from graphrag_dagster.engines.extractive import sentence_selection as focused
-from graphrag_dagster.engines.extractive.answer_layouts import listed, of_both, themes
-from graphrag_dagster.engines.extractive.answer_types import OF_ANY, AnswerType, wanted
+from graphrag_dagster.engines.extractive.answer_layouts import list_entities, points_of_both, themes
+from graphrag_dagster.engines.extractive.answer_types import OF_ANY, AnswerType, answer_type_of
 from graphrag_dagster.engines.extractive.sentence_selection import (
     RankedSentence,
-    by_reading_order,
-    laid_out,
+    in_reading_order,
+    lay_out,
     sentences_of,
 )
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.progress import track
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable
+from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, relevance
@@ -80,7 +80,7 @@ class ExtractiveAnswerer:
     def __init__(self, embedder: Embedder, form: AnswerForm | None = None) -> None:
         own = form or AnswerForm()
         self._embedder = embedder
-        self._most = _allowed_by(own.response_type) if own.response_type else None
+        self._most = _sentence_limit(own.response_type) if own.response_type else None
         if own.general_knowledge:
             raise EngineError(
                 "the extractive engine quotes the documents and knows nothing of the world; leave general "
@@ -98,17 +98,17 @@ class ExtractiveAnswerer:
         That is at most half as long as the chunk, so that more than one partial answer can be joined.
         """
         sentences = sentences_of(chunks)
-        sought = wanted(question)
+        sought = answer_type_of(question)
         if sought.shape == "overview":
-            return _of_points(self._overview(question, sentences), chunks, rendered)
+            return _partials_of_points(self._overview(question, sentences), chunks, rendered)
         if sought.shape == "list":
-            points = self._listed(question, sought, sentences)
+            points = self._list_entities(question, sought, sentences)
         elif sought.shape == "sides":
-            points = of_both(sought.sides, sentences, self._values(sought.sides, sought, sentences))
+            points = points_of_both(sought.sides, sentences, self._values(sought.sides, sought, sentences))
         else:
             points = []
         if points:
-            return _of_points(points, chunks, rendered)
+            return _partials_of_points(points, chunks, rendered)
         value = self._values([question], sought, sentences)
         return [
             self._partial(question, sought, number, sentences, value, len(rendered[number]) // 2)
@@ -118,7 +118,7 @@ class ExtractiveAnswerer:
     def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
         """Join partial answers: what answers best first, nothing twice, every sentence with its citation."""
         every = sorted((one for partial in partials for one in partial.points), key=lambda one: -one.value)
-        lists = wanted(question).shape == "list"
+        lists = answer_type_of(question).shape == "list"
         most = self._most or (_LISTED if lists else _IN_ANSWER)
         chosen: list[Point] = []
         said: list[tuple[str, ...]] = []
@@ -130,9 +130,9 @@ class ExtractiveAnswerer:
             if lists or not repeats(own[-1], said):
                 said += own
                 chosen.append(point)
-        chosen = by_reading_order(chosen, _TOP)
+        chosen = in_reading_order(chosen, _TOP)
         quotes = tuple(quote for point in chosen for quote in point.quotes)
-        return FinalAnswer(laid_out(chosen), self.engine, quotes)
+        return FinalAnswer(lay_out(chosen), self.engine, quotes)
 
     def answer(
         self,
@@ -159,21 +159,25 @@ class ExtractiveAnswerer:
         chosen = [sentences[place] for place in best.values()][:most]
         return [Point(one.row.title, (one.quotation,), 0.0, one.row.kind) for one in chosen]
 
-    def _listed(self, question: str, sought: AnswerType, sentences: Sequence[RankedSentence]) -> list[Point]:
+    def _list_entities(
+        self, question: str, sought: AnswerType, sentences: Sequence[RankedSentence]
+    ) -> list[Point]:
         """Entities of the type in sentences about the whole question, or about the rest of it."""
         without = " ".join(word for word in question.split() if sought.noun not in words(word))
         asked = [without] if sought.noun in OF_ANY else [question, without]
         for about in filter(asked_words, asked):
-            found = self._of_type(question, sought, sentences, self._values([about], sought, sentences))
+            found = self._points_of_type(
+                question, sought, sentences, self._values([about], sought, sentences)
+            )
             if len(found) >= _FEW:
                 return found
         every = np.ones(len(sentences))
-        return [] if asked_words(without) else self._of_type(question, sought, sentences, every)
+        return [] if asked_words(without) else self._points_of_type(question, sought, sentences, every)
 
-    def _of_type(
+    def _points_of_type(
         self, question: str, sought: AnswerType, sentences: Sequence[RankedSentence], value: Scores
     ) -> list[Point]:
-        return listed(question, sought.type, sentences, value, self._most or _LISTED)
+        return list_entities(question, sought.type, sentences, value, self._most or _LISTED)
 
     def _values(
         self, questions: Sequence[str], sought: AnswerType, sentences: Sequence[RankedSentence]
@@ -181,7 +185,8 @@ class ExtractiveAnswerer:
         """How well each sentence answers the question that it answers best."""
         lines = [one.line for one in sentences]
         every = [
-            focused.values(one, sought, sentences, relevance(one, lines, self._embedder)) for one in questions
+            focused.sentence_values(one, sought, sentences, relevance(one, lines, self._embedder))
+            for one in questions
         ]
         best: Scores = np.maximum.reduce(every)
         return best
@@ -195,7 +200,7 @@ class ExtractiveAnswerer:
         value: Scores,
         characters: int,
     ) -> PartialAnswer:
-        own = comparable(value)
+        own = round_for_comparison(value)
         for place, one in enumerate(sentences):
             if one.chunk != chunk:
                 own[place] = 0.0
@@ -203,10 +208,10 @@ class ExtractiveAnswerer:
         top = sorted((number for number in own.tolist() if number > 0), reverse=True)[:_TOP]
         every = value[value > 0]
         mean = fsum(float((every <= one).mean()) for one in top) / len(top) if top else 0.0
-        return _made(found, round(100 * mean) if mean >= _MEDIAN else 0)
+        return _partial_answer(found, round(100 * mean) if mean >= _MEDIAN else 0)
 
 
-def _of_points(
+def _partials_of_points(
     points: Sequence[Point], chunks: Sequence[Sequence[ContextUnit]], rendered: Sequence[str]
 ) -> list[PartialAnswer]:
     """Each chunk with the points that begin in it, in their order, all of nearly the same value."""
@@ -219,17 +224,17 @@ def _of_points(
             length += len(point.quotes[0][0]) if point.quotes[0][1] in rows else 0
             if point.quotes[0][1] in rows and (not own or length <= len(shown) // 2):
                 own.append(replace(point, value=1 - rank / 1000))
-        made.append(_made(own, round(100 * own[0].value) if own else 0))
+        made.append(_partial_answer(own, round(100 * own[0].value) if own else 0))
     return made
 
 
-def _made(points: Sequence[Point], score: int) -> PartialAnswer:
+def _partial_answer(points: Sequence[Point], score: int) -> PartialAnswer:
     quotes = tuple(quote for point in points for quote in point.quotes)
     rows = tuple(dict.fromkeys(row for _, row, _ in quotes))
-    return PartialAnswer(laid_out(points), score if points else 0, rows, quotes, points=tuple(points))
+    return PartialAnswer(lay_out(points), score if points else 0, rows, quotes, points=tuple(points))
 
 
-def _allowed_by(response_type: str) -> int:
+def _sentence_limit(response_type: str) -> int:
     most = most_sentences(response_type, _IN_ANSWER)
     if most is None:
         raise EngineError(
@@ -247,7 +252,7 @@ _SUBJECTS: frozenset[ContextKind] = frozenset({"entity", "report"})
 _OF_BEST = 0.5
 
 
-def about(question: str, title: str) -> str:
+def subject_of(question: str, title: str) -> str:
     """Return the follow-up question that asks a question again about one subject.
 
     >>> about("Who built the quay?", "Orrin Vask")
@@ -260,8 +265,8 @@ class ExtractiveExplorer:
     """Quotes the relevant sentences of a context, and asks on about the subjects it names.
 
     It understands no question well enough to make another: a follow-up question is the main question together
-    with the title of an entity or a report of the context, the most relevant first (:func:`about`). Subjects
-    whose words the questions so far hold already are not asked about.
+    with the title of an entity or a report of the context, the most relevant first (:func:`subject_of`).
+    Subjects whose words the questions so far hold already are not asked about.
     """
 
     engine: Final[Engine] = "extractive"
@@ -272,15 +277,15 @@ class ExtractiveExplorer:
 
     def primer(self, question: str, rows: Sequence[ContextUnit], rendered: str, most: int) -> Exploration:
         """Quote the sentences of the reports that are related to the question."""
-        return self._explored([question], FollowUp(question, rows, rendered), most)
+        return self._explore([question], FollowUp(question, rows, rendered), most)
 
     def follow(self, asked: Sequence[str], steps: Sequence[FollowUp], most: int) -> list[Exploration]:
         """Quote for each follow-up question the sentences of its context that are related to it."""
-        return [self._explored(asked, step, most) for step in track(steps, "Following up", len(steps))]
+        return [self._explore(asked, step, most) for step in track(steps, "Following up", len(steps))]
 
-    def _explored(self, asked: Sequence[str], step: FollowUp, most: int) -> Exploration:
+    def _explore(self, asked: Sequence[str], step: FollowUp, most: int) -> Exploration:
         [partial] = self._answerer.map(step.question, [step.rows], [step.rendered])
-        follow_ups = tuple(about(asked[0], title) for title in self._subjects(asked, step.rows)[:most])
+        follow_ups = tuple(subject_of(asked[0], title) for title in self._subjects(asked, step.rows)[:most])
         return Exploration(
             partial.text, partial.score or 0, follow_ups, partial.quotes, points=partial.points
         )

@@ -7,10 +7,10 @@ from typing import Final
 from graphrag_dagster.engines.extractive.report_sentences import (
     SentenceCandidate,
     Subjects,
-    candidates,
-    central,
-    covering,
-    joined,
+    central_sentences,
+    covering_sentences,
+    join_names,
+    sentence_candidates,
     title_of,
 )
 from graphrag_dagster.kernel.questions.citations import Citation
@@ -38,7 +38,7 @@ def context_node_findings(request: ReportRequest, told: Collection[Quote]) -> li
     Sentences come first that state a relationship with a member, then those that read best. Where nothing
     about a node can be quoted that the report does not say already, its descriptions are told.
     """
-    pool = candidates(request.context_evidence)
+    pool = sentence_candidates(request.context_evidence)
     quoted: dict[int, SentenceCandidate] = {}
     texts: dict[int, str] = {}
     for node in request.context_nodes:
@@ -47,7 +47,7 @@ def context_node_findings(request: ReportRequest, told: Collection[Quote]) -> li
         best = min(about, key=lambda one: (not one.relationships, -one.quality, one.place), default=None)
         if best is not None:
             quoted[node.entity.id], texts[node.entity.id] = best, best.text
-        elif described := _described_node(node):
+        elif described := _node_sentence(node):
             texts[node.entity.id] = described
     shown = [node for node in request.context_nodes if node.entity.id in texts]
     if not shown:
@@ -58,7 +58,7 @@ def context_node_findings(request: ReportRequest, told: Collection[Quote]) -> li
     ]
     return [
         Finding(
-            summary=OUTSIDE + joined([node.entity.title for node in shown]),
+            summary=OUTSIDE + join_names([node.entity.title for node in shown]),
             explanation=" ".join(texts[node.entity.id] for node in shown),
             citations=(
                 *(Citation("entity", node.entity.id) for node in shown),
@@ -69,7 +69,7 @@ def context_node_findings(request: ReportRequest, told: Collection[Quote]) -> li
     ]
 
 
-def _described_node(node: ContextNode) -> str:
+def _node_sentence(node: ContextNode) -> str:
     texts = (*(text for _, text in node.relationships[:1]), node.entity.description)
     return next(filter(None, map(tidy, texts)), "")
 
@@ -105,12 +105,16 @@ class ExtractiveReportWriter:
 
 def _report(request: ReportRequest) -> WrittenReport:
     subjects = Subjects(request)
-    pool = candidates(request.evidence)
-    summary = central(pool, subjects.ranked, 1 if len(pool) < 5 else 2 if len(pool) < 16 else 3)
+    pool = sentence_candidates(request.evidence)
+    summary = central_sentences(pool, subjects.ranked, 1 if len(pool) < 5 else 2 if len(pool) < 16 else 3)
     told = summary if len(pool) > len(summary) else []
     rest = [one for one in pool if one not in told]
-    findings = _findings(request, subjects, covering(request, rest, _MOST * _PER_FINDING, told), rest)
-    findings = findings or _retold(request.reports) or _described(request, subjects)
+    findings = _findings(
+        request, subjects, covering_sentences(request, rest, _MOST * _PER_FINDING, told), rest
+    )
+    findings = (
+        findings or _findings_of_reports(request.reports) or _findings_of_descriptions(request, subjects)
+    )
     quoted = {quote for finding in findings for quote in finding.quotes} | {one.quote for one in summary}
     findings += context_node_findings(request, quoted)
     return WrittenReport(
@@ -178,7 +182,7 @@ def _headline(
     about: tuple[int, ...], subjects: Subjects, seed: SentenceCandidate, reports: Sequence[ContextReport]
 ) -> str:
     if about:
-        return joined([subjects.titles[entity] for entity in about])
+        return join_names([subjects.titles[entity] for entity in about])
     source = _source(seed.text, reports)
     return source.title if source else "Further statements"
 
@@ -204,7 +208,7 @@ def _source(sentence: str, reports: Sequence[ContextReport]) -> ContextReport | 
     return next((report for report in reports if sentence in tidy(report.content)), None)
 
 
-def _retold(reports: Sequence[ContextReport]) -> list[Finding]:
+def _findings_of_reports(reports: Sequence[ContextReport]) -> list[Finding]:
     """Findings where there is no evidence but reports of sub-communities: the first sentences of each."""
     findings = []
     for report in sorted(reports, key=lambda one: (-len(one.content), one.id))[:_MOST]:
@@ -220,7 +224,7 @@ def _retold(reports: Sequence[ContextReport]) -> list[Finding]:
     return findings
 
 
-def _described(request: ReportRequest, subjects: Subjects) -> list[Finding]:
+def _findings_of_descriptions(request: ReportRequest, subjects: Subjects) -> list[Finding]:
     """Findings where nothing can be quoted: the descriptions of members and relationships."""
     findings = [
         Finding(entity.title, tidy(entity.description), (Citation("entity", entity.id),))
@@ -230,7 +234,7 @@ def _described(request: ReportRequest, subjects: Subjects) -> list[Finding]:
     heaviest = sorted(request.relationships, key=lambda one: (-one.weight, -one.combined_degree, one.id))
     findings += [
         Finding(
-            joined([subjects.titles[end] for end in (one.source, one.target)]),
+            join_names([subjects.titles[end] for end in (one.source, one.target)]),
             tidy(one.description),
             (Citation("relationship", one.id),),
         )

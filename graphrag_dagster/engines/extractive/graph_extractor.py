@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from graphrag_dagster.engines.extractive.names.entity_mentions import EntityMention, UnitEntity, find_entities
-from graphrag_dagster.engines.extractive.parsing.language_detection import ENGLISH, unreadable
+from graphrag_dagster.engines.extractive.parsing.language_detection import ENGLISH, unreadable_reason
 from graphrag_dagster.engines.extractive.parsing.sentence_reading import ReadableText, read
 from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import (
     DEFAULT_PIPELINE,
@@ -45,12 +45,12 @@ class RelationLabels:
         """Return what a verb says of its subject and what is at the end of the path: ``depend_on``,
         ``become_director_of``, ``not_take_over``.
         """
-        negated = ["not"] if self._near(verb, "neg") is not None else []
-        particle = self._near(verb, "prt")
+        negated = ["not"] if self._nearest_label(verb, "neg") is not None else []
+        particle = self._nearest_label(verb, "prt")
         base = self._lemmas.of(self._tokens.words[verb], "VERB")
         whole = [base] if particle is None else [base, self._tokens.words[particle]]
         told = path if len(path) <= _LONGEST_PATH else path[:1]
-        return _label([*negated, *whole, *self._written(told)])
+        return _label([*negated, *whole, *self._normalised_words(told)])
 
     def of_noun(self, dependency: str, path: Sequence[int]) -> str:
         """Return how a name belongs to another without a verb: ``ceo_of``, ``in``, ``of`` and ``be``.
@@ -60,16 +60,16 @@ class RelationLabels:
             path: to the other name.
         """
         if path:
-            return _label(self._written(path))
+            return _label(self._normalised_words(path))
         if dependency == "appos":
             return _IDENTITY
         return _BELONGS if dependency in _BELONGING else RELATED_TO
 
     def of_holder(self, noun: int) -> str:
         """Return what a name is to another by a noun between them: ``ceo_of``."""
-        return _label([*self._written([noun]), _BELONGS])
+        return _label([*self._normalised_words([noun]), _BELONGS])
 
-    def _written(self, path: Sequence[int]) -> list[str]:
+    def _normalised_words(self, path: Sequence[int]) -> list[str]:
         tokens = self._tokens
         return [
             self._lemmas.of(tokens.words[place], "NOUN")
@@ -78,7 +78,7 @@ class RelationLabels:
             for place in reversed(path)
         ]
 
-    def _near(self, verb: int, dependency: str) -> int | None:
+    def _nearest_label(self, verb: int, dependency: str) -> int | None:
         tokens = self._tokens
         around = range(max(0, verb - _AROUND), min(len(tokens), verb + _AROUND + 1))
         found = (one for one in around if tokens.deps[one] == dependency and tokens.heads[one] == verb)
@@ -130,7 +130,7 @@ def find_relations(
         stated = {frozenset(one[:2]): one for one in reversed(list(grammar.relations(mentions)))}
         names = [mention for mention in mentions if mention.entity < found.names]
         first = {mention.entity: mention.first for mention in reversed(mentions)}
-        pairs = _together(names) | {
+        pairs = _co_occurring(names) | {
             (one, other) if first[one] < first[other] else (other, one) for one, other, _ in stated.values()
         }
         for pair in sorted(pairs, key=lambda pair: (first[pair[0]], first[pair[1]])):
@@ -150,7 +150,7 @@ def find_relations(
     return tuple(records)
 
 
-def _together(mentions: Sequence[EntityMention]) -> set[_Pair]:
+def _co_occurring(mentions: Sequence[EntityMention]) -> set[_Pair]:
     entities = list(dict.fromkeys(mention.entity for mention in mentions))
     if len(entities) <= _ALL_PAIRS:
         return set(combinations(entities, 2))
@@ -330,27 +330,27 @@ def extract_side_by_side(
     noun_phrases: bool = False,
 ) -> list[UnitExtraction]:
     """Extract units with a loaded pipeline, each as it would be alone."""
-    readings = [_readable(unit, languages) for unit in units]
+    readings = [_read_unit(unit, languages) for unit in units]
     parsed = iter(parse_all(nlp, [one for one in readings if isinstance(one, ReadableText)]))
     lemmas = Lemmas(nlp)
     return [
-        _extracted(unit, one, next(parsed), lemmas, noun_phrases=noun_phrases)
+        _extract(unit, one, next(parsed), lemmas, noun_phrases=noun_phrases)
         if isinstance(one, ReadableText)
         else one
         for unit, one in zip(units, readings, strict=True)
     ]
 
 
-def _readable(unit: TextUnit, languages: Sequence[str]) -> ReadableText | UnitExtraction:
+def _read_unit(unit: TextUnit, languages: Sequence[str]) -> ReadableText | UnitExtraction:
     reading = read(unit.text)
     if not reading.text.strip():
         return UnitExtraction(unit.id, "empty", reason="no text")
-    if other := unreadable(unit.text, languages):
+    if other := unreadable_reason(unit.text, languages):
         return UnitExtraction(unit.id, "unreadable", reason=other)
     return reading
 
 
-def _extracted(
+def _extract(
     unit: TextUnit, reading: ReadableText, tokens: Tokens, lemmas: Lemmas, *, noun_phrases: bool
 ) -> UnitExtraction:
     found = find_entities(tokens, reading, lemmas if noun_phrases else None)

@@ -34,7 +34,7 @@ class SentenceCandidate:
     relationships: tuple[int, ...]
 
 
-def candidates(evidence: Sequence[SupportingSentence]) -> list[SentenceCandidate]:
+def sentence_candidates(evidence: Sequence[SupportingSentence]) -> list[SentenceCandidate]:
     """Return the sentences that can be quoted, without list marks; of equal ones the first.
 
     Those that read far worse than the best are left out where three or more are left, so that a sentence
@@ -56,7 +56,7 @@ def candidates(evidence: Sequence[SupportingSentence]) -> list[SentenceCandidate
     return good if len(good) >= _ENOUGH else list(found.values())
 
 
-def central(
+def central_sentences(
     pool: Sequence[SentenceCandidate], ranked: Sequence[ContextEntity], most: int
 ) -> list[SentenceCandidate]:
     """Return up to ``most`` sentences about the members of the highest degree, in the order of the corpus.
@@ -98,7 +98,7 @@ def _importance(one: SentenceCandidate, share: Mapping[int, float], heads: Mappi
     return (1.5 if subject else 1.0) * (named + 0.01)
 
 
-def covering(
+def covering_sentences(
     request: ReportRequest,
     pool: Sequence[SentenceCandidate],
     most: int,
@@ -199,7 +199,9 @@ def title_of(request: ReportRequest, sentences: Sequence[str] = ()) -> str:
         if len(names) < _NAMED and name and not overlaps(name, names):
             names.append(name)
     # Names with "and" in them would not be told apart.
-    whole = "; ".join(names) if any(" and " in name for name in names) and len(names) > 1 else joined(names)
+    whole = (
+        "; ".join(names) if any(" and " in name for name in names) and len(names) > 1 else join_names(names)
+    )
     topics = (one for one in shared_phrases(sentences) if not OFFICES.intersection(one.split()))
     topic = next((one for one in topics if not overlaps(one, names)), "")
     return ": ".join(filter(None, (whole, topic))) or "Unnamed community"
@@ -215,7 +217,7 @@ def _lead(title: str) -> str:
     return first if rest.count(" and ") == 0 else names
 
 
-def joined(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return names as one phrase: ``A``, ``A and B``, ``A, B and C``."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.engines.extractive.answer_types import AnswerType, defines, things
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable
+from graphrag_dagster.engines.extractive.answer_types import AnswerType, defines, things_of_type
+from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.questions.citations import LABELS
 from graphrag_dagster.kernel.retrieval.sentence_relevance import SHARPNESS, Relevance, asked_words
 from graphrag_dagster.kernel.retrieval.sentence_weights import ANSWER_WEIGHTS
@@ -15,10 +15,10 @@ from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Point, Quote
 from graphrag_dagster.kernel.text.markup_spans import Span, mark_before, mark_behind
 from graphrag_dagster.kernel.text.quotable_sentences import (
     SentenceLine,
-    asks,
-    dangles,
+    is_question,
     is_whole,
     readability,
+    refers_back,
     speaker_before,
 )
 from graphrag_dagster.kernel.text.text_similarity import repeats, stem, words
@@ -40,7 +40,7 @@ class RankedSentence:
         return SentenceLine(self.text, self.place, len(self.row.sentences), self.row.id, self.row.title)
 
     @property
-    def said(self) -> str:
+    def bare_text(self) -> str:
         """The sentence without the mark of its list and the label of its speaker."""
         words = self.words
         return words[speaker_before(words)[1] :]
@@ -97,7 +97,7 @@ def sentences_of(chunks: Sequence[Sequence[ContextUnit]]) -> list[RankedSentence
 _BOLD_LAYOUT = frozenset({"person", "time", "number", "money", "place"})
 
 
-def by_reading_order(points: Sequence[Point], first: int) -> list[Point]:
+def in_reading_order(points: Sequence[Point], first: int) -> list[Point]:
     """Return the points that answer best as they are, the others beside those of the same heading."""
     ordered = list(points[:first])
     for heading in dict.fromkeys(point.heading for point in (*reversed(ordered), *points[first:])):
@@ -105,7 +105,7 @@ def by_reading_order(points: Sequence[Point], first: int) -> list[Point]:
     return ordered
 
 
-def laid_out(points: Sequence[Point]) -> str:
+def lay_out(points: Sequence[Point]) -> str:
     """Return points as paragraphs of cited sentences; those after one another under one heading join."""
     blocks: list[tuple[str, list[str]]] = []
     for point in points:
@@ -130,14 +130,14 @@ def answering_words(sentence: str, wanted: AnswerType, known: Collection[str]) -
         return sentence
     start = speaker_before(sentence)[1]
     said = sentence[start:]
-    for span in things(wanted.kind, said, wanted.noun):
-        if new(said[span.start : span.end], known):
+    for span in things_of_type(wanted.kind, said, wanted.noun):
+        if is_new(said[span.start : span.end], known):
             first, last = start + span.start, start + span.end
             return f"{sentence[:first]}**{sentence[first:last]}**{sentence[last:]}"
     return sentence
 
 
-def new(thing: str, known: Collection[str]) -> bool:
+def is_new(thing: str, known: Collection[str]) -> bool:
     """Return whether a thing says anything that the question does not."""
     return any(stem(word) not in known for word in words(thing))
 
@@ -151,7 +151,7 @@ _AGAIN = 0.6
 _BOLD = 3
 
 
-def values(
+def sentence_values(
     question: str, wanted: AnswerType, sentences: Sequence[RankedSentence], found: Relevance
 ) -> Scores:
     """Return how well each sentence answers; 0 for those that are not related or no whole sentences, and for
@@ -165,21 +165,21 @@ def values(
     value[quoted] = found.value[quoted]
     chosen = [one for one, is_quoted in zip(sentences, quoted, strict=True) if is_quoted]
     value[quoted] *= np.exp(SHARPNESS * standalone_scores(question, wanted, chosen) @ _WEIGHTS)
-    again = _asked_again(question, sentences)
+    again = _repeats_question(question, sentences)
     if np.any(value[~again] > 0):
         value[again] = 0
-    return comparable(value)
+    return round_for_comparison(value)
 
 
-def _asked_again(question: str, sentences: Sequence[RankedSentence]) -> NDArray[np.bool_]:
+def _repeats_question(question: str, sentences: Sequence[RankedSentence]) -> NDArray[np.bool_]:
     """Which sentences ask what is asked, as people of a chat may have done before: none of them answers."""
     known = frozenset(map(stem, words(question)))
 
     def is_again(said: str) -> bool:
-        stems = set(map(stem, words(said))) if asks(said) else set()
+        stems = set(map(stem, words(said))) if is_question(said) else set()
         return bool(stems) and len(stems & known) >= _AGAIN * len(stems)
 
-    return np.array([is_again(one.said) for one in sentences], dtype=bool)
+    return np.array([is_again(one.bare_text) for one in sentences], dtype=bool)
 
 
 def standalone_scores(question: str, wanted: AnswerType, sentences: Sequence[RankedSentence]) -> Scores:
@@ -193,11 +193,14 @@ def _fitting(
     wanted: AnswerType, known: frozenset[str], named: frozenset[str]
 ) -> Callable[[RankedSentence], bool]:
     if wanted.kind == "definition":
-        return lambda one: defines(one.said, named)
+        return lambda one: defines(one.bare_text, named)
 
     def names_it(one: RankedSentence) -> bool:
-        said = one.said
-        return any(new(said[span.start : span.end], known) for span in things(wanted.kind, said, wanted.noun))
+        said = one.bare_text
+        return any(
+            is_new(said[span.start : span.end], known)
+            for span in things_of_type(wanted.kind, said, wanted.noun)
+        )
 
     return names_it
 
@@ -230,7 +233,12 @@ def points(
     for place in order:
         one = sentences[place]
         group = [one]
-        if not chosen and most > 1 and dangles(one.said) and (before := _before(sentences, place)):
+        if (
+            not chosen
+            and most > 1
+            and refers_back(one.bare_text)
+            and (before := _previous_sentence(sentences, place))
+        ):
             group.insert(0, before)
         length += sum(len(other.text) for other in group)
         if chosen and (len(taken) + len(group) > most or length > characters):
@@ -247,10 +255,10 @@ def points(
             for words, row, quote in (other.quotation for other in group)
         )
         chosen.append(Point(one.row.title, quotes, float(value[place]), one.row.kind))
-    return by_reading_order(chosen, _BOLD)
+    return in_reading_order(chosen, _BOLD)
 
 
-def _before(sentences: Sequence[RankedSentence], place: int) -> RankedSentence | None:
+def _previous_sentence(sentences: Sequence[RankedSentence], place: int) -> RankedSentence | None:
     """The sentence before one in its row."""
     if not place or not sentences[place].place:
         return None

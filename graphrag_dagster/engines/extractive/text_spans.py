@@ -28,7 +28,7 @@ class TextPlaces:
 
     def sentences_with(self, first: Iterable[Span], second: Iterable[Span]) -> tuple[Span, ...]:
         """Return the sentences in which a place of each group begins."""
-        both = self._containing(first) & self._containing(second)
+        both = self._sentences_containing(first) & self._sentences_containing(second)
         return tuple(self._sentences[place] for place in sorted(both))
 
     @cached_property
@@ -40,10 +40,10 @@ class TextPlaces:
         return sentence_spans(self.text)
 
     @cached_property
-    def _begins(self) -> list[int]:
+    def _sentence_starts(self) -> list[int]:
         return [sentence.start for sentence in self._sentences]
 
-    def _containing(self, spans: Iterable[Span]) -> set[int]:
+    def _sentences_containing(self, spans: Iterable[Span]) -> set[int]:
         """Places of the sentences in which one of the spans begins."""
-        places = {(bisect_right(self._begins, span.start) - 1, span.start) for span in spans}
+        places = {(bisect_right(self._sentence_starts, span.start) - 1, span.start) for span in spans}
         return {place for place, start in places if place >= 0 and start < self._sentences[place].end}

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from graphrag_dagster.engines.neural.rebel_parsing import MARKERS, LabelledMention, ParsedTriples, parse
 from graphrag_dagster.errors import EngineError, GraphragError
-from graphrag_dagster.kernel.models.local_models import installed, logging_unchanged, sha256
+from graphrag_dagster.kernel.models.local_models import installed_version, logging_unchanged, sha256
 from graphrag_dagster.kernel.retrieval.rerankers import windows
 from graphrag_dagster.kernel.text.markup_spans import Span
 
@@ -53,7 +53,7 @@ class Checkpoint:
             EngineError: a package of the extra is not installed, or the files are not to be had.
         """
         require_packages()
-        folder = Path(self.name) if self.is_here else self._fetched()
+        folder = Path(self.name) if self.is_here else self._fetch()
         if not folder.is_dir():
             raise self.unusable("is no folder")
         if not any(_matching(folder, _WEIGHTS)):
@@ -102,7 +102,7 @@ class Checkpoint:
         found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
         return found if isinstance(found, dict) else {}
 
-    def _fetched(self) -> Path:
+    def _fetch(self) -> Path:
         from huggingface_hub import snapshot_download
 
         repository, _, revision = self.name.partition("@")
@@ -121,10 +121,10 @@ class Checkpoint:
 def require_packages() -> None:
     """Raise an EngineError where a package of the extra is not installed."""
     for package in PACKAGES:
-        installed(package, _WANTED_BY, _EXTRA)
+        installed_version(package, _WANTED_BY, _EXTRA)
 
 
-def chosen_device(wanted: str) -> str:
+def choose_device(wanted: str) -> str:
     """Return where models run: as wanted, or for ``auto`` on the GPU where there is one.
 
     Raises:
@@ -140,7 +140,7 @@ def chosen_device(wanted: str) -> str:
 
 
 @contextmanager
-def computing(threads: int) -> Iterator[None]:
+def inference_threads(threads: int) -> Iterator[None]:
     """Run models inside the block with so many threads, without what only training needs."""
     import torch
 
@@ -201,7 +201,7 @@ class GlinerEntityModel:
         model = self._model
         parts = list(windows(text, self._fits))
         starts = accumulate(map(len, parts[:-1]), initial=0)
-        with computing(self._threads):
+        with inference_threads(self._threads):
             return [
                 LabelledMention(
                     Span(start + one["start"], start + one["end"]), one["label"], float(one["score"])
@@ -259,7 +259,7 @@ class GlinerEntityModel:
                 model = GLiNER.from_pretrained(
                     str(folder), map_location=self._device, local_files_only=checkpoint.is_here
                 )
-            if left_out := _left_out(model.model, self._names_of_weights()):
+            if left_out := _missing_parameter(model.model, self._names_of_weights()):
                 raise ValueError(f"its weights leave out {left_out}")
             return model.eval()
 
@@ -289,7 +289,7 @@ class GlinerEntityModel:
         )
 
 
-def _left_out(model: Any, known: set[str]) -> str:
+def _missing_parameter(model: Any, known: set[str]) -> str:
     """The first of a model's parameters that is known by none of its names; blank where there is none."""
     names: dict[int, list[str]] = defaultdict(list)
     for name, parameter in model.named_parameters(remove_duplicate=False):
@@ -363,14 +363,14 @@ class RebelRelationModel:
         for part in parts:
             by_width[-(-self._tokens(part) // _STEP) * _STEP].append(part)
         size = self._writing.batch
-        with computing(self._threads):
+        with inference_threads(self._threads):
             for width, own in sorted(by_width.items()):
                 for start in range(0, len(own), size):
                     batch = own[start : start + size]
                     filled = [*batch, *batch[:1] * (size - len(batch))]
-                    yield from zip(batch, self._written(filled, width), strict=False)
+                    yield from zip(batch, self._generate(filled, width), strict=False)
 
-    def _written(self, texts: Sequence[str], width: int) -> list[ParsedTriples]:
+    def _generate(self, texts: Sequence[str], width: int) -> list[ParsedTriples]:
         tokenizer, model = self._loaded
         given = tokenizer(list(texts), padding="max_length", max_length=width, return_tensors="pt")
         own = self._writing

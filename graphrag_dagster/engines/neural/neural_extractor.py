@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from graphrag_dagster.engines.extractive.parsing.language_detection import ENGLISH, unreadable
+from graphrag_dagster.engines.extractive.parsing.language_detection import ENGLISH, unreadable_reason
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
 from graphrag_dagster.engines.neural.label_rules import label_by_name
 from graphrag_dagster.engines.neural.rebel_parsing import (
@@ -14,7 +14,7 @@ from graphrag_dagster.engines.neural.rebel_parsing import (
     ParsedTriples,
     RebelTriple,
     by_name,
-    joined,
+    join_mentions,
 )
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.graph.graph_labels import relation_label
@@ -34,7 +34,7 @@ from graphrag_dagster.kernel.text.text_similarity import clean, normalise
 _LONGEST_NAME = 1_000
 
 
-def assembled(
+def assemble_records(
     unit: TextUnit,
     named: Sequence[LabelledName],
     outputs: Iterable[ParsedTriples],
@@ -81,7 +81,7 @@ class _Records:
         self._sentences = sentence_spans(text)
         self.entities = {
             one.name: EntityInstance(
-                one.name, clean(one.surface), one.label.upper(), self._told(one.spans), spans=one.spans
+                one.name, clean(one.surface), one.label.upper(), self._sentence_at(one.spans), spans=one.spans
             )
             for one in named
         }
@@ -95,7 +95,7 @@ class _Records:
             normalise(triple.tail),
             relation_label(triple.relation),
         )
-        if reason := _unfit(source, target, label):
+        if reason := _unfit_reason(source, target, label):
             raw = f"{triple.head} – {triple.relation} – {triple.tail}"
             self.aside.append(IncompleteTriple(raw, reason))
         elif label and (not wanted or label in wanted) and (source, label, target) not in self.relationships:
@@ -115,12 +115,12 @@ class _Records:
                 name,
                 clean(surface),
                 kind.upper() if kind else UNKNOWN_TYPE,
-                self._told(spans) or told,
+                self._sentence_at(spans) or told,
                 spans=spans,
             )
         return self.entities[name].spans
 
-    def _told(self, spans: Sequence[Span]) -> str:
+    def _sentence_at(self, spans: Sequence[Span]) -> str:
         """The sentence in which the first place begins."""
         if not spans:
             return ""
@@ -128,7 +128,7 @@ class _Records:
         return " ".join(self._text[own.start : own.end].split())
 
 
-def _unfit(source: str, target: str, label: str | None) -> str:
+def _unfit_reason(source: str, target: str, label: str | None) -> str:
     """Why a triple is no relation between two things; blank where it is one."""
     for end, name in (("head", source), ("tail", target)):
         if not any(map(str.isalnum, name)):
@@ -206,23 +206,23 @@ class NeuralGraphExtractor:
         """
         with stage("Extracting entities and relationships", len(units)) as running:
             for start in range(0, len(units), self._relations.at_once):
-                found = self._extracted(units[start : start + self._relations.at_once])
+                found = self._extract_batch(units[start : start + self._relations.at_once])
                 yield from found
                 running.advance(len(found))
 
-    def _extracted(self, units: Sequence[TextUnit]) -> list[UnitExtraction]:
+    def _extract_batch(self, units: Sequence[TextUnit]) -> list[UnitExtraction]:
         read = list(map(self._read, units))
         related = [one.unit for one in read if len(one.named) >= _FEWEST_NAMES]
         parsed = dict(zip(related, self._relations.relations([one.text for one in related]), strict=True))
         labels = self._entities.labels
         return [
-            one.done or assembled(one.unit, one.named, parsed.get(one.unit, ()), labels, self._wanted)
+            one.done or assemble_records(one.unit, one.named, parsed.get(one.unit, ()), labels, self._wanted)
             for one in read
         ]
 
     def _read(self, unit: TextUnit) -> _NamedUnit:
         if not unit.text.strip():
             return _NamedUnit(unit, done=UnitExtraction(unit.id, "empty", reason="no text"))
-        if other := unreadable(unit.text, self._languages, self.engine):
+        if other := unreadable_reason(unit.text, self._languages, self.engine):
             return _NamedUnit(unit, done=UnitExtraction(unit.id, "unreadable", reason=other))
-        return _NamedUnit(unit, by_name(unit.text, joined(self._entities.mentions(unit.text))))
+        return _NamedUnit(unit, by_name(unit.text, join_mentions(self._entities.mentions(unit.text))))

@@ -115,7 +115,7 @@ class LabelledName:
     spans: tuple[Span, ...]
 
 
-def joined(mentions: Iterable[LabelledMention]) -> list[LabelledMention]:
+def join_mentions(mentions: Iterable[LabelledMention]) -> list[LabelledMention]:
     """Return mentions in the order of the text; those of one label with at most a character between are one.
 
     One that was made of several is as sure as the surest of them.

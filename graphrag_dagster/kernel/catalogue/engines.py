@@ -133,7 +133,7 @@ ENGINES = (
         settings=("extraction.device", "extraction.gliner", "extraction.rebel", "extraction.threads"),
         libraries=MappingProxyType({"extraction": _NEURAL}),
         models="graphrag_dagster.systems.graphrag.gliner_rebel:models",
-        examined="graphrag_dagster.systems.graphrag.gliner_rebel:examined",
+        examined="graphrag_dagster.systems.graphrag.gliner_rebel:probe_models",
     ),
 )
 
@@ -141,13 +141,13 @@ EMBEDDERS = (
     EmbedderKind(
         "static",
         "packaged static vectors",
-        "graphrag_dagster.kernel.models.embedders:static",
+        "graphrag_dagster.kernel.models.embedders:static_embedder",
         libraries=("wordllama",),
     ),
     EmbedderKind(
         "sentence-transformers",
         "a sentence-transformers model on this machine",
-        "graphrag_dagster.kernel.models.embedders:sentence_transformer",
+        "graphrag_dagster.kernel.models.embedders:sentence_transformer_embedder",
         packages=("sentence-transformers",),
         libraries=("sentence-transformers",),
     ),
@@ -168,17 +168,17 @@ RERANKERS = (
     RerankerKind(
         "none",
         "text units keep their order",
-        "graphrag_dagster.kernel.retrieval.rerankers:none",
+        "graphrag_dagster.kernel.retrieval.rerankers:no_reranker",
     ),
     RerankerKind(
         LEXICAL,
         "by which sentences of a long document answer, from their words and surroundings, no model",
-        "graphrag_dagster.kernel.retrieval.rerankers:lexical",
+        "graphrag_dagster.kernel.retrieval.rerankers:lexical_reranker",
     ),
     RerankerKind(
         "cross-encoder",
         "a sentence-transformers cross-encoder on this machine",
-        "graphrag_dagster.kernel.retrieval.rerankers:cross_encoder",
+        "graphrag_dagster.kernel.retrieval.rerankers:cross_encoder_reranker",
         packages=("sentence-transformers",),
         libraries=("sentence-transformers",),
     ),

@@ -42,7 +42,7 @@ class Plugin:
 
     def failed(self, doing: str, error: BaseException) -> str:
         """Return an error message for a failure of the plug-in's code."""
-        message = _told(error)
+        message = _error_text(error)
         return f"the {self.kind} {self.name} of the package {self.package} failed {doing}: {message}"
 
 
@@ -60,8 +60,8 @@ def plugins(
     names, results = {*map(str.casefold, taken)}, []
     # This package's own declarations take precedence over others of the same name.
     for point in sorted(
-        all_points()[GROUPS[kind]],
-        key=lambda point: (point.name, not is_ours(_package(point)), _package(point)),
+        entry_points_by_group()[GROUPS[kind]],
+        key=lambda point: (point.name, not is_ours(_package_name(point)), _package_name(point)),
     ):
         declares, problem = None, None
         if point.name.casefold() in names:
@@ -71,21 +71,21 @@ def plugins(
                 declares = point.load()
             # Importing another package may raise anything; that must not stop us.
             except (Exception, SystemExit) as error:
-                problem = f"it cannot be loaded ({_told(error)})"
+                problem = f"it cannot be loaded ({_error_text(error)})"
             else:
-                problem = _misdeclared(declares, point.name, wanted) or unknown(declares)
+                problem = _declaration_problem(declares, point.name, wanted) or unknown(declares)
         if problem:
             logging.getLogger(__name__).warning(
-                "the %s %r of %s is left out: %s", kind, point.name, _package(point), problem
+                "the %s %r of %s is left out: %s", kind, point.name, _package_name(point), problem
             )
         else:
             names.add(point.name.casefold())
-        results.append(Plugin(kind, point.name, _package(point), None if problem else declares, problem))
+        results.append(Plugin(kind, point.name, _package_name(point), None if problem else declares, problem))
     return tuple(results)
 
 
 @cache
-def all_points() -> Mapping[str, Sequence[EntryPoint]]:
+def entry_points_by_group() -> Mapping[str, Sequence[EntryPoint]]:
     """Return all entry points of our groups, by group. The metadata is read once for all groups."""
     points = entry_points()
     return {group: tuple(points.select(group=group)) for group in GROUPS.values()}
@@ -96,7 +96,7 @@ def is_ours(package: str) -> bool:
     return package.startswith("graphrag-dagster ")
 
 
-def _told(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     try:
         text = " ".join(str(error).split())
     # ``__str__`` is also the other package's code.
@@ -106,7 +106,7 @@ def _told(error: BaseException) -> str:
     return f"{kind}: {text[:_LONGEST]}" if text else kind
 
 
-def _misdeclared(declares: Any, name: str, expected: type) -> str | None:
+def _declaration_problem(declares: Any, name: str, expected: type) -> str | None:
     if not isinstance(declares, expected):
         full_name = f"{expected.__module__}.{expected.__qualname__}"
         return f"it is a {type(declares).__name__}, not a {full_name}"
@@ -118,7 +118,7 @@ def _misdeclared(declares: Any, name: str, expected: type) -> str | None:
     )
 
 
-def _package(point: EntryPoint) -> str:
+def _package_name(point: EntryPoint) -> str:
     return f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
 
 

@@ -43,7 +43,7 @@ T = TypeVar("T")
 N = TypeVar("N", bound=_HasName)
 
 
-def named(known: Mapping[str, T], name: str, what: str) -> T:
+def require_named(known: Mapping[str, T], name: str, what: str) -> T:
     """Return the item of a given name.
 
     Args:
@@ -62,7 +62,7 @@ def named(known: Mapping[str, T], name: str, what: str) -> T:
 @cache
 def engines() -> Mapping[str, Engine]:
     """Return the engines by name, built-in ones first."""
-    return _with_plugins("engine", built_in("engine"))
+    return _with_plugins("engine", built_in_of_kind("engine"))
 
 
 @cache
@@ -103,10 +103,10 @@ def systems() -> Mapping[str, System]:
 @cache
 def methods() -> Mapping[str, SearchMethod]:
     """Return all search methods by name, including those of plug-ins and those for comparisons."""
-    return _with_plugins("method", built_in("method"))
+    return _with_plugins("method", built_in_of_kind("method"))
 
 
-def at_level(level: int) -> SearchMethod:
+def method_at_level(level: int) -> SearchMethod:
     """Return the condition ``C<level>``, derived from ``C0`` for levels deeper than the declared ones."""
     name = f"C{level}"
     text = f"all community reports of level {level}, finer than C0"
@@ -115,11 +115,11 @@ def at_level(level: int) -> SearchMethod:
 
 def declared_methods() -> Sequence[SearchMethod]:
     """Return the search methods of all systems, without separate plug-ins."""
-    return built_in("method")
+    return built_in_of_kind("method")
 
 
 @cache
-def parts() -> Mapping[str, DeclaredPart]:
+def declared_parts() -> Mapping[str, DeclaredPart]:
     """Return the parts of a snapshot that systems add beside the graph, by name."""
     return {name: part for system in systems().values() for name, part in system.parts.items()}
 
@@ -131,7 +131,7 @@ def attached_graph(*snapshot: Any) -> Any:
         snapshot: warehouse, corpus name, corpus settings and version of the published index.
     """
     makers = [system.graph for system in systems().values() if system.graph]
-    return loaded(makers[0])(*snapshot) if makers else None
+    return load_target(makers[0])(*snapshot) if makers else None
 
 
 @cache
@@ -142,7 +142,12 @@ def all_tables() -> "tuple[Table, ...]":
 
     declared = [
         *KERNEL_TABLES,
-        *(table for system in systems().values() for target in system.tables for table in loaded(target)),
+        *(
+            table
+            for system in systems().values()
+            for target in system.tables
+            for table in load_target(target)
+        ),
     ]
     order = {name: position for position, name in enumerate(stages())}
     # Kernel tables that no stage makes come last.
@@ -182,7 +187,7 @@ def tasks() -> Mapping[str, Task[object]]:
 
 def tasks_of_system(system: System) -> Sequence[Task[Any]]:
     """Return the language tasks of a system."""
-    declared: Sequence[Task[Any]] = loaded(system.tasks) if system.tasks else ()
+    declared: Sequence[Task[Any]] = load_target(system.tasks) if system.tasks else ()
     return declared
 
 
@@ -215,7 +220,7 @@ def stages() -> Mapping[str, Stage]:
     index = tuple(
         stage.name for stage in declared if stage.made == "index" and EVERY_INDEX_STAGE not in stage.reads
     )
-    return ordered(
+    return order_stages(
         tuple(
             replace(
                 stage,
@@ -228,7 +233,7 @@ def stages() -> Mapping[str, Stage]:
     )
 
 
-def kinds() -> tuple[str, ...]:
+def corpus_kinds() -> tuple[str, ...]:
     """Return the kinds of corpora."""
     return KINDS
 
@@ -249,7 +254,7 @@ def stage_of(section: str) -> str:
         CatalogueError: it belongs to no stage.
     """
     owners = {name: stage.name for stage in stages().values() for name in stage.sections}
-    return named(owners, section, "stage of a section")
+    return require_named(owners, section, "stage of a section")
 
 
 def stages_reading(section: str) -> set[str]:
@@ -263,12 +268,12 @@ def sections_asked(made: Iterable[str]) -> list[str]:
     return [section for name in made for section in stages()[name].sections if section in task_sections]
 
 
-def users_of(when: str) -> list[str]:
+def users_of_stages(when: str) -> list[str]:
     """Return the names under which the stages made at that time call models; see :func:`stages_made`."""
     return [user for name in stages_made(when) for user in stages()[name].users]
 
 
-def requested_with(name: str) -> list[str]:
+def requested_stages_for(name: str) -> list[str]:
     """Return a stage made on request and the requested stages it depends on, dependencies first."""
     needed = {name}
     for stage in reversed(list(stages().values())):
@@ -282,7 +287,7 @@ def engines_reading(key: str) -> set[str]:
     return {engine.name for engine in engines().values() if key.startswith(engine.settings)}
 
 
-def libraries() -> set[str]:
+def result_libraries() -> set[str]:
     """Return the packages whose versions may change results."""
     of_engines = (names for engine in engines().values() for names in engine.libraries.values())
     of_stages = (stage.libraries for stage in stages().values())
@@ -290,7 +295,7 @@ def libraries() -> set[str]:
     return {name for names in (*of_engines, *of_stages, *of_kinds) for name in names}
 
 
-def ordered(declared: tuple[Stage, ...]) -> Mapping[str, Stage]:
+def order_stages(declared: tuple[Stage, ...]) -> Mapping[str, Stage]:
     """Return stages by name, each after those it reads, otherwise in order of declaration.
 
     Raises:
@@ -299,7 +304,7 @@ def ordered(declared: tuple[Stage, ...]) -> Mapping[str, Stage]:
     known = {stage.name: stage for stage in declared}
     for stage in declared:
         for name in stage.reads:
-            named(known, name, f"stage to be read by {stage.name}:")
+            require_named(known, name, f"stage to be read by {stage.name}:")
     try:
         TopologicalSorter({stage.name: stage.reads for stage in declared}).prepare()
     except CycleError as error:
@@ -316,7 +321,7 @@ def ordered(declared: tuple[Stage, ...]) -> Mapping[str, Stage]:
     return done
 
 
-def loaded(target: Any) -> Any:
+def load_target(target: Any) -> Any:
     """Return the object that ``module:attribute`` names; return anything but a string unchanged.
 
     Raises:
@@ -331,15 +336,16 @@ def loaded(target: Any) -> Any:
         raise CatalogueError(f"{target} cannot be loaded ({error})") from error
 
 
-def plugged_in(kind: str, name: str) -> Plugin | None:
+def find_plugin(kind: str, name: str) -> Plugin | None:
     """Return the usable plug-in of that name; None for a built-in."""
     return next(
-        (plugin for plugin in added(kind) if plugin.name == name and plugin.declares is not None), None
+        (plugin for plugin in plugins_of_kind(kind) if plugin.name == name and plugin.declares is not None),
+        None,
     )
 
 
 @contextmanager
-def in_plugin(kind: str, name: str, doing: str) -> Iterator[None]:
+def plugin_errors(kind: str, name: str, doing: str) -> Iterator[None]:
     """Attribute errors raised in the block to the plug-in whose code it runs, if it is one.
 
     Args:
@@ -353,7 +359,7 @@ def in_plugin(kind: str, name: str, doing: str) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        plugin = plugged_in(kind, name)
+        plugin = find_plugin(kind, name)
         # Our own errors are meant for users or for control flow, except failures to load the plug-in.
         ours = type(error).__module__.startswith("graphrag_dagster.")
         meant = ours and not isinstance(error, CatalogueError)
@@ -362,12 +368,12 @@ def in_plugin(kind: str, name: str, doing: str) -> Iterator[None]:
         raise PluginError(plugin.failed(doing, error)) from error
 
 
-def guarded(made: T, kind: str, name: str) -> T:
-    """Wrap an object made by a plug-in so that its methods fail as in :func:`in_plugin`.
+def guard_plugin(made: T, kind: str, name: str) -> T:
+    """Wrap an object made by a plug-in so that its methods fail as in :func:`plugin_errors`.
 
     Built-in objects are returned unchanged.
     """
-    return made if plugged_in(kind, name) is None else cast("T", _OfPlugin(made, kind, name))
+    return made if find_plugin(kind, name) is None else cast("T", _OfPlugin(made, kind, name))
 
 
 class _OfPlugin:
@@ -385,16 +391,16 @@ class _OfPlugin:
 
         @wraps(value)
         def called(*args: Any, **kwargs: Any) -> Any:
-            with in_plugin(self._kind, self._name, doing):
+            with plugin_errors(self._kind, self._name, doing):
                 return value(*args, **kwargs)
 
         return called
 
 
-def models_here(engine: Engine, settings: Any) -> Mapping[str, str]:
+def local_model_versions(engine: Engine, settings: Any) -> Mapping[str, str]:
     """Return the versions of an engine's local models, by the setting that names each."""
-    with in_plugin("engine", engine.name, "telling its models"):
-        versions: Mapping[str, str] = loaded(engine.models)(settings) if engine.models else {}
+    with plugin_errors("engine", engine.name, "telling its models"):
+        versions: Mapping[str, str] = load_target(engine.models)(settings) if engine.models else {}
         return versions
 
 
@@ -403,25 +409,27 @@ def asks_model(engine: str) -> bool:
     return engine in engines() and engines()[engine].asks_model
 
 
-def quotes(engine: str) -> bool:
+def answers_are_quotes(engine: str) -> bool:
     """Whether answers of the engine of that name are verbatim words of the documents."""
     return engine in engines() and engines()[engine].quotes
 
 
-def installed() -> tuple[Plugin, ...]:
+def installed_plugins() -> tuple[Plugin, ...]:
     """Return all plug-ins, including unusable ones, by kind and name."""
-    return tuple(plugin for kind in ("system", *_KINDS) for plugin in added(kind))
+    return tuple(plugin for kind in ("system", *_KINDS) for plugin in plugins_of_kind(kind))
 
 
 @cache
-def added(kind: str) -> tuple[Plugin, ...]:
+def plugins_of_kind(kind: str) -> tuple[Plugin, ...]:
     """Return the plug-ins of a kind, including unusable ones."""
     if kind == "system":
         return tuple(plugin for plugin in system_plugins() if not is_ours(plugin.package))
-    return plugins(kind, _KINDS[kind], frozenset(entry.name for entry in built_in(kind)), _unknown)
+    return plugins(
+        kind, _KINDS[kind], frozenset(entry.name for entry in built_in_of_kind(kind)), _unknown_names
+    )
 
 
-def _unknown(declared: Any) -> str | None:
+def _unknown_names(declared: Any) -> str | None:
     if isinstance(declared, Engine):
         return declared.unknown(tasks())
     if isinstance(declared, SearchMethod):
@@ -442,7 +450,7 @@ _KINDS: Mapping[str, type] = {
 
 
 @cache
-def built_in(kind: str) -> Sequence[Any]:
+def built_in_of_kind(kind: str) -> Sequence[Any]:
     """Return the catalogue entries of a kind that this package and the systems declare."""
     if kind == "engine":
         return tuple(replace(engine, does=_made_by(engine.name)) for engine in ENGINES)
@@ -463,5 +471,7 @@ def _made_by(engine: str) -> Mapping[str, str]:
 
 
 def _with_plugins(kind: str, ours: Sequence[N]) -> Mapping[str, N]:
-    plugged = {plugin.name: plugin.declares for plugin in added(kind) if plugin.declares is not None}
+    plugged = {
+        plugin.name: plugin.declares for plugin in plugins_of_kind(kind) if plugin.declares is not None
+    }
     return {**{entry.name: entry for entry in ours}, **plugged}

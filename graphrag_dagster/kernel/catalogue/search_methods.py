@@ -136,7 +136,7 @@ class SearchMethod:
         return None
 
 
-def listed(declared: Iterable[SearchMethod]) -> str:
+def describe_methods(declared: Iterable[SearchMethod]) -> str:
     """Return a one-line list of search methods, each with what it reads; the paper's conditions by name
     only.
     """
@@ -149,7 +149,7 @@ def listed(declared: Iterable[SearchMethod]) -> str:
     return f"{methods}, or a condition of the paper: {conditions}; for comparisons {ablated}"
 
 
-def deciding(option: str, methods: Iterable[SearchMethod]) -> str:
+def methods_with_option(option: str, methods: Iterable[SearchMethod]) -> str:
     """Return the names of the methods that an option of ``search`` affects as a phrase, without the
     router.
     """

@@ -82,7 +82,7 @@ ROLES = (
 SHARED_PROMPTS = ("json_only", "retry")
 
 
-def asking(*names: str) -> tuple[str, ...]:
+def prompt_pairs(*names: str) -> tuple[str, ...]:
     """Return the names of the system prompt and the user prompt of each name."""
     return tuple(f"{name}_{part}" for name in names for part in ("system", "user"))
 
@@ -91,7 +91,7 @@ SUPPORT_JUDGE: Task[SupportJudge | None] = Task(
     "support_judge",
     "search",
     "judge",
-    asking("judge_support"),
+    prompt_pairs("judge_support"),
     waited_for=True,
     done_by=(LLM,),
 )

@@ -40,7 +40,7 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def own_folders(name: str) -> Iterator[Path]:
+def candidate_folders(name: str) -> Iterator[Path]:
     """Yield candidate folders for a kind of files, preferred ones first; they need not exist."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     with suppress(RuntimeError):
@@ -49,7 +49,7 @@ def own_folders(name: str) -> Iterator[Path]:
     yield Path(tempfile.gettempdir()) / f"graphrag_dagster-{user}" / name
 
 
-def write_whole(file: Path, content: bytes) -> None:
+def write_atomically(file: Path, content: bytes) -> None:
     """Write a file so that other processes see all of it or nothing.
 
     Raises:

@@ -135,7 +135,7 @@ class WordsInOrder:
     words: Texts
 
     def __post_init__(self) -> None:
-        self._found = lru_cache(_KEPT)(self._looked_up)
+        self._found = lru_cache(_KEPT)(self._look_up)
 
     @classmethod
     def of(cls, words: Iterable[str]) -> "WordsInOrder":
@@ -152,7 +152,7 @@ class WordsInOrder:
         """Return the number of a word, or None."""
         return self._found(word)
 
-    def _looked_up(self, word: str) -> int | None:
+    def _look_up(self, word: str) -> int | None:
         index = bisect_left(self.words, word)
         return index if index < len(self.words) and self.words[index] == word else None
 

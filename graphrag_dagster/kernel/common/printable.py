@@ -20,10 +20,10 @@ def printable(text: str) -> str:
 
     Newlines and tabs are kept; CR LF becomes a newline.
     """
-    return _UNSAFE.sub(_spelt, text.replace("\r\n", "\n"))
+    return _UNSAFE.sub(_spell_out, text.replace("\r\n", "\n"))
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Truncate a text to a number of characters on one line, with unprintable characters escaped."""
     cut = text if len(text) <= most else text[: most - 1] + "…"
     return "".join(char if char.isprintable() else _escape(ord(char)) for char in cut)
@@ -42,7 +42,7 @@ def json_text(value: Any, *, indent: int | None = 2) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _spelt(match: re.Match[str]) -> str:
+def _spell_out(match: re.Match[str]) -> str:
     return _escape(ord(match[0]))
 
 
@@ -62,7 +62,7 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
+def plural(number: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun.
 
     >>> counted(1, "question"), counted(1250, "reply", "replies")
@@ -92,7 +92,7 @@ _MENDS = {
 }
 
 
-def told_of(error: OSError) -> str:
+def os_error_message(error: OSError) -> str:
     """Return an error message of one line that names the path, the problem and the fix."""
     why = (error.strerror or str(error) or type(error).__name__).splitlines()[0]
     names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, str | bytes)]

@@ -54,7 +54,7 @@ def say(line: str) -> None:
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
+def without_progress() -> Iterator[None]:
     """Hide the stages that start in the block, because they are steps of a visible stage."""
     token = _quiet.set(True)
     try:
@@ -126,7 +126,7 @@ class PendingCall:
     sent: bool = False
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Description of the call."""
         return _WORDS.get(self.task, self.task.replace("_", " "))
 
@@ -147,7 +147,7 @@ _done = 0
 
 
 @contextmanager
-def under_way(whom: str, task: str) -> Iterator[PendingCall]:
+def pending_call(whom: str, task: str) -> Iterator[PendingCall]:
     """Count a call as pending inside the block, and as done if the block succeeds."""
     global _done
     call = PendingCall(whom, task)
@@ -162,7 +162,7 @@ def under_way(whom: str, task: str) -> Iterator[PendingCall]:
             del _under_way[id(call)]
 
 
-def calls_now() -> Calls:
+def current_calls() -> Calls:
     """Return the calls of this process; ``oldest`` is the earliest of those already sent."""
     with _lock:
         pending = list(_under_way.values())

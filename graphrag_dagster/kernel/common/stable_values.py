@@ -29,7 +29,7 @@ _AT_ONCE = 2**17
 Scores = NDArray[np.float64]
 
 
-def comparable(scores: NDArray[np.floating]) -> Scores:
+def round_for_comparison(scores: NDArray[np.floating]) -> Scores:
     """Round scores to 12 decimal places, for comparison with each other."""
     return np.asarray(scores, dtype=np.float64).round(_DIGITS)
 
@@ -46,7 +46,7 @@ def cosines(vectors: NDArray[np.floating], other: NDArray[np.floating]) -> Score
     for start in range(0, len(vectors), step):
         rows = vectors[start : start + step].astype(np.float64)
         products[start : start + len(rows)] = rows @ target
-    return comparable(products)
+    return round_for_comparison(products)
 
 
 def unit_rows(vectors: NDArray[np.floating]) -> NDArray[np.float32]:

@@ -23,7 +23,7 @@ class FileChanges:
         return len(self.added) + len(self.edited) + len(self.renamed) + len(self.removed)
 
     @property
-    def now(self) -> int:
+    def current_count(self) -> int:
         """Current number of files."""
         return len(self.added) + len(self.edited) + len(self.renamed) + self.unchanged
 
@@ -47,7 +47,7 @@ def compare_files(before: Mapping[str, str | None], now: Mapping[str, str | None
     both = before.keys() & now.keys()
     edited = sorted(path for path in both if before[path] != now[path])
     gone, new = before.keys() - both, now.keys() - both
-    renamed = tuple(sorted(_renamed(before, now, sorted(gone), sorted(new))))
+    renamed = tuple(sorted(_find_renames(before, now, sorted(gone), sorted(new))))
     return FileChanges(
         tuple(sorted(new - {path for _, path in renamed})),
         tuple(edited),
@@ -57,7 +57,7 @@ def compare_files(before: Mapping[str, str | None], now: Mapping[str, str | None
     )
 
 
-def _renamed(
+def _find_renames(
     before: Mapping[str, str | None], now: Mapping[str, str | None], gone: list[str], new: list[str]
 ) -> Iterator[tuple[str, str]]:
     by_content: dict[str, list[str]] = defaultdict(list)
@@ -75,13 +75,13 @@ def compare_values(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Ch
     return [Change(key, before.get(key), now.get(key)) for key in keys if before.get(key) != now.get(key)]
 
 
-def flattened(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+def flatten(values: Mapping[str, Any], above: str = "") -> dict[str, Any]:
     """Flatten nested mappings to dotted keys; empty mappings vanish, lists are kept."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         path = f"{above}{key}"
         if isinstance(value, Mapping):
-            flat |= flattened(value, f"{path}.")
+            flat |= flatten(value, f"{path}.")
         else:
             flat[path] = value
     return flat

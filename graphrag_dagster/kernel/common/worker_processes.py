@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 _MOST_PROCESSES = 8
 
 
-def chosen_processes(items: int, worth: int) -> int:
+def suitable_process_count(items: int, worth: int) -> int:
     """Return a suitable number of processes for so many items; one if they are fewer than ``worth``."""
     if items < worth:
         return 1
@@ -24,7 +24,7 @@ def chosen_processes(items: int, worth: int) -> int:
     return min(available, _MOST_PROCESSES)
 
 
-def in_processes(
+def map_in_processes(
     number: int,
     work: Callable[..., Result],
     calls: Sequence[tuple[Any, ...]],
@@ -51,7 +51,7 @@ def in_processes(
     others = set(multiprocessing.active_children())
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(number, mp_context=spawned, initializer=begin, initargs=given) as pool:
-        with _uninterrupted():
+        with _sigint_ignored():
             waiting = deque(pool.submit(work, *call) for call in calls)
         try:
             # Popped, so that a result that was passed on is not kept here as well.
@@ -72,7 +72,7 @@ def in_processes(
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
+def _sigint_ignored() -> Iterator[None]:
     """Start processes in the block that ignore Ctrl-C, which a terminal sends to the whole group.
 
     Their parent ends them. It receives a pending Ctrl-C when the block ends.

@@ -73,7 +73,7 @@ class ChosenColumns:
     metadata: tuple[str, ...]
 
 
-def once_each(names: Iterable[str]) -> list[str]:
+def make_unique(names: Iterable[str]) -> list[str]:
     """Return the names with a number after each that was there before: ``a``, ``a_2``, ``a_3``."""
     unique: dict[str, None] = {}
     counts: dict[str, int] = {}
@@ -90,7 +90,7 @@ class ColumnError(Exception):
     """A column that is needed does not exist; names file, column, the columns there are, and the fix."""
 
 
-def choose(
+def choose_columns(
     names: ColumnNames | None,
     available: Sequence[str],
     path: str,
@@ -105,26 +105,26 @@ def choose(
     """
     names = names or ColumnNames()
     given = {
-        role: _existing(getattr(names, role), available, path) for role in ("text", "title", "id", "date")
+        role: _match_column(getattr(names, role), available, path) for role in ("text", "title", "id", "date")
     }
     for role, usual in (("text", TEXT), ("title", TITLE), ("id", ID), ("date", DATE)):
         free = [column for column in available if column not in given.values()]
-        given[role] = given[role] or _guessed(usual, free)
+        given[role] = given[role] or _guess_column(usual, free)
     text = given["text"]
     if text is None:
-        likely = listed(_wordiest(available, rows)) or "…"
+        likely = list_columns(_columns_with_most_words(available, rows)) or "…"
         raise ColumnError(
-            f"no column of {path} is known to hold the text; the columns are {listed(available)}; name one "
-            f"in corpus.yaml, e.g. tables: {{'{path}': {{text: {likely}}}}}"
+            f"no column of {path} is known to hold the text; the columns are {list_columns(available)}; name "
+            f"one in corpus.yaml, e.g. tables: {{'{path}': {{text: {likely}}}}}"
         )
     if names.metadata is None:
         metadata = tuple(column for column in available if column not in given.values())
     else:
-        metadata = tuple(_existing(name, available, path) or name for name in names.metadata)
+        metadata = tuple(_match_column(name, available, path) or name for name in names.metadata)
     return ChosenColumns(text, given["title"], given["id"], given["date"], metadata)
 
 
-def _wordiest(available: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Sequence[str]:
+def _columns_with_most_words(available: Sequence[str], rows: Iterable[Mapping[str, object]]) -> Sequence[str]:
     lengths = dict.fromkeys(available, 0)
     for values in islice(rows, _ROWS_WEIGHED):
         for name in available:
@@ -133,7 +133,7 @@ def _wordiest(available: Sequence[str], rows: Iterable[Mapping[str, object]]) ->
     return sorted(available, key=lambda name: -lengths[name])[:1]
 
 
-def _existing(name: str | None, available: Sequence[str], path: str) -> str | None:
+def _match_column(name: str | None, available: Sequence[str], path: str) -> str | None:
     if name is None or name in available:
         return name
     alike = [column for column in available if column.casefold() == name.casefold()]
@@ -141,7 +141,7 @@ def _existing(name: str | None, available: Sequence[str], path: str) -> str | No
         return alike[0]
     raise ColumnError(
         f"{path} has no column {name!r}, which tables in corpus.yaml names; its columns are "
-        f"{listed(available)}"
+        f"{list_columns(available)}"
     )
 
 
@@ -154,12 +154,12 @@ def folded_name(column: str) -> str:
     return _HUMP.sub("_", column.strip()).casefold().replace(" ", "_").replace("-", "_")
 
 
-def _guessed(usual: Sequence[str], available: Sequence[str]) -> str | None:
+def _guess_column(usual: Sequence[str], available: Sequence[str]) -> str | None:
     folded = {folded_name(column): column for column in reversed(available)}
     return next((folded[name] for name in usual if name in folded), None)
 
 
-def listed(columns: Sequence[str]) -> str:
+def list_columns(columns: Sequence[str]) -> str:
     """Return names for a message: the first few, each cut where it is long."""
     names = (name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…" for name in columns[:30])
     return ", ".join(names) + (f" and {len(columns) - 30} more" if len(columns) > 30 else "")

@@ -182,13 +182,13 @@ def periods_of(documents: pl.DataFrame) -> pl.DataFrame:
             pl.col("text").str.slice(0, _HEAD_CHARACTERS),
         ).iter_rows()
     ]
-    orders = _orders(told)
+    orders = _month_first_by_key(told)
     return DOCUMENT_PERIODS.frame(row for one in told for row in _rows(one, orders[one.path]))
 
 
 def _rows(told: _DocumentRow, month_first: bool) -> Iterator[dict[str, object]]:
     found: dict[object, tuple[str, NamedPeriod]] = {}
-    for found_in, text in _looked_at(told):
+    for found_in, text in _period_sources(told):
         periods = periods_in(text, month_first=month_first)
         if found_in == "first_lines":
             # What stands further on is what the document speaks of.
@@ -209,18 +209,18 @@ def _rows(told: _DocumentRow, month_first: bool) -> Iterator[dict[str, object]]:
         }
 
 
-def _looked_at(told: _DocumentRow) -> Iterator[tuple[str, str]]:
+def _period_sources(told: _DocumentRow) -> Iterator[tuple[str, str]]:
     if told.date:
         yield "date", told.date
-    yield from (("metadata", text) for text in _dates_of(told.metadata))
-    yield "title", spaced(told.title)
-    yield "path", spaced(path_without_extension(told.path).replace("/", "-"))
+    yield from (("metadata", text) for text in _date_values(told.metadata))
+    yield "title", with_spaces(told.title)
+    yield "path", with_spaces(path_without_extension(told.path).replace("/", "-"))
     if told.row is None:
         lines = filter(None, map(str.strip, told.first_lines.splitlines()))
         yield "first_lines", "\n".join(islice(lines, _LINES))
 
 
-def _dates_of(metadata: str) -> Iterator[str]:
+def _date_values(metadata: str) -> Iterator[str]:
     """Values whose key speaks of a date; a quarter or month beside a year is joined with it."""
     dates = []
     for key, value in values_in(metadata):
@@ -232,10 +232,10 @@ def _dates_of(metadata: str) -> Iterator[str]:
         yield f"{text} {year}" if year and words & _PARTS and not words & _YEARS else text
 
 
-def _orders(told: list[_DocumentRow]) -> dict[str, bool]:
+def _month_first_by_key(told: list[_DocumentRow]) -> dict[str, bool]:
     texts: dict[str, list[str]] = defaultdict(list)
     for one in told:
-        texts[one.path] += [text for _, text in _looked_at(one)]
+        texts[one.path] += [text for _, text in _period_sources(one)]
     return {path: month_first_in(found) for path, found in texts.items()}
 
 
@@ -244,7 +244,7 @@ def path_without_extension(path: str) -> str:
     return str(PurePosixPath(path).with_suffix(""))
 
 
-def spaced(name: str) -> str:
+def with_spaces(name: str) -> str:
     """Return a name with blanks for the hyphens and underscores that stand between words.
 
     >>> spaced("annual-report_2023-04-12")

@@ -13,11 +13,11 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.documents.column_roles import ColumnNames
-from graphrag_dagster.kernel.documents.file_discovery import FoundFile, first_match, opened, shown_text
+from graphrag_dagster.kernel.documents.file_discovery import FoundFile, display_text, first_match, open_file
 from graphrag_dagster.kernel.documents.file_reading import (
     Declined,
     FileContents,
@@ -146,7 +146,7 @@ class _Gathering:
             notes = [file.reason] if file.reason else []
             outcome = _Outcome(file.problem, notes, duplicate_of=file.duplicate_of)
         else:
-            data, reason = _bytes_of(file, self._limits.max_bytes)
+            data, reason = _read_bytes(file, self._limits.max_bytes)
             if data is None:
                 outcome = _Outcome("failed", [reason])
             else:
@@ -156,7 +156,7 @@ class _Gathering:
             {
                 "path": file.path,
                 "status": outcome.status,
-                "reason": _told(outcome.notes),
+                "reason": _join_notes(outcome.notes),
                 "incomplete": outcome.incomplete,
                 "duplicate_of": outcome.duplicate_of,
                 "format": kind,
@@ -200,7 +200,7 @@ class _Gathering:
         repeated = RecordPlaces()
         first_path = None
         for document in contents.documents:
-            document_id, known = self._identified(document)
+            document_id, known = self._identify(document)
             if known is None:
                 self._place_of_document[document_id] = len(self._documents)
                 self._documents.append(_row(document_id, len(self._documents), path, document))
@@ -215,24 +215,24 @@ class _Gathering:
             outcome.notes.append(f"{len(repeated)} rows repeat documents read before: {repeated}")
         return outcome
 
-    def _identified(self, document: FileDocument) -> tuple[str, Mapping[str, object] | None]:
+    def _identify(self, document: FileDocument) -> tuple[str, Mapping[str, object] | None]:
         """The document's id, and the row of the one that it repeats, if any."""
         of_row = () if document.row is None else (document.source_id or "", document.title or "")
         document_id = stable_id(document.text, *of_row)
-        known = self._known(document_id)
-        if known is None or not _differs(document, known):
+        known = self._find_known(document_id)
+        if known is None or not _is_different_document(document, known):
             return document_id, known
-        document_id = stable_id(*_all_told(document))
-        return document_id, self._known(document_id)
+        document_id = stable_id(*_comparable_properties(document))
+        return document_id, self._find_known(document_id)
 
-    def _known(self, document_id: str) -> Mapping[str, object] | None:
+    def _find_known(self, document_id: str) -> Mapping[str, object] | None:
         place = self._place_of_document.get(document_id)
         return None if place is None else self._documents[place]
 
 
-def _told(notes: Sequence[str]) -> str | None:
+def _join_notes(notes: Sequence[str]) -> str | None:
     """Notes as one line; what does not come from us may hold anything."""
-    told = shown_text("; ".join(" ".join(note.split()) for note in notes))
+    told = display_text("; ".join(" ".join(note.split()) for note in notes))
     return (told if len(told) <= _LONGEST_REASON else f"{told[: _LONGEST_REASON - 1]}…") or None
 
 
@@ -242,15 +242,15 @@ def _names_by_folder(found: Sequence[FoundFile]) -> dict[PurePosixPath, dict[str
     for file in found:
         path = PurePosixPath(file.path)
         if path.name == _NAMES_FILE and not file.problem and file.bytes <= _LONGEST_NAMES_FILE:
-            data, _ = _bytes_of(file, _LONGEST_NAMES_FILE)
+            data, _ = _read_bytes(file, _LONGEST_NAMES_FILE)
             with suppress(ValueError, RecursionError):
                 names[path.parent] = slack_names(json.loads(data or b"null"))
     return {folder: found for folder, found in names.items() if found}
 
 
-def _bytes_of(file: FoundFile, max_bytes: int) -> tuple[bytes | None, str]:
+def _read_bytes(file: FoundFile, max_bytes: int) -> tuple[bytes | None, str]:
     try:
-        with opened(file.location) as stream:
+        with open_file(file.location) as stream:
             data = stream.read(max_bytes + 1)
     except OSError as error:
         return None, f"cannot be read: {error.strerror}"
@@ -259,15 +259,18 @@ def _bytes_of(file: FoundFile, max_bytes: int) -> tuple[bytes | None, str]:
     return data, ""
 
 
-def _all_told(document: FileDocument) -> tuple[object, ...]:
+def _comparable_properties(document: FileDocument) -> tuple[object, ...]:
     # Numbers are written as texts in one format and not in another.
-    told = _as_texts(json.loads(document.metadata))
+    told = _stringify_values(json.loads(document.metadata))
     return document.text, document.source_id, document.title, document.date, *sorted(told.items())
 
 
-def _differs(document: FileDocument, known: Mapping[str, object]) -> bool:
+def _is_different_document(document: FileDocument, known: Mapping[str, object]) -> bool:
     """Whether a document of the same text as one that is known is another."""
-    before, now = _as_texts(json.loads(str(known["metadata"]))), _as_texts(json.loads(document.metadata))
+    before, now = (
+        _stringify_values(json.loads(str(known["metadata"]))),
+        _stringify_values(json.loads(document.metadata)),
+    )
     if document.row is not None:
         return before != now or known["date"] != document.date
     title = known["title"] if known["title"] != name_of(str(known["path"]), None) else None
@@ -277,7 +280,7 @@ def _differs(document: FileDocument, known: Mapping[str, object]) -> bool:
     return any(one and other and one != other for one, other in told)
 
 
-def _as_texts(told: Mapping[str, object]) -> dict[str, str]:
+def _stringify_values(told: Mapping[str, object]) -> dict[str, str]:
     return {key: str(value) for key, value in told.items() if value is not None}
 
 
@@ -300,7 +303,7 @@ _NO_READER = "no reader for"
 _MOST_NAMED = 5
 
 
-def not_read(files: pl.DataFrame) -> pl.DataFrame:
+def unread_files(files: pl.DataFrame) -> pl.DataFrame:
     """Path, status and reason of the files that gave nothing; copies of others are not among them.
 
     Args:
@@ -310,7 +313,7 @@ def not_read(files: pl.DataFrame) -> pl.DataFrame:
     return found.sort(pl.col("status").replace_strict(FATES, range(len(FATES))), "path")
 
 
-def read_in_part(files: pl.DataFrame) -> pl.DataFrame:
+def partly_read_files(files: pl.DataFrame) -> pl.DataFrame:
     """Path and reason of the files that were read and hold something that is in no document, by path.
 
     Args:
@@ -319,7 +322,7 @@ def read_in_part(files: pl.DataFrame) -> pl.DataFrame:
     return files.filter(status="read", incomplete=True).select("path", "reason").sort("path")
 
 
-def files_told(files: pl.DataFrame, most: int = 10) -> tuple[list[str], int]:
+def describe_files(files: pl.DataFrame, most: int = 10) -> tuple[list[str], int]:
     """Return sentences on files that were not read, then on those read in part, and how many they leave out.
 
     Files of one extension with the same reason, numbers aside, are one sentence, which names the first of
@@ -329,10 +332,10 @@ def files_told(files: pl.DataFrame, most: int = 10) -> tuple[list[str], int]:
         files: rows of ``corpus.files``, of which path, status, reason and incomplete are needed.
         most: how many sentences.
     """
-    unread = not_read(files).filter(pl.col("status") != "ignored")
-    in_part = read_in_part(files).with_columns(status=pl.lit("read"))
-    groups = [*_groups(unread), *_groups(in_part)]
-    lines = [_line(one) for one in groups[:most]]
+    unread = unread_files(files).filter(pl.col("status") != "ignored")
+    in_part = partly_read_files(files).with_columns(status=pl.lit("read"))
+    groups = [*_group_files(unread), *_group_files(in_part)]
+    lines = [_format_group(one) for one in groups[:most]]
     # Of graphs the reasons say what is read.
     unsupported = [place for place, one in enumerate(groups[:most]) if one["told"].startswith(_NO_READER)]
     if unsupported:
@@ -340,7 +343,7 @@ def files_told(files: pl.DataFrame, most: int = 10) -> tuple[list[str], int]:
     return lines, sum(one["files"] for one in groups[most:])
 
 
-def _groups(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def _group_files(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """One row for files of a status, an extension and a reason: how many, the first paths, a reason."""
     reason = pl.col("reason").fill_null("")
     yield from (
@@ -361,13 +364,13 @@ def _groups(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
     )
 
 
-def _line(group: dict[str, Any]) -> str:
+def _format_group(group: dict[str, Any]) -> str:
     paths, count = group["paths"], group["files"]
     what = "read in part" if group["status"] == "read" else "not read"
     if count == 1:
         return f"{paths[0]} was {what}: {group['told']}"
     extension = group["extension"]
-    kind = counted(count, f"{extension} file" if extension else "file")
+    kind = plural(count, f"{extension} file" if extension else "file")
     more = f" and {count - len(paths):,} more" if count > len(paths) else ""
     told = f"e.g. {group['told']}" if group["differ"] else group["told"]
     return f"{kind} were {what}: {told} ({', '.join(paths)}{more})"

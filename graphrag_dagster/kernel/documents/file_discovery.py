@@ -65,17 +65,17 @@ def discover(folder: Path, *, max_bytes: int, ignore: Sequence[str] = ()) -> lis
     return sorted(_Walk(root, max_bytes, ignore).files(), key=lambda file: file.path)
 
 
-def shown(relative: str) -> str:
+def display_path(relative: str) -> str:
     """Return a relative path as it is stored: forward slashes, every odd character escaped, one to one."""
-    return shown_text(relative.replace("\\", "\\\\") if os.sep == "/" else relative.replace(os.sep, "/"))
+    return display_text(relative.replace("\\", "\\\\") if os.sep == "/" else relative.replace(os.sep, "/"))
 
 
-def shown_text(text: str) -> str:
+def display_text(text: str) -> str:
     """Return a text with every character escaped that is not printable."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
 
 
-def opened(location: Path) -> BufferedReader:
+def open_file(location: Path) -> BufferedReader:
     """Open a file of the corpus to read it; it may have become something else since it was found.
 
     Raises:
@@ -89,7 +89,7 @@ def opened(location: Path) -> BufferedReader:
     raise OSError(errno.EINVAL, "no regular file any more")
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     # Undecodable bytes of a name arrive as the lone surrogates U+DC80 to U+DCFF.
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:
@@ -106,23 +106,23 @@ class _Walk:
         self._folder_links: list[tuple[str, Path]] = []
 
     def files(self) -> Iterator[FoundFile]:
-        yield from self._below(self._root, "")
+        yield from self._walk_folder(self._root, "")
         while self._folder_links:
             # In the order of their paths, so that the result does not depend on the file system's order.
             self._folder_links.sort(reverse=True)
             relative, target = self._folder_links.pop()
             identity = _identity(target)
             if identity in self._visited:
-                yield self._linked_again(relative, target, self._visited[identity])
+                yield self._duplicate_link(relative, target, self._visited[identity])
             else:
-                yield from self._below(target, relative)
+                yield from self._walk_folder(target, relative)
 
-    def _linked_again(self, relative: str, target: Path, first: str) -> FoundFile:
-        where = shown(first) or "the corpus folder itself"
+    def _duplicate_link(self, relative: str, target: Path, first: str) -> FoundFile:
+        where = display_path(first) or "the corpus folder itself"
         reason = f"a link to {where}, whose files are read there"
-        return FoundFile(shown(relative), target, 0, "duplicate", reason, shown(first) or ".")
+        return FoundFile(display_path(relative), target, 0, "duplicate", reason, display_path(first) or ".")
 
-    def _below(self, folder: Path, relative: str) -> Iterator[FoundFile]:
+    def _walk_folder(self, folder: Path, relative: str) -> Iterator[FoundFile]:
         pending = [(folder, relative)]
         while pending:
             current, prefix = pending.pop()
@@ -132,7 +132,7 @@ class _Walk:
                     entries = sorted(listing, key=lambda entry: entry.name)
             except OSError as error:
                 reason = f"the folder cannot be listed: {error.strerror}"
-                yield FoundFile(shown(prefix), current, 0, "failed", reason)
+                yield FoundFile(display_path(prefix), current, 0, "failed", reason)
                 continue
             if identity in self._visited:
                 continue
@@ -141,15 +141,17 @@ class _Walk:
                 path = f"{prefix}{os.sep}{entry.name}" if prefix else entry.name
                 if path in _NOT_LISTED:
                     continue
-                if ignored := self._ignored_for(entry.name, path):
-                    yield FoundFile(shown(path), current / entry.name, _size(entry), "ignored", ignored)
+                if ignored := self._ignore_reason(entry.name, path):
+                    yield FoundFile(
+                        display_path(path), current / entry.name, _size(entry), "ignored", ignored
+                    )
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     pending.append((current / entry.name, path))
                     continue
                 yield from self._entry(current / entry.name, path, entry.is_symlink())
 
-    def _ignored_for(self, name: str, relative: str) -> str | None:
+    def _ignore_reason(self, name: str, relative: str) -> str | None:
         if name.startswith("."):
             return "hidden: its name begins with a dot; give it another to have it read"
         if first_match(name, _EDITOR_LEFTOVERS):
@@ -158,7 +160,7 @@ class _Walk:
         return f"files.ignore names it: {pattern}" if pattern else None
 
     def _entry(self, location: Path, relative: str, is_link: bool) -> Iterator[FoundFile]:
-        path = shown(relative)
+        path = display_path(relative)
         if is_link:
             try:
                 location = location.resolve(strict=True)
@@ -229,7 +231,7 @@ def matches(path: str, pattern: str) -> bool:
     return True
 
 
-def below(folder: str, pattern: str) -> str:
+def pattern_below(folder: str, pattern: str) -> str:
     """Return the pattern that means below a folder what the given one means below the corpus folder."""
     anchored = "/" in pattern.strip("/") or pattern.startswith("/")
     return f"/{folder}/{pattern.strip('/')}" if anchored else f"/{folder}/**/{pattern}"
@@ -248,6 +250,6 @@ def hash_files(found: Sequence[FoundFile]) -> dict[str, str | None]:
     hashes: dict[str, str | None] = {file.path: None for file in found if file.problem != "ignored"}
     for file in found:
         if not file.problem:
-            with suppress(OSError), opened(file.location) as stream:
+            with suppress(OSError), open_file(file.location) as stream:
                 hashes[file.path] = hashlib.file_digest(stream, "sha256").hexdigest()
     return hashes

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Literal, NamedTuple
 
-from graphrag_dagster.kernel.catalogue.registry import formats, loaded, named, plugged_in
+from graphrag_dagster.kernel.catalogue.registry import find_plugin, formats, load_target, require_named
 from graphrag_dagster.kernel.documents.file_records import (
     FileRecord,
     Reader,
@@ -44,7 +44,7 @@ def reader_of(name: str) -> Reader:
     Raises:
         CatalogueError: there is no such format.
     """
-    reader: Reader = loaded(named(formats(), name, "file format").read)
+    reader: Reader = load_target(require_named(formats(), name, "file format").read)
     return reader
 
 
@@ -97,12 +97,14 @@ def read_file(kind: str, data: bytes, source: SourceFile) -> FileContents | Decl
     except UnreadableError as error:
         return Declined("failed", error_line(error))
     except MemoryError:
-        return Declined("failed", source.limits.beyond("max_memory", "bytes of memory needed"), final=True)
+        return Declined(
+            "failed", source.limits.over_limit_reason("max_memory", "bytes of memory needed"), final=True
+        )
     except RecursionError:
         return Declined("failed", f"{kind} that is nested too deeply")
     # Libraries raise what they like on what they do not expect, and a native one's panic is no Exception.
     except BaseException as error:
-        if plugin := plugged_in("reader", kind):
+        if plugin := find_plugin("reader", kind):
             return Declined("failed", plugin.failed("reading it", error))
         told = error_line(error)
         kind_of = type(error).__name__
@@ -114,20 +116,20 @@ def read_file(kind: str, data: bytes, source: SourceFile) -> FileContents | Decl
 def _contents(reading: Reading, source: SourceFile) -> FileContents:
     kept = tuple(_document(record) for record in reading.records if record.text.strip())
     if sum(len(document.text) for document in kept) > source.limits.max_characters:
-        raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
+        raise UnreadableError(source.limits.over_limit_reason("max_characters", "characters of text"))
     return FileContents(kept, reading.encoding, reading.notes, reading.remarks)
 
 
 def _document(record: FileRecord) -> FileDocument:
     return FileDocument(
         clean(record.text),
-        _cut(record.title, _LONGEST_TITLE),
+        _truncate(record.title, _LONGEST_TITLE),
         record.source_id,
-        _cut(record.date, _LONGEST_DATE),
+        _truncate(record.date, _LONGEST_DATE),
         metadata_json(record.metadata),
         record.row,
     )
 
 
-def _cut(text: str | None, most: int) -> str | None:
+def _truncate(text: str | None, most: int) -> str | None:
     return f"{text[: most - 1]}…" if text and len(text) > most else text

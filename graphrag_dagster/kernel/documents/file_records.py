@@ -27,7 +27,7 @@ class FileLimits:
     max_characters: int = 50_000_000
     max_documents: int = 250_000
 
-    def beyond(self, key: str, what: str, found: int | None = None) -> str:
+    def over_limit_reason(self, key: str, what: str, found: int | None = None) -> str:
         """Return the reason of a file that goes beyond a limit.
 
         Args:
@@ -106,10 +106,10 @@ Reader = Callable[[bytes, SourceFile], Reading]
 
 def clean(text: str) -> str:
     """Return the text with line ends as ``\\n`` and NUL and lone surrogates replaced by U+FFFD."""
-    return holdable(_LINE_ENDS.sub("\n", text) if "\r" in text else text)
+    return storable_text(_LINE_ENDS.sub("\n", text) if "\r" in text else text)
 
 
-def holdable(text: str) -> str:
+def storable_text(text: str) -> str:
     """Return the text with NUL and lone surrogates replaced by U+FFFD."""
     return _UNHOLDABLE.sub(REPLACEMENT, text)
 
@@ -134,11 +134,11 @@ def metadata_json(metadata: Mapping[str, object]) -> str:
     Raises:
         UnreadableError: a value is nested too deeply.
     """
-    kept = {clean(str(key)): plain(value) for key, value in metadata.items() if value not in (None, "")}
+    kept = {clean(str(key)): json_value(value) for key, value in metadata.items() if value not in (None, "")}
     return json.dumps({key: value for key, value in kept.items() if value is not None}, ensure_ascii=False)
 
 
-def plain(value: object, level: int = 0) -> object:
+def json_value(value: object, level: int = 0) -> object:
     """Return a value as JSON can hold it, the same in every process; None for what has no meaning there.
 
     Raises:
@@ -156,11 +156,13 @@ def plain(value: object, level: int = 0) -> object:
         # Python declines to write longer numbers in decimal.
         return value if value.bit_length() <= _MOST_BITS else hex(value)
     if isinstance(value, Mapping):
-        return {clean(str(plain(key, level))): plain(inner, level + 1) for key, inner in value.items()}
+        return {
+            clean(str(json_value(key, level))): json_value(inner, level + 1) for key, inner in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [plain(inner, level + 1) for inner in value]
+        return [json_value(inner, level + 1) for inner in value]
     if isinstance(value, set | frozenset):
-        return sorted(str(plain(inner, level + 1)) for inner in value)
+        return sorted(str(json_value(inner, level + 1)) for inner in value)
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     return clean(str(value))

@@ -43,7 +43,7 @@ def imported_texts(documents: pl.DataFrame, text_units: pl.DataFrame, encoding: 
     given = {(row["graph"], row["key"]): row for row in _rows(documents)}
     units = _by_document(_rows(text_units.unique("text_unit_id", keep="first", maintain_order=True)), given)
     made = [
-        _ImportedDocument(given.get(of) or _made_for(units[of]), units.get(of, ()))
+        _ImportedDocument(given.get(of) or _placeholder_document(units[of]), units.get(of, ()))
         for of in dict.fromkeys([*given, *units])
     ]
     numbered = list(enumerate(made))
@@ -73,7 +73,7 @@ def _by_document(
     return found
 
 
-def _made_for(units: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _placeholder_document(units: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     first = units[0]
     title = f"text units of {first['graph']}"
     return {"path": first["path"], "row": None, "key": "", "title": title, "text": "", "attributes": "{}"}
@@ -85,9 +85,9 @@ class _ImportedDocument:
     def __init__(self, given: Mapping[str, Any], units: Sequence[Mapping[str, Any]]) -> None:
         self._given = given
         self._units = units
-        places = _places(given["text"], units) if given["text"] else None
+        places = _find_units(given["text"], units) if given["text"] else None
         self.text: str = given["text"] if places is not None else _BETWEEN.join(one["text"] for one in units)
-        self._places = places if places is not None else _one_after_the_other(units)
+        self._places = places if places is not None else _consecutive_starts(units)
         self.document_id = stable_id(self.text, given["key"], given["title"])
 
     def row(self) -> dict[str, object]:
@@ -120,7 +120,7 @@ class _ImportedDocument:
             }
 
 
-def _places(text: str, units: Sequence[Mapping[str, Any]]) -> list[int] | None:
+def _find_units(text: str, units: Sequence[Mapping[str, Any]]) -> list[int] | None:
     """Start of each unit in a text, each searched from the previous one on; None if not found."""
     places: list[int] = []
     for unit in units:
@@ -132,7 +132,7 @@ def _places(text: str, units: Sequence[Mapping[str, Any]]) -> list[int] | None:
     return places
 
 
-def _one_after_the_other(units: Sequence[Mapping[str, Any]]) -> list[int]:
+def _consecutive_starts(units: Sequence[Mapping[str, Any]]) -> list[int]:
     places, place = [], 0
     for unit in units:
         places.append(place)

@@ -54,24 +54,24 @@ class ReaderProcess:
             CorpusError: the process cannot be started.
         """
         fresh = self._pipe is None
-        answer = self._asked(kind, data, source)
+        answer = self._request(kind, data, source)
         if isinstance(answer, _Ended) and not fresh:
             # What ended it may have come before this file.
-            answer = self._asked(kind, data, source)
+            answer = self._request(kind, data, source)
         if isinstance(answer, _Ended):
-            return Declined("failed", _crashed(answer.code, source.limits))
+            return Declined("failed", _crash_reason(answer.code, source.limits))
         return answer
 
-    def _asked(self, kind: str, data: bytes, source: SourceFile) -> "FileContents | Declined | _Ended":
-        pipe = self._started()
+    def _request(self, kind: str, data: bytes, source: SourceFile) -> "FileContents | Declined | _Ended":
+        pipe = self._ensure_started()
         try:
             pipe.send((kind, data, source))
             if not pipe.poll(source.limits.max_seconds):
                 self.close()
-                return Declined("failed", source.limits.beyond("max_seconds", "seconds needed"))
+                return Declined("failed", source.limits.over_limit_reason("max_seconds", "seconds needed"))
             answer: FileContents | Declined = pipe.recv()
         except (OSError, EOFError, pickle.UnpicklingError):
-            return self._ended()
+            return self._describe_exit()
         self._used = time.monotonic()
         if isinstance(answer, Declined) and answer.final:
             self.close()
@@ -114,22 +114,22 @@ class ReaderProcess:
         self._pipe, self._ready = Connection(here.detach()), False
         self._used = time.monotonic()
 
-    def _started(self) -> Connection:
+    def _ensure_started(self) -> Connection:
         if time.monotonic() - self._used >= _IDLE_SECONDS / 2:
             self.close()
         self.begin()
         if self._pipe is None:
-            raise _not_started()
+            raise _start_error()
         if not self._ready:
             with contextlib.suppress(OSError, EOFError):
                 self._ready = self._pipe.poll(_START_SECONDS) and self._pipe.recv() == _READY
             if not self._ready:
                 self.close()
-                raise _not_started()
+                raise _start_error()
             self._used = time.monotonic()
         return self._pipe
 
-    def _ended(self) -> "_Ended":
+    def _describe_exit(self) -> "_Ended":
         code = None
         if self._process is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -145,16 +145,16 @@ class _Ended:
     code: int | None
 
 
-def _not_started() -> CorpusError:
+def _start_error() -> CorpusError:
     return CorpusError(
         "the reader process did not start; check that this installation is complete and that there is "
         "memory for another process"
     )
 
 
-def _crashed(code: int | None, limits: FileLimits) -> str:
+def _crash_reason(code: int | None, limits: FileLimits) -> str:
     if code == -signal.SIGXCPU:
-        return limits.beyond("max_seconds", "seconds needed")
+        return limits.over_limit_reason("max_seconds", "seconds needed")
     name = signal.Signals(-code).name if code and code < 0 else f"code {code}"
     return (
         f"its reader crashed ({name}): the file is damaged, or needs more memory than files.max_memory "
@@ -226,23 +226,23 @@ def serve(descriptor: int) -> None:
     with contextlib.suppress(OSError, EOFError):
         while pipe.poll(_IDLE_SECONDS):
             kind, data, source = pipe.recv()
-            _limit(source.limits)
+            _set_limits(source.limits)
             answer = read_file(kind, data, source)
             pipe.send(answer)
             if isinstance(answer, Declined) and answer.final:
                 return
 
 
-def _limit(limits: FileLimits) -> None:
+def _set_limits(limits: FileLimits) -> None:
     """The memory that one more file may take; and seconds of a processor, should the parent be killed."""
     used = resource.getrusage(resource.RUSAGE_SELF)
-    _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + limits.max_seconds) + 10)
+    _lower_limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + limits.max_seconds) + 10)
     with contextlib.suppress(OSError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5])
-        _lower(resource.RLIMIT_DATA, pages * resource.getpagesize() + limits.max_memory)
+        _lower_limit(resource.RLIMIT_DATA, pages * resource.getpagesize() + limits.max_memory)
 
 
-def _lower(kind: int, soft: int) -> None:
+def _lower_limit(kind: int, soft: int) -> None:
     _, hard = resource.getrlimit(kind)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(kind, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))

@@ -65,7 +65,7 @@ def detect(data: bytes) -> str:
     words = [word for word in sample.decode(FALLBACK, "replace").split() if not word.isascii()]
     # One word tells nothing but that it may be Western.
     likely = len(words) == 1 or guesses.get(FALLBACK, 0.0) >= _NEARLY * guesses.get(best, 0.0)
-    return FALLBACK if likely and sum(map(_western, words)) >= _ENOUGH * len(words) else best
+    return FALLBACK if likely and sum(map(_is_western, words)) >= _ENOUGH * len(words) else best
 
 
 def _sample(data: bytes) -> bytes:
@@ -82,7 +82,7 @@ def _sample(data: bytes) -> bytes:
     return sample[: sample.rfind(b"\n", 0, _DETECTION_SAMPLE) + 1 or _DETECTION_SAMPLE]
 
 
-def _western(word: str) -> bool:
+def _is_western(word: str) -> bool:
     letters = {char for char in word.lower() if char.isalpha() and not char.isascii()}
     return not _NO_WORD.search(word) and any(letters <= alphabet for alphabet in _ALPHABETS)
 
@@ -151,7 +151,7 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     """
     for mark, name, without_mark in _MARKS:
         if data.startswith(mark):
-            return _lenient(data[len(mark) :], without_mark, name)
+            return _decode_leniently(data[len(mark) :], without_mark, name)
     for signature, kind in _SIGNATURES.items():
         if data.startswith(signature):
             raise _no_text(kind)
@@ -159,7 +159,7 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
         raise _no_text("a PDF file")
     wide = _wide_encoding(data)
     if wide:
-        return _lenient(data, wide, wide)
+        return _decode_leniently(data, wide, wide)
     _refuse_binary(data)
     if b"\x1b$" in data:
         try:
@@ -167,7 +167,7 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
         except UnicodeDecodeError:
             pass
     try:
-        return _noted(data.decode("utf-8"), "utf-8", 0)
+        return _with_note(data.decode("utf-8"), "utf-8", 0)
     except UnicodeDecodeError:
         return _not_utf8(data, declared)
 
@@ -176,14 +176,14 @@ def _not_utf8(data: bytes, declared: str | None) -> Decoded:
     lenient = data.decode("utf-8", "replace")
     broken = lenient.count(REPLACEMENT)
     if sum(1 for _ in _SEQUENCE.finditer(data)) >= 2 * broken:
-        return _lenient(data, "utf-8", "utf-8")
-    if declared and _fits(data, declared):
-        return _lenient(data, declared, codecs.lookup(declared).name)
+        return _decode_leniently(data, "utf-8", "utf-8")
+    if declared and _fits_encoding(data, declared):
+        return _decode_leniently(data, declared, codecs.lookup(declared).name)
     encoding = detect(data)
-    return _lenient(data, encoding, encoding)
+    return _decode_leniently(data, encoding, encoding)
 
 
-def _fits(data: bytes, encoding: str) -> bool:
+def _fits_encoding(data: bytes, encoding: str) -> bool:
     try:
         # Python calls programs such as punycode encodings, too.
         if not codecs.lookup(encoding).name.startswith(_CHARACTER_SETS):
@@ -194,15 +194,15 @@ def _fits(data: bytes, encoding: str) -> bool:
     return True
 
 
-def _lenient(data: bytes, encoding: str, shown: str) -> Decoded:
+def _decode_leniently(data: bytes, encoding: str, shown: str) -> Decoded:
     try:
-        return _noted(data.decode(encoding), shown, 0)
+        return _with_note(data.decode(encoding), shown, 0)
     except UnicodeDecodeError:
         text = data.decode(encoding, "replace")
-        return _noted(text, shown, text.count(REPLACEMENT))
+        return _with_note(text, shown, text.count(REPLACEMENT))
 
 
-def _noted(text: str, encoding: str, broken: int) -> Decoded:
+def _with_note(text: str, encoding: str, broken: int) -> Decoded:
     notes = []
     if broken:
         notes.append(f"{broken} places are not valid {encoding} and were replaced by {REPLACEMENT}")

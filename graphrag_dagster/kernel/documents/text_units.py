@@ -32,36 +32,36 @@ def pack_sentences(texts: Sequence[str], size: int, overlap: int, tokenizer: Tok
         raise SettingsError(
             f"text_units.overlap ({overlap}) must be at least 0 and smaller than text_units.size ({size})"
         )
-    edges = [_edges(text) for text in texts]
+    edges = [_sentence_edges(text) for text in texts]
     costs = [
-        _costs(edge, ends.tolist())
+        _sentence_costs(edge, ends.tolist())
         for edge, ends in zip(edges, tokenizer.boundaries_of_many(texts), strict=True)
     ]
     result: list[list[Window]] = [[] for _ in texts]
     limits = {number: size for number, text in enumerate(texts) if text}
     # A unit may need a token or two more alone than the same words took inside the whole text.
     while limits:
-        packed = {number: _packed(costs[number], limit, overlap) for number, limit in limits.items()}
+        packed = {number: _pack(costs[number], limit, overlap) for number, limit in limits.items()}
         counted = _token_counts(texts, edges, packed, tokenizer)
-        limits = _lowered(limits, packed, counted, size)
+        limits = _lower_limits(limits, packed, counted, size)
         for number in packed.keys() - limits.keys():
-            result[number] = _packed_windows(texts[number], counted[number], size, overlap, tokenizer)
+            result[number] = _pack_windows(texts[number], counted[number], size, overlap, tokenizer)
     return result
 
 
-def _edges(text: str) -> list[int]:
+def _sentence_edges(text: str) -> list[int]:
     """Start of each sentence, and the end of the text."""
     starts = [span.start for span in sentence_spans(text)]
     return [0, *starts[1:], len(text)]
 
 
-def _costs(edges: Sequence[int], token_starts: Sequence[int]) -> list[int]:
+def _sentence_costs(edges: Sequence[int], token_starts: Sequence[int]) -> list[int]:
     """Tokens of the whole text that begin in each sentence."""
     places = [bisect_left(token_starts, edge) for edge in edges]
     return [after - before for before, after in pairwise(places)]
 
 
-def _packed(costs: Sequence[int], size: int, overlap: int) -> list[Range]:
+def _pack(costs: Sequence[int], size: int, overlap: int) -> list[Range]:
     ranges: list[Range] = []
     begin, place, total = 0, 0, 0
     while place < len(costs):
@@ -70,11 +70,11 @@ def _packed(costs: Sequence[int], size: int, overlap: int) -> list[Range]:
             place += 1
         else:
             ranges.append((begin, place))
-            begin, total = _shared(costs, begin, place, size, overlap)
+            begin, total = _overlap(costs, begin, place, size, overlap)
     return [*ranges, (begin, place)]
 
 
-def _shared(costs: Sequence[int], begin: int, place: int, size: int, overlap: int) -> tuple[int, int]:
+def _overlap(costs: Sequence[int], begin: int, place: int, size: int, overlap: int) -> tuple[int, int]:
     """Start of the next unit, and the tokens of the shared sentences."""
     first, total = place, 0
     while first > begin + 1 and total + costs[first - 1] <= min(overlap, size - costs[place]):
@@ -102,7 +102,7 @@ def _token_counts(
     return windows
 
 
-def _lowered(
+def _lower_limits(
     limits: Mapping[int, int],
     packed: Mapping[int, Sequence[Range]],
     counted: Mapping[int, Sequence[Window]],
@@ -123,7 +123,7 @@ def _lowered(
     return {number: limit - excess[number] for number, limit in limits.items() if excess[number] > 0}
 
 
-def _packed_windows(
+def _pack_windows(
     text: str, units: Sequence[Window], size: int, overlap: int, tokenizer: Tokenizer
 ) -> list[Window]:
     windows: list[Window] = []
@@ -140,12 +140,14 @@ def _packed_windows(
     return windows
 
 
-__all__ = ["STRATEGIES", "check_texts", "check_units", "cut"]
+__all__ = ["STRATEGIES", "check_texts", "check_units", "cut_text_units"]
 
 STRATEGIES = ("tokens", "sentences", "characters", "none")
 
 
-def cut(documents: pl.DataFrame, *, strategy: str, size: int, overlap: int, encoding: str) -> pl.DataFrame:
+def cut_text_units(
+    documents: pl.DataFrame, *, strategy: str, size: int, overlap: int, encoding: str
+) -> pl.DataFrame:
     """Cut documents into text units; the columns are those of ``corpus.text_chunks``.
 
     ``documents`` needs ``document_id``, ``human_readable_id`` and ``text``; its order does not matter. The
@@ -179,11 +181,11 @@ def _windows(
     if strategy == "sentences":
         return pack_sentences(texts, size, overlap, tokenizer)
     if strategy == "characters":
-        return _counted(texts, [character_windows(text, size, overlap) for text in texts], tokenizer)
+        return _count_tokens(texts, [character_windows(text, size, overlap) for text in texts], tokenizer)
     return tokenizer.windows_of_many(texts, size, overlap)
 
 
-def _counted(
+def _count_tokens(
     texts: Sequence[str], ranges: Sequence[Sequence[tuple[int, int]]], tokenizer: Tokenizer
 ) -> list[list[Window]]:
     both = list(zip(texts, ranges, strict=True))
@@ -269,10 +271,10 @@ def _first_within(places: Sequence[int], least: int, end: int) -> int:
 
 def _between_characters(text: str, least: int, most: int) -> int:
     """The last place up to ``most`` that parts no character from its marks; ``most`` where there is none."""
-    return next((place for place in range(most, least, -1) if not _joined(text, place)), most)
+    return next((place for place in range(most, least, -1) if not _is_joined(text, place)), most)
 
 
-def _joined(text: str, place: int) -> bool:
+def _is_joined(text: str, place: int) -> bool:
     before, after = text[place - 1], text[place]
     marked = _JOINER in (before, after) or unicodedata.category(after).startswith("M")
     return marked or before + after == "\r\n"
@@ -291,7 +293,7 @@ def check_units(documents: pl.DataFrame, units: pl.DataFrame, size: int, overlap
     """
     whole = documents.select("document_id", pl.col("text").alias("whole"))
     ordered = units.sort(_KEYS)
-    problems = [*_unmatched(whole, ordered), *_wrong_texts(whole, ordered), *_gaps(whole, ordered)]
+    problems = [*_unmatched_documents(whole, ordered), *_wrong_texts(whole, ordered), *_gaps(whole, ordered)]
     windows = ordered.filter(pl.col("strategy") == "tokens")
     if windows.height:
         problems += _wrong_windows(whole, windows, size, overlap)
@@ -303,7 +305,7 @@ def check_texts(documents: pl.DataFrame, units: pl.DataFrame) -> list[str]:
     return _wrong_texts(documents.select("document_id", pl.col("text").alias("whole")), units.sort(_KEYS))
 
 
-def _problem(wrong: pl.DataFrame, meaning: str) -> list[str]:
+def _problem_lines(wrong: pl.DataFrame, meaning: str) -> list[str]:
     if not wrong.height:
         return []
     keys = [name for name in _KEYS if name in wrong.columns]
@@ -314,11 +316,11 @@ def _problem(wrong: pl.DataFrame, meaning: str) -> list[str]:
     return [f"{wrong.height} {meaning}, e.g. {examples}"]
 
 
-def _unmatched(whole: pl.DataFrame, units: pl.DataFrame) -> list[str]:
+def _unmatched_documents(whole: pl.DataFrame, units: pl.DataFrame) -> list[str]:
     written = whole.filter(pl.col("whole").str.len_bytes() > 0)
     return [
-        *_problem(written.join(units, on="document_id", how="anti"), "documents have no unit"),
-        *_problem(units.join(whole, on="document_id", how="anti"), "units have no document"),
+        *_problem_lines(written.join(units, on="document_id", how="anti"), "documents have no unit"),
+        *_problem_lines(units.join(whole, on="document_id", how="anti"), "units have no document"),
     ]
 
 
@@ -329,7 +331,7 @@ def _wrong_texts(whole: pl.DataFrame, units: pl.DataFrame) -> list[str]:
     wrong = [
         texts.get(document_id, "")[start:end] != text for document_id, start, end, text in columns.iter_rows()
     ]
-    return _problem(
+    return _problem_lines(
         units.filter(pl.Series(wrong, dtype=pl.Boolean)), "units whose text is not what their offsets say"
     )
 
@@ -346,11 +348,11 @@ def _gaps(whole: pl.DataFrame, units: pl.DataFrame) -> list[str]:
     )
     ends = checked.group_by("document_id").agg(pl.col("end_char").max()).join(whole, on="document_id")
     return [
-        *_problem(checked.filter("wrong_position"), "units whose position does not count from 0"),
-        *_problem(checked.filter("gap"), "units that leave out characters before them"),
-        *_problem(checked.filter("backward"), "units that begin before the unit in front of them"),
-        *_problem(checked.filter("blank"), "units without a character"),
-        *_problem(
+        *_problem_lines(checked.filter("wrong_position"), "units whose position does not count from 0"),
+        *_problem_lines(checked.filter("gap"), "units that leave out characters before them"),
+        *_problem_lines(checked.filter("backward"), "units that begin before the unit in front of them"),
+        *_problem_lines(checked.filter("blank"), "units without a character"),
+        *_problem_lines(
             ends.filter(pl.col("end_char") != pl.col("whole").str.len_chars()).sort("document_id"),
             "documents whose units do not end where they end",
         ),
@@ -362,22 +364,22 @@ def _wrong_windows(whole: pl.DataFrame, windows: pl.DataFrame, size: int, overla
     counts = windows.group_by("document_id").len().join(whole, on="document_id").sort("document_id")
     wanted = [window_count(tokens, size, overlap) for tokens in tokenizer.counts(counts["whole"].to_list())]
     return [
-        *_problem(
+        *_problem_lines(
             counts.filter(pl.col("len") != pl.Series(wanted, dtype=pl.Int64)),
             f"documents whose number of windows is not that of size {size} and overlap {overlap}",
         ),
-        *_problem(windows.filter(pl.col("tokens") > size), f"windows of more than {size} tokens"),
+        *_problem_lines(windows.filter(pl.col("tokens") > size), f"windows of more than {size} tokens"),
     ]
 
 
 def _wrong_ranges(windows: pl.DataFrame, size: int, overlap: int) -> list[str]:
     shared = pl.col("end_char").shift(1).over("document_id") - pl.col("start_char")
     return [
-        *_problem(
+        *_problem_lines(
             windows.filter(pl.col("end_char") - pl.col("start_char") > size),
             f"windows of more than {size} characters",
         ),
-        *_problem(
+        *_problem_lines(
             windows.filter(shared > overlap),
             f"windows that share more than {overlap} characters with the one before",
         ),

@@ -114,7 +114,7 @@ class PathStore:
         """The vocabulary of paths."""
         return Vocabulary(self.labels, self.relations)
 
-    def followed(self, direction: Direction) -> Followed:
+    def resolve_direction(self, direction: Direction) -> Followed:
         """Return the directions in which edges are followed; ``auto`` means both if few edges have one
         back.
         """
@@ -147,11 +147,11 @@ class PathStore:
         """
         inside = np.zeros(self.nodes, dtype=np.bool_)
         inside[nodes] = True
-        outgoing = spans(self.out_starts, np.sort(nodes))
+        outgoing = expand_ranges(self.out_starts, np.sort(nodes))
         return outgoing[inside[self.tails[outgoing]]]
 
     def write(self, folder: Path) -> None:
-        """Write the arrays into an existing folder; see :meth:`opened`."""
+        """Write the arrays into an existing folder; see :meth:`open`."""
         for name, array in _arrays(self).items():
             np.save(folder / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
         about = {
@@ -163,7 +163,7 @@ class PathStore:
         (folder / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
 
     @classmethod
-    def opened(cls, folder: Path) -> "PathStore":
+    def open(cls, folder: Path) -> "PathStore":
         """Open the graph stored in a folder; its arrays are memory-mapped.
 
         Raises:
@@ -223,7 +223,7 @@ def store_of(entities: pl.DataFrame, triples: pl.DataFrame, prefilter: Prefilter
         .sort("head", "relation", "tail")
     )
     label_of = nodes.select(pl.col("label").cast(pl.Enum(labels)).to_physical())["label"]
-    return arranged(
+    return build_path_store(
         Texts.of(nodes["entity_id"]),
         Texts.of(labels),
         label_of.to_numpy().astype(np.int32),
@@ -233,7 +233,7 @@ def store_of(entities: pl.DataFrame, triples: pl.DataFrame, prefilter: Prefilter
     )
 
 
-def arranged(
+def build_path_store(
     entity_ids: Texts,
     labels: Texts,
     label_of: Ints,
@@ -270,7 +270,7 @@ def arranged(
     )
 
 
-def spans(starts: Longs, rows: NDArray[np.integer]) -> Longs:
+def expand_ranges(starts: Longs, rows: NDArray[np.integer]) -> Longs:
     """Return all positions from ``starts[row]`` to ``starts[row + 1]``, row by row."""
     sizes = starts[rows + 1] - starts[rows]
     ends = np.cumsum(sizes)

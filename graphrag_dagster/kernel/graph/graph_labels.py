@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable
+from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.text.text_similarity import clean
 
 #: A relation without a known label.
@@ -43,8 +43,8 @@ def relation_label(words: str) -> str | None:
     'works_for'
     """
     # Normalise other kinds of blanks before unprintable characters are dropped.
-    spaced = _CAMEL.sub(" ", _folded(clean(_folded(words))))
-    parts = "".join(map(_kept, _folded(spaced.lower()))).split()
+    spaced = _CAMEL.sub(" ", _fold(clean(_fold(words))))
+    parts = "".join(map(_label_character, _fold(spaced.lower()))).split()
     label = "_".join(parts)
     fits = len(parts) <= _MOST_WORDS and len(label) <= _MOST_CHARACTERS
     return label if fits and label not in _NOTHING and any(map(str.isalpha, label)) else None
@@ -59,11 +59,11 @@ def is_weight(number: float) -> bool:
     return number == 0 or LIGHTEST <= number <= HEAVIEST
 
 
-def _folded(words: str) -> str:
+def _fold(words: str) -> str:
     return unicodedata.normalize("NFKC", words)
 
 
-def _kept(char: str) -> str:
+def _label_character(char: str) -> str:
     if char in "'’":
         return ""
     # Vowel signs of Indic scripts are marks, and part of their words.
@@ -160,7 +160,7 @@ def first_by_score(scores: Scores, candidates: VerbalizedRows, most: int = -1) -
         candidates: the candidates.
         most: number of results; negative: all.
     """
-    rounded = comparable(scores)
+    rounded = round_for_comparison(scores)
     order = np.argsort(-rounded, kind="stable")
     if 0 <= most < len(order):
         # Candidates that tie with the last one may precede it by text.

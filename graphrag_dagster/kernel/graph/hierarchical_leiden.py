@@ -44,7 +44,9 @@ def as_hierarchy(graph: Network, memberships: pl.DataFrame, previous: Hierarchy 
         .agg(pl.first("level", "parent"), pl.len().alias("size"), pl.sum("degree"), pl.col("entity_id"))
         .join(_internal_edges(graph, memberships), on="cluster", how="left", maintain_order="left")
     )
-    ids = named(clusters.select("cluster", "level", "entity_id"), previous.members if previous else None)
+    ids = name_clusters(
+        clusters.select("cluster", "level", "entity_id"), previous.members if previous else None
+    )
     parents = set(clusters["parent"].drop_nulls())
     communities = (
         clusters.with_columns(
@@ -90,11 +92,11 @@ def _internal_edges(graph: Network, memberships: pl.DataFrame) -> pl.DataFrame:
 _SAME_FROM = 0.5
 
 
-def named(clusters: pl.DataFrame, previous: pl.DataFrame | None) -> dict[int, str]:
+def name_clusters(clusters: pl.DataFrame, previous: pl.DataFrame | None) -> dict[int, str]:
     """Return an id for every cluster.
 
-    A cluster takes the id of the previous community it continues, see :func:`matched`. Any other gets a hash
-    of its level and members, with a counter if a previous community already has that id.
+    A cluster takes the id of the previous community it continues, see :func:`match_clusters`. Any other gets
+    a hash of its level and members, with a counter if a previous community already has that id.
 
     Args:
         clusters: ``cluster``, ``level`` and ``entity_id``, the sorted list of members.
@@ -111,11 +113,13 @@ def named(clusters: pl.DataFrame, previous: pl.DataFrame | None) -> dict[int, st
         "level",
         "entity_id",
     ).explode("entity_id")
-    continued, before = matched(new, previous), set(previous["community_id"])
-    return {cluster: continued.get(name) or _unused(name, before) for cluster, name in ids.items()}
+    continued, before = match_clusters(new, previous), set(previous["community_id"])
+    return {cluster: continued.get(name) or _unused_id(name, before) for cluster, name in ids.items()}
 
 
-def matched(new: pl.DataFrame, previous: pl.DataFrame, *, same_from: float = _SAME_FROM) -> dict[str, str]:
+def match_clusters(
+    new: pl.DataFrame, previous: pl.DataFrame, *, same_from: float = _SAME_FROM
+) -> dict[str, str]:
     """Return which new communities continue which previous ones, one to one.
 
     Pairs of the same level are matched greedily by the Jaccard overlap of their members, largest first. Ties
@@ -154,7 +158,7 @@ def matched(new: pl.DataFrame, previous: pl.DataFrame, *, same_from: float = _SA
     return matches
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def _unused_id(name: str, taken: set[str]) -> str:
     free, attempt = name, 0
     while free in taken:
         attempt += 1
@@ -162,7 +166,7 @@ def _unused(name: str, taken: set[str]) -> str:
     return free
 
 
-__all__ = ["Hierarchy", "LeidenOptions", "Profile", "clustered", "hierarchical_communities"]
+__all__ = ["Hierarchy", "LeidenOptions", "Profile", "hierarchical_communities", "run_native_leiden"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +221,10 @@ def hierarchical_communities(
     if not len(part.low):
         return empty_hierarchy()
     options = LeidenOptions(max_cluster_size, seed, resolution, randomness)
-    return as_hierarchy(graph, clustered(part, options))
+    return as_hierarchy(graph, run_native_leiden(part, options))
 
 
-def clustered(part: Network, options: LeidenOptions) -> pl.DataFrame:
+def run_native_leiden(part: Network, options: LeidenOptions) -> pl.DataFrame:
     """Return the memberships (:data:`~.hierarchy.MEMBERSHIPS`) of native Leiden from scratch."""
     import graspologic_native
 

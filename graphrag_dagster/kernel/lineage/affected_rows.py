@@ -52,7 +52,7 @@ def affected_reports(rows: LineageRows, touched: Touched) -> pl.DataFrame:
     relationships of which only the combined degree changes, because an end loses a neighbour. ``reports``
     counts affected reports of sub-communities. ``holds``: something other than ``degrees`` is affected.
     """
-    counts = _with_sub_communities(rows, _shown(rows, touched))
+    counts = _with_sub_communities(rows, _count_shown_rows(rows, touched))
     shows = pl.sum_horizontal("entities", "relationships", "claims", "reports").cast(pl.Int64)
     columns = ("report_id", "human_readable_id", "level", "title", "engine")
     return (
@@ -113,7 +113,7 @@ def _other_degrees(rows: LineageRows, relationships: pl.DataFrame) -> pl.DataFra
     return around.unique("relationship_id").join(relationships, on="relationship_id", how="anti")
 
 
-def _shown(rows: LineageRows, touched: Touched) -> pl.DataFrame:
+def _count_shown_rows(rows: LineageRows, touched: Touched) -> pl.DataFrame:
     """Return how many rows of each report's context are touched: counts by ``report_id``."""
     degrees = _other_degrees(rows, touched.relationships)
     by_kind = (
@@ -164,7 +164,7 @@ _NODES = "graph.context_nodes"
 _MEASURES = ("similarity", "home_similarity", "distance", "betweenness", "penalised_score", "rank")
 
 
-def resembled_steps(
+def resemblance_steps(
     rows: LineageRows, entity_id: str, most: int | None
 ) -> tuple[tuple[LineageStep, ...], int]:
     """Return the communities most similar to an entity, each with its levels, and the number of omitted ones.
@@ -187,7 +187,7 @@ def resembled_steps(
             f"of {_levels(row['level'])}: {title_of.get(row['community_id'], '')}",
             facts={
                 "outcome": row["outcome"],
-                **{name: _short(row[name]) for name in _MEASURES if row[name] is not None},
+                **{name: _round(row[name]) for name in _MEASURES if row[name] is not None},
             },
         )
         for row in shown.iter_rows(named=True)
@@ -201,7 +201,7 @@ def attachments_of(rows: LineageRows, entities: pl.Series) -> pl.DataFrame:
     return rows.of(_NODES, "entity_id", entities, columns).sort("level", "community_id", "entity_id")
 
 
-def outsiders(rows: LineageRows, report_id: str, shown: pl.DataFrame) -> set[str]:
+def outside_entities(rows: LineageRows, report_id: str, shown: pl.DataFrame) -> set[str]:
     """Return the entities in a report's context that are context nodes, not members.
 
     Args:
@@ -218,5 +218,5 @@ def _levels(levels: Sequence[int]) -> str:
     return ", ".join(f"C{level}" for level in levels)
 
 
-def _short(value: float | int) -> float | int:
+def _round(value: float | int) -> float | int:
     return round(value, 4) if isinstance(value, float) else value

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.kernel.lineage.instance_lineage import quoted
+from graphrag_dagster.kernel.lineage.instance_lineage import quotation_step
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, LineageStep, titles_of, units_of
 from graphrag_dagster.kernel.text.evidence import Passage, Row, Triple, triple_of
 
@@ -62,13 +62,13 @@ def passages(text: str) -> Iterator[tuple[str, tuple[int, ...]]]:
     end = 0
     for mark in _MARKS.finditer(text):
         before, _, last = text[end : mark.start()].rpartition("\n\n")
-        if _says(before):
-            yield _folded(before), ()
-        if _says(last):
-            yield _folded(last), tuple(sorted(set(map(int, _NUMBER.findall(mark[0])))))
+        if _states(before):
+            yield _fold(before), ()
+        if _states(last):
+            yield _fold(last), tuple(sorted(set(map(int, _NUMBER.findall(mark[0])))))
         end = mark.end()
-    if _says(text[end:]):
-        yield _folded(text[end:]), ()
+    if _states(text[end:]):
+        yield _fold(text[end:]), ()
 
 
 def _context(rows: LineageRows, answer_id: str, most: int | None) -> LineageStep:
@@ -151,16 +151,16 @@ def _quotation(row: Mapping[str, Any], units: Mapping[str, Passage]) -> LineageS
     unit = units.get(row["text_unit_id"] or "")
     if unit is None:
         return None
-    return quoted(
+    return quotation_step(
         units, unit.text_unit_id, row["start_char"] - unit.start_char, row["end_char"] - unit.start_char
     )
 
 
-def _says(text: str) -> bool:
+def _states(text: str) -> bool:
     paragraphs = [part for part in text.split("\n\n") if not _HEADING.match(part.strip())]
     return any(character.isalnum() for paragraph in paragraphs for character in paragraph)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     # A mark may precede the full stop of its sentence.
     return " ".join(text.split()).lstrip(".,;:!? ")

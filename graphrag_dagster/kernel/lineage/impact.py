@@ -13,9 +13,9 @@ from graphrag_dagster.kernel.lineage.affected_rows import (
     attachments_of,
 )
 from graphrag_dagster.kernel.lineage.entity_lineage import ResolvedRows
-from graphrag_dagster.kernel.lineage.instance_lineage import stated_in
+from graphrag_dagster.kernel.lineage.instance_lineage import triples_stated_in
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, lineages
-from graphrag_dagster.kernel.lineage.row_lineage import find
+from graphrag_dagster.kernel.lineage.row_lineage import find_rows
 
 _UNIT_COLUMNS = ("text_unit_id", "human_readable_id", "document_id", "start_char", "end_char", "tokens")
 
@@ -122,7 +122,7 @@ def impact(rows: LineageRows, asked: str) -> Impact:
     entities = _entities(rows, ids)
     relationships = _relationships(rows, ids)
     claims = _claims(rows, ids)
-    triples = stated_in(rows, ids)
+    triples = triples_stated_in(rows, ids)
     gone = entities.filter("gone")["entity_id"]
     of_systems = lineages()
     summaries = next((lineage.affected(rows, triples, gone) for lineage in of_systems), _NO_SUMMARIES)
@@ -167,7 +167,7 @@ def _documents(rows: LineageRows, asked: str) -> pl.DataFrame:
         candidates = all_documents.select(
             id="document_id", number="human_readable_id", label="path", name="title"
         )
-        matches = all_documents.filter(pl.col("document_id").is_in(find("document", candidates, asked)))
+        matches = all_documents.filter(pl.col("document_id").is_in(find_rows("document", candidates, asked)))
     return matches.sort("human_readable_id").drop("human_readable_id")
 
 
@@ -186,7 +186,7 @@ def _entities(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
         names,
         ("entity_id", "name", "title", "type", "description_engine", "frequency", "instances"),
     )
-    after = _after(rows, records, units, ["name"]).select(
+    after = _without_units(rows, records, units, ["name"]).select(
         "name",
         "descriptions",
         "redescribed",
@@ -217,7 +217,7 @@ def _relationships(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
         pairs["source"].unique(),
         ("relationship_id", *ends, "source_id", "target_id", "description_engine", "instances", "weight"),
     ).join(pairs, on=ends, how="semi")
-    after = _after(rows, records, units, ends).select(
+    after = _without_units(rows, records, units, ends).select(
         *ends,
         "descriptions",
         "redescribed",
@@ -225,7 +225,7 @@ def _relationships(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
         "strength",
         instances_after="instances",
     )
-    weight = pl.col("instances_after") if _counted(rows) else pl.col("strength")
+    weight = pl.col("instances_after") if _weights_are_counts(rows) else pl.col("strength")
     return (
         relationships.join(after, on=ends)
         .with_columns(gone=pl.col("instances_after") == 0, weight_after=weight.cast(pl.Float64))
@@ -259,7 +259,7 @@ def _claims(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
             "instances",
         ),
     ).with_columns(object_name)
-    after = _after(rows, records.join(touched, on=about, how="semi"), units, about).select(
+    after = _without_units(rows, records.join(touched, on=about, how="semi"), units, about).select(
         *about, "descriptions", "redescribed", "description_changes", instances_after="instances"
     )
     return claims.join(after, on=about).with_columns(
@@ -267,13 +267,15 @@ def _claims(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
     )
 
 
-def _counted(rows: LineageRows) -> bool:
+def _weights_are_counts(rows: LineageRows) -> bool:
     """Whether weights are numbers of records, not sums of strengths."""
     relationships = rows.all("graph.relationships", ("weight", "instances"))
     return bool((relationships["weight"] == relationships["instances"]).all())
 
 
-def _after(rows: LineageRows, records: pl.DataFrame, units: pl.Series, key: list[str]) -> pl.DataFrame:
+def _without_units(
+    rows: LineageRows, records: pl.DataFrame, units: pl.Series, key: list[str]
+) -> pl.DataFrame:
     """Return what remains of groups of records without the units.
 
     ``descriptions``: remaining distinct ones; ``redescribed``: there are several, and not the same in the
@@ -295,10 +297,10 @@ def _after(rows: LineageRows, records: pl.DataFrame, units: pl.Series, key: list
     )
     changed = pl.col("told").ne_missing(pl.col("told_before"))
     return (
-        _told(ordered, key)
+        _distinct_descriptions(ordered, key)
         .rename({"told": "told_before"})
         .join(counted, on=key, how="left")
-        .join(_told(remaining, key), on=key, how="left")
+        .join(_distinct_descriptions(remaining, key), on=key, how="left")
         .with_columns(
             pl.col("instances", "units").fill_null(0),
             pl.col("strength").fill_null(0.0),
@@ -309,7 +311,7 @@ def _after(rows: LineageRows, records: pl.DataFrame, units: pl.Series, key: list
     )
 
 
-def _told(ordered: pl.DataFrame, key: list[str]) -> pl.DataFrame:
+def _distinct_descriptions(ordered: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """Return the distinct descriptions of each group, in order of first appearance."""
     nonblank = pl.col("description").filter(pl.col("description") != "")
     return ordered.group_by(key, maintain_order=True).agg(told=nonblank.unique(maintain_order=True))

@@ -269,7 +269,7 @@ class Instances:
         return ends
 
 
-def quoted(units: Mapping[str, Passage], unit_id: str, start: int, end: int) -> LineageStep | None:
+def quotation_step(units: Mapping[str, Passage], unit_id: str, start: int, end: int) -> LineageStep | None:
     """Return a text unit with a quote; None if there is no such unit."""
     unit = units.get(unit_id)
     return unit_step(unit, (unit.words(start, end),)) if unit else None
@@ -293,12 +293,12 @@ def _words(unit: Passage, row: Mapping[str, Any], ends: _Ends | None = None) -> 
         return tuple(unit.words(start, end) for start, end in spans)
     if ends:
         source, target = (ends.get((unit.text_unit_id, row[end]), []) for end in ("source", "target"))
-        if words := tuple(_naming_both(unit, source, target)):
+        if words := tuple(_words_naming_both_ends(unit, source, target)):
             return words
     return (unit.whole(),)
 
 
-def _naming_both(
+def _words_naming_both_ends(
     unit: Passage, source: Sequence[tuple[int, int]], target: Sequence[tuple[int, int]]
 ) -> Iterator[Words]:
     for sentence in unit.sentences:
@@ -331,7 +331,7 @@ def triple_steps(rows: LineageRows, ids: Iterable[str], most: int | None = 5) ->
     ]
 
 
-def stated_in(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
+def triples_stated_in(rows: LineageRows, units: pl.Series) -> pl.DataFrame:
     """Return the triples stated in some text units: ``triple_id``, ``head_id``, ``tail_id``."""
     triples = rows.all(_TRIPLES, ("triple_id", "head_id", "tail_id", "text_unit_ids"))
     stated = (
@@ -356,5 +356,7 @@ def _triple_step(
         )
     unit = units[row["evidence_unit_id"]]
     start, end = row["start_char"], row["end_char"]
-    below = quoted(units, unit.text_unit_id, *((0, len(unit.text)) if start is None else (start, end)))
+    below = quotation_step(
+        units, unit.text_unit_id, *((0, len(unit.text)) if start is None else (start, end))
+    )
     return LineageStep("triple", row["triple_id"], row["title"], facts=facts, steps=(below,) if below else ())

@@ -28,7 +28,7 @@ def why(warehouse: Warehouse, corpus: str, kind: WhyKind, asked: str, most: int 
         QuestionError: no row matches, or several do.
         WarehouseError: the corpus has not been indexed.
     """
-    with reading(warehouse, corpus) as rows:
+    with open_rows(warehouse, corpus) as rows:
         return why_of(rows, kind, asked, most)
 
 
@@ -39,12 +39,12 @@ def impact(warehouse: Warehouse, corpus: str, document: str) -> Impact:
         QuestionError: no such document.
         WarehouseError: the corpus has not been indexed.
     """
-    with reading(warehouse, corpus) as rows:
+    with open_rows(warehouse, corpus) as rows:
         return impact_of(rows, document)
 
 
 @contextmanager
-def reading(warehouse: Warehouse, corpus: str) -> Iterator["TableRows"]:
+def open_rows(warehouse: Warehouse, corpus: str) -> Iterator["TableRows"]:
     """Open the tables for lineage.
 
     Raises:

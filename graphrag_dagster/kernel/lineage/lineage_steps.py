@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from graphrag_dagster.kernel.catalogue.registry import loaded, systems
+from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.text.evidence import Evidence, Passage, Words, passages_of
 
 
@@ -86,7 +86,7 @@ class SystemLineage:
 
 def lineages() -> Sequence[SystemLineage]:
     """Return the lineages that systems declare."""
-    return [loaded(system.lineage) for system in systems().values() if system.lineage]
+    return [load_target(system.lineage) for system in systems().values() if system.lineage]
 
 
 _TITLES = {

@@ -7,10 +7,10 @@ from typing import Any, Literal, get_args
 import polars as pl
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.lineage.affected_rows import outsiders, resembled_steps
+from graphrag_dagster.kernel.lineage.affected_rows import outside_entities, resemblance_steps
 from graphrag_dagster.kernel.lineage.answer_lineage import answer_step
 from graphrag_dagster.kernel.lineage.entity_lineage import ALIASES, names_step
-from graphrag_dagster.kernel.lineage.instance_lineage import Instances, quoted, triple_steps
+from graphrag_dagster.kernel.lineage.instance_lineage import Instances, quotation_step, triple_steps
 from graphrag_dagster.kernel.lineage.lineage_steps import (
     LineageRows,
     LineageStep,
@@ -26,7 +26,7 @@ _NEAR, _LEAST_PREFIX = 5, 4
 _ALIKE = 65
 
 
-def find(kind: str, candidates: pl.DataFrame, asked: str) -> list[str]:
+def find_rows(kind: str, candidates: pl.DataFrame, asked: str) -> list[str]:
     """Return the ids of the matching rows, in the order of the candidates.
 
     The first criterion that matches anything decides: the id; the small number; a name or the label, ignoring
@@ -60,22 +60,22 @@ def find(kind: str, candidates: pl.DataFrame, asked: str) -> list[str]:
     if len(query) >= _LEAST_PREFIX:
         prefixed = candidates.filter(pl.col("id").str.starts_with(lowered))
         if len(prefixed):
-            return [_only(kind, prefixed, asked)]
-    raise QuestionError(unknown(kind, candidates, query))
+            return [_require_one(kind, prefixed, asked)]
+    raise QuestionError(unknown_row_message(kind, candidates, query))
 
 
-def find_one(kind: str, candidates: pl.DataFrame, asked: str) -> str:
-    """Return the id of the only matching row; see :func:`find`.
+def find_row(kind: str, candidates: pl.DataFrame, asked: str) -> str:
+    """Return the id of the only matching row; see :func:`find_rows`.
 
     Raises:
         QuestionError: nothing matches, or several rows do; the message lists similar or matching ones.
     """
-    matches = find(kind, candidates, asked)
-    return _only(kind, candidates.filter(pl.col("id").is_in(matches)), asked)
+    matches = find_rows(kind, candidates, asked)
+    return _require_one(kind, candidates.filter(pl.col("id").is_in(matches)), asked)
 
 
-def unknown(kind: str, candidates: pl.DataFrame, wanted: str) -> str:
-    """Return an error message for an unknown row, with similar ones; arguments as for :func:`find`."""
+def unknown_row_message(kind: str, candidates: pl.DataFrame, wanted: str) -> str:
+    """Return an error message for an unknown row, with similar ones; arguments as for :func:`find_rows`."""
     if candidates.is_empty():
         return f"no {kind} {wanted!r}: there is none at all in this corpus"
     from rapidfuzz import process, utils
@@ -87,26 +87,27 @@ def unknown(kind: str, candidates: pl.DataFrame, wanted: str) -> str:
         wanted, labels, limit=_NEAR, processor=utils.default_process
     )
     if indices := [index for _, score, index in near if score >= _ALIKE]:
-        return f"no {kind} {wanted!r}; did you mean {_listed(candidates[indices], ' or ')}?"
-    return f"no {kind} {wanted!r}, nor one that is called alike; there are {_listed(candidates.head(_NEAR))}"
+        return f"no {kind} {wanted!r}; did you mean {_list_candidates(candidates[indices], ' or ')}?"
+    known = _list_candidates(candidates.head(_NEAR))
+    return f"no {kind} {wanted!r}, nor one that is called alike; there are {known}"
 
 
-def _only(kind: str, fits: pl.DataFrame, asked: str) -> str:
+def _require_one(kind: str, fits: pl.DataFrame, asked: str) -> str:
     if len(fits) == 1:
         return str(fits["id"][0])
     raise QuestionError(
-        f"{asked!r} fits {len(fits)} rows; give the id of one {kind}: {_listed(fits.head(_NEAR))}"
+        f"{asked!r} fits {len(fits)} rows; give the id of one {kind}: {_list_candidates(fits.head(_NEAR))}"
         + ("" if len(fits) <= _NEAR else f", and {len(fits) - _NEAR} more")
     )
 
 
-def _listed(rows: pl.DataFrame, between: str = ", ") -> str:
+def _list_candidates(rows: pl.DataFrame, between: str = ", ") -> str:
     return between.join(
-        f"{_cut(label)!r} ({row_id})" for row_id, label in rows.select("id", "label").iter_rows()
+        f"{_shorten(label)!r} ({row_id})" for row_id, label in rows.select("id", "label").iter_rows()
     )
 
 
-def _cut(text: str, length: int = 70) -> str:
+def _shorten(text: str, length: int = 70) -> str:
     folded = " ".join(text.split())
     return folded if len(folded) <= length else folded[: length - 1] + "…"
 
@@ -177,7 +178,7 @@ def why(rows: LineageRows, kind: WhyKind, asked: str, most: int | None = 5) -> L
     identity = _identity(rows, kind, asked)
     instances = Instances(rows, most)
     if kind == "entity":
-        return _placed(rows, _named(rows, instances.entities([identity])[identity], most), most)
+        return _placed_step(rows, _named_step(rows, instances.entities([identity])[identity], most), most)
     if kind == "relationship":
         return instances.relationships([identity])[identity]
     if kind == "claim":
@@ -193,7 +194,7 @@ def why(rows: LineageRows, kind: WhyKind, asked: str, most: int | None = 5) -> L
 
 def entity_named(rows: LineageRows, asked: str) -> str:
     """Return the id of an entity; ``asked`` and errors as for :func:`why`."""
-    return find_one("entity", _candidates(rows, "entity"), asked)
+    return find_row("entity", _candidates(rows, "entity"), asked)
 
 
 def _of_a_system(kind: WhyKind) -> SystemLineage | None:
@@ -213,7 +214,7 @@ def _identity(rows: LineageRows, kind: WhyKind, asked: str) -> str:
     (key,) = columns["id"].meta.root_names()
     # With an exact id, the other candidates need not be read.
     matches = rows.of(table, key, [asked.strip()], (key,))
-    return find_one(kind, _candidates(rows, kind), asked) if matches.is_empty() else str(matches[key][0])
+    return find_row(kind, _candidates(rows, kind), asked) if matches.is_empty() else str(matches[key][0])
 
 
 def _candidates(rows: LineageRows, kind: WhyKind) -> pl.DataFrame:
@@ -226,13 +227,13 @@ def _candidates(rows: LineageRows, kind: WhyKind) -> pl.DataFrame:
     return candidates.join(names, left_on="name", right_on="entity", how="left", maintain_order="left")
 
 
-def _named(rows: LineageRows, step: LineageStep, most: int | None) -> LineageStep:
+def _named_step(rows: LineageRows, step: LineageStep, most: int | None) -> LineageStep:
     names = names_step(rows, step.facts["name"], most)
     return step if names is None else replace(step, steps=(names, *step.steps))
 
 
-def _placed(rows: LineageRows, step: LineageStep, most: int | None) -> LineageStep:
-    steps, left_out = resembled_steps(rows, step.id, most)
+def _placed_step(rows: LineageRows, step: LineageStep, most: int | None) -> LineageStep:
+    steps, left_out = resemblance_steps(rows, step.id, most)
     return replace(step, steps=(*step.steps, *steps), left_out=step.left_out + left_out)
 
 
@@ -286,7 +287,7 @@ class Reports:
         shown = self._rows.of("reports.report_context_rows", "report_id", [row["report_id"]]).sort("position")
         first = pl.concat([self._cut(shown.filter(pl.col("kind") == kind)) for kind in _KINDS])
         titles = titles_of(self._rows, first.select("kind", id="record_id"))
-        outside = outsiders(self._rows, row["report_id"], shown)
+        outside = outside_entities(self._rows, row["report_id"], shown)
         return LineageStep(
             "context",
             row["report_id"],
@@ -362,7 +363,7 @@ class Reports:
             kind, identity = row["kind"], row["record_id"]
             step = None
             if row["valid"] and kind == "text_unit":
-                step = quoted(units, identity, row["start_char"], row["end_char"])
+                step = quotation_step(units, identity, row["start_char"], row["end_char"])
             elif row["valid"]:
                 step = records[kind].get(identity)
             steps.setdefault((row["report_id"], row["finding"]), []).append(

@@ -68,7 +68,7 @@ def read_result(line: Mapping[str, Any]) -> LineResult | None:
         told = error if isinstance(error, dict) else {}
         if told.get("code") in _NOT_BEGUN:
             return LineResult(key)
-        return LineResult(key, failed=said(told, "no answer and no reason"))
+        return LineResult(key, failed=error_text(told, "no answer and no reason"))
     status, body = response.get("status_code"), response.get("body")
     body = body if isinstance(body, dict) else {}
     if status == 200 and not body.get("error"):
@@ -77,7 +77,7 @@ def read_result(line: Mapping[str, Any]) -> LineResult | None:
             return LineResult(key, failed="the reply was cut short")
         return LineResult(key, reply=reply)
     inner = body.get("error")
-    reason = f"{said(inner if isinstance(inner, dict) else body, 'no reason given')} ({status})"
+    reason = f"{error_text(inner if isinstance(inner, dict) else body, 'no reason given')} ({status})"
     if status in _WHOLE_ENDPOINT or is_out_of_credit(inner or body):
         return LineResult(key, problem=reason)
     refused = isinstance(status, int) and 400 <= status < 500 and status not in _PASSING
@@ -89,12 +89,12 @@ def json_object(raw: str) -> dict[str, Any]:
     return envelope.json_object(raw) or {}
 
 
-def said(told: Mapping[str, Any], otherwise: str) -> str:
+def error_text(told: Mapping[str, Any], otherwise: str) -> str:
     """Return the message of an error, else its code, in one short line."""
-    return short(str(told.get("message") or told.get("code") or otherwise))
+    return shorten_line(str(told.get("message") or told.get("code") or otherwise))
 
 
-def short(text: str) -> str:
+def shorten_line(text: str) -> str:
     """Return a text in one line, cut where it is long."""
     folded = " ".join(text.split())
     return folded if len(folded) <= _SHOWN else folded[:_SHOWN] + " …"
@@ -242,12 +242,12 @@ class BatchApi:
         async def careful(client: "AsyncOpenAI", _: Callable[[], None]) -> "Sent":
             from openai import APIStatusError
 
-            from graphrag_dagster.kernel.models.endpoint.openai_client import sent
+            from graphrag_dagster.kernel.models.endpoint.openai_client import body_and_headers
 
             nonlocal text
             text = None
             try:
-                content, headers = sent(await send(client))
+                content, headers = body_and_headers(await send(client))
             except APIStatusError as error:
                 if error.status_code not in _NOT_THERE:
                     raise
@@ -270,7 +270,7 @@ def _remote(told: Mapping[str, Any]) -> RemoteBatch:
     counts = mapping(told.get("request_counts"))
     errors = mapping(told.get("errors")).get("data")
     listed = errors if isinstance(errors, list) else []
-    reasons = list(dict.fromkeys(said(mapping(error), "no reason given") for error in listed))
+    reasons = list(dict.fromkeys(error_text(mapping(error), "no reason given") for error in listed))
     file = told.get("input_file_id")
     files = (told.get("output_file_id"), told.get("error_file_id"))
     return RemoteBatch(
@@ -280,6 +280,6 @@ def _remote(told: Mapping[str, Any]) -> RemoteBatch:
         done=count(counts.get("completed")) + count(counts.get("failed")),
         input_file=file if isinstance(file, str) else None,
         files=tuple(file for file in files if isinstance(file, str) and file),
-        problem=short("; ".join(reasons)) if reasons else None,
+        problem=shorten_line("; ".join(reasons)) if reasons else None,
         metadata=mapping(told.get("metadata")),
     )

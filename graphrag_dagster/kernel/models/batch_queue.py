@@ -88,21 +88,21 @@ class BatchQueue:
         future: asyncio.Future[None] = loop.create_future()
         self._waiting[future] = _Waiting(key, request)
         self._arrived = loop.time()
-        self._arm(loop, self._quiet)
+        self._set_timer(loop, self._quiet)
         try:
             await future
         finally:
             self._waiting.pop(future, None)
 
-    def _arm(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+    def _set_timer(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
         if self._timer is None and self._turn is None and self._waiting:
-            self._timer = loop.call_later(seconds, self._ring, loop)
+            self._timer = loop.call_later(seconds, self._on_timer, loop)
 
-    def _ring(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _on_timer(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer = None
         left = self._arrived + self._quiet - loop.time()
         if left > 0:
-            self._arm(loop, left)
+            self._set_timer(loop, left)
         elif self._waiting:
             self._turn = loop.create_task(self._take_turn(loop))
 
@@ -115,7 +115,7 @@ class BatchQueue:
                 future.set_exception(error)
         finally:
             self._turn = None
-            self._arm(loop, self._quiet)
+            self._set_timer(loop, self._quiet)
 
     async def _decide(self) -> None:
         """Hand out what has come; where nothing has, submit what is new.
@@ -127,39 +127,39 @@ class BatchQueue:
             EndpointError: the Batch API cannot be used, or a batch failed as a whole.
         """
         await refresh(self._store, self._api, self._open())
-        wanted = self._wanted()
+        wanted = self._waiting_requests()
         if self._hand_out(wanted):
             return
-        self._complain()
-        lost = list(self._store.returned(list(wanted)).values())
-        fresh = self._fresh(wanted)
-        if fresh and await self._adopt(fresh):
+        self._report_problem()
+        lost = list(self._store.returned_keys(list(wanted)).values())
+        fresh = self._new_requests(wanted)
+        if fresh and await self._adopt_batches(fresh):
             return
         await self._submit(fresh)
-        if self._wanted().keys() <= wanted.keys():
+        if self._waiting_requests().keys() <= wanted.keys():
             raise BatchPending(self._pending(list(wanted), lost))
 
     def _open(self) -> list[RequestBatch]:
         rows = self._store.batches(self._user.corpus, open_only=True)
         return [row for row in rows if row.url == self._api.shown_url]
 
-    def _wanted(self) -> dict[bytes, ChatRequest]:
+    def _waiting_requests(self) -> dict[bytes, ChatRequest]:
         """The requests that wait, in the order of their keys."""
         found = {one.key: one.request for future, one in self._waiting.items() if not future.done()}
         return {key: found[key] for key in sorted(found)}
 
-    def _fresh(self, wanted: dict[bytes, ChatRequest]) -> dict[bytes, ChatRequest]:
-        under_way = self._store.under_way(list(wanted))
+    def _new_requests(self, wanted: dict[bytes, ChatRequest]) -> dict[bytes, ChatRequest]:
+        under_way = self._store.keys_in_progress(list(wanted))
         return {key: request for key, request in wanted.items() if key not in under_way}
 
     def _hand_out(self, wanted: dict[bytes, ChatRequest]) -> bool:
-        settled = self._store.settled(list(wanted))
+        settled = self._store.settled_keys(list(wanted))
         for future, one in self._waiting.items():
             if one.key in settled and not future.done():
                 future.set_result(None)
         return bool(settled)
 
-    def _complain(self) -> None:
+    def _report_problem(self) -> None:
         if batch := self._store.complaint(self._user.corpus, self._user.asset):
             fate = _FATES.get(batch.status, f"is {batch.status}, with errors")
             broke = "(402)" in (batch.problem or "") or is_out_of_credit(batch.problem)
@@ -168,7 +168,7 @@ class BatchQueue:
                 "problem and run again to submit the rest"
             )
 
-    async def _adopt(self, fresh: dict[bytes, ChatRequest]) -> bool:
+    async def _adopt_batches(self, fresh: dict[bytes, ChatRequest]) -> bool:
         """Take up batches that were begun by a process which ended before it could note them.
 
         Returns:
@@ -179,7 +179,7 @@ class BatchQueue:
         for remote in await self._api.latest():
             ours = remote.metadata.get("graphrag_dagster") == self._user.corpus
             wanted = ours and remote.metadata.get("first") in names and remote.status not in _OF_NO_USE
-            if not wanted or not remote.input_file or self._store.known(remote.id):
+            if not wanted or not remote.input_file or self._store.is_recorded(remote.id):
                 continue
             lines = await self._api.lines(remote.input_file)
             keys = [key for line in lines if (key := key_of(line))]
@@ -217,7 +217,7 @@ class BatchQueue:
         self._store.record(batch, used, tasks)
 
     def _pending(self, keys: Sequence[bytes], lost: Sequence[str]) -> str:
-        waits = self._store.under_way(keys)
+        waits = self._store.keys_in_progress(keys)
         within = set(waits.values())
         named = [
             f"{one.id} ({one.status}, {one.done:,} of {one.requests:,} done)"

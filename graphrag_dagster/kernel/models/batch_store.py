@@ -95,7 +95,7 @@ class BatchStore:
             rows = connection.execute(f"{query} order by created, id", (corpus, corpus)).fetchall()
         return [RequestBatch(*row) for row in rows]
 
-    def known(self, name: str) -> bool:
+    def is_recorded(self, name: str) -> bool:
         """Whether a batch is recorded."""
         with self._database.reading() as connection:
             return connection.execute("select 1 from batches where id = ?", (name,)).fetchone() is not None
@@ -122,7 +122,7 @@ class BatchStore:
             # Another process may have been here first.
             if changed:
                 for result in results:
-                    _keep(connection, result)
+                    _keep_first_result(connection, result)
 
     def take(self, key: bytes, run_id: str) -> BatchLine | None:
         """Return the result of a request and note which run has it; None where there is none."""
@@ -162,17 +162,17 @@ class BatchStore:
                 ).rowcount
             )
 
-    def settled(self, keys: Sequence[bytes]) -> set[bytes]:
+    def settled_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         """Return those of the requests that have a result."""
         chosen = "(answer is not null or error is not null)"
         return {key for key, _, _ in self._lines(keys, chosen)}
 
-    def under_way(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+    def keys_in_progress(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Return the requests that are in an open batch, and its id."""
         chosen = "answer is null and error is null and closed is null"
         return {key: batch for key, batch, _ in self._lines(keys, chosen)}
 
-    def returned(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+    def returned_keys(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Return the requests that came back from a closed batch without a result, and its status."""
         chosen = "answer is null and error is null and closed is not null"
         return {key: status for key, _, status in self._lines(keys, chosen)}
@@ -230,7 +230,7 @@ class BatchStore:
                 yield from connection.execute(query, some).fetchall()
 
 
-def _keep(connection: Any, result: LineResult) -> None:
+def _keep_first_result(connection: Any, result: LineResult) -> None:
     """The first result of a request counts, whichever batch it came with."""
     answer = json.dumps(asdict(result.reply)) if result.reply else None
     error = json.dumps({"refused": True, "text": result.refused}) if result.refused else None
@@ -295,7 +295,7 @@ def api_of(batch: RequestBatch, settings_of: SettingsOf) -> BatchApi:
     own: dict[str, Any] = {"api_key_variable": batch.variable, "name": batch.model, "retries": 2}
     for settings in (*settings_of(batch.corpus), ModelSettings()):
         with suppress(EndpointError):
-            if Address(settings).shown == batch.url:
+            if Address(settings).shown_url == batch.url:
                 return BatchApi(settings.model_copy(update={**own, "tasks": {}}))
     if "?" not in batch.url:
         return BatchApi(ModelSettings(base_url=batch.url, **own))
@@ -329,7 +329,9 @@ def refresh_all(database: Database, settings_of: SettingsOf, corpus: str | None 
     return problems
 
 
-def finished(database: Database, settings_of: SettingsOf) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+def finished_batches(
+    database: Database, settings_of: SettingsOf
+) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """Collect what is done, and say which corpora can go on.
 
     Returns:

@@ -62,7 +62,7 @@ def exactly(value: float) -> Range:
     return Range(value, value, value)
 
 
-def around(value: float, *, known: bool) -> Range:
+def approximately(value: float, *, known: bool) -> Range:
     """A number told from experience: ``known`` where it is that of this very model."""
     low, high = _KNOWN if known else _UNKNOWN
     return Range(value * low, value, value * high)
@@ -108,7 +108,7 @@ def plan_extraction(
         seen: tokens of an average reply of this model to such a request; None where it is not known.
     """
     count = len(prompts)
-    first = around(sum(replies) / max(count, 1) if seen is None else seen, known=seen is not None)
+    first = approximately(sum(replies) / max(count, 1) if seen is None else seen, known=seen is not None)
     gleaned = first * GLEANED
     calls, inputs, outputs = exactly(count), exactly(sum(prompts)), first * count
     talk = exactly(sum(prompts)) + first * count
@@ -144,7 +144,7 @@ def plan_reports(
     levels = Range(1.2, 1.8, 3.0)
     context = (elements * levels).at_most(communities * context_tokens)
     inputs = communities * prompt + context
-    written = around(600.0 if seen is None else seen, known=seen is not None)
+    written = approximately(600.0 if seen is None else seen, known=seen is not None)
     return communities, inputs, communities * written
 
 
@@ -176,8 +176,8 @@ def plan_merging(
     """
     long = [count * DESCRIPTION for count in mentions if count > 1 and count * DESCRIPTION > joined_up_to]
     # Not every name becomes an entity, and some are spelt in several ways.
-    calls = around(float(sum(math.ceil(tokens / max_input_tokens) for tokens in long)), known=False)
-    inputs = around(float(sum(long)), known=False) + calls * prompt
+    calls = approximately(float(sum(math.ceil(tokens / max_input_tokens) for tokens in long)), known=False)
+    inputs = approximately(float(sum(long)), known=False) + calls * prompt
     return calls, inputs, calls * merged_tokens(seen)
 
 
@@ -197,13 +197,13 @@ def plan_names(
     calls = exactly(len(requests)) + further
     inputs = exactly(sum(requests)) + further * prompt + more * PAIR
     if seen is not None:
-        return calls, inputs, calls * around(seen, known=True)
-    return calls, inputs, (exactly(pairs) + more) * around(_RULING, known=False)
+        return calls, inputs, calls * approximately(seen, known=True)
+    return calls, inputs, (exactly(pairs) + more) * approximately(_RULING, known=False)
 
 
 def summary_tokens(seen: float | None) -> Range:
     """Return the tokens of a summary of a community; ``seen``: of an average one of this model."""
-    return around(_SUMMARY if seen is None else seen, known=seen is not None)
+    return approximately(_SUMMARY if seen is None else seen, known=seen is not None)
 
 
 def plan_typing(
@@ -223,13 +223,13 @@ def plan_typing(
     calls = exactly(len(requests)) + further
     inputs = exactly(sum(requests)) + further * prompt + more * _PER_NAME + exactly(texts if more.high else 0)
     if seen is not None:
-        return calls, inputs, calls * around(seen, known=True)
-    return calls, inputs, (exactly(names) + more) * around(_LABEL, known=False)
+        return calls, inputs, calls * approximately(seen, known=True)
+    return calls, inputs, (exactly(names) + more) * approximately(_LABEL, known=False)
 
 
 def merged_tokens(seen: float | None) -> Range:
     """Return the tokens of a merged description."""
-    return around(150.0 if seen is None else seen, known=seen is not None)
+    return approximately(150.0 if seen is None else seen, known=seen is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,11 @@ class Prefixes:
 
     def of_queries(self, texts: Sequence[str]) -> Sequence[str]:
         """Return texts that are looked for, each with its prefix; a blank one stays as it is."""
-        return _prefixed(self.query, texts)
+        return _add_prefix(self.query, texts)
 
     def of_documents(self, texts: Sequence[str]) -> Sequence[str]:
         """Return texts that are found, each with its prefix; a blank one stays as it is."""
-        return _prefixed(self.document, texts)
+        return _add_prefix(self.document, texts)
 
     def named(self, embedder: str) -> str:
         """Return the name of an embedder that is given these prefixes; without any its own."""
@@ -84,18 +84,18 @@ class CorpusEmbedder:
         return self._embedder.embed(self._prefixes.of_queries(texts))
 
 
-def _prefixed(prefix: str, texts: Sequence[str]) -> Sequence[str]:
+def _add_prefix(prefix: str, texts: Sequence[str]) -> Sequence[str]:
     return [prefix + text if text.strip() else text for text in texts] if prefix else texts
 
 
-def static(_session: TaskProvider) -> Embedder:
+def static_embedder(_session: TaskProvider) -> Embedder:
     """Packaged static vectors."""
     from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 
     return StaticEmbedder()
 
 
-def sentence_transformer(session: TaskProvider) -> Embedder:
+def sentence_transformer_embedder(session: TaskProvider) -> Embedder:
     """A sentence-transformers model on this machine."""
     from graphrag_dagster.kernel.models.local_embedders import shared_sentence_transformer
 

@@ -17,9 +17,9 @@ from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.models.local_models import (
     LOADING,
     LocalModel,
-    installed,
+    installed_version,
     logging_unchanged,
-    missing,
+    missing_package_error,
     sha256,
     weights,
 )
@@ -54,7 +54,7 @@ class StaticEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return an array [len(texts), 256] of unit rows; a blank text gives zeros."""
-        return each_once(texts, self.dimension, self._means)
+        return embed_distinct(texts, self.dimension, self._means)
 
     def _means(self, texts: list[str]) -> Vectors:
         tokenizer, table = self.model
@@ -176,7 +176,7 @@ class SentenceTransformerEmbedder:
         model = self._transformer
         # Renamed in version 6 of the library.
         width = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
-        return each_once(
+        return embed_distinct(
             texts,
             int(width()),
             lambda found: model.encode(
@@ -201,7 +201,7 @@ def packaged_minilm() -> Path:
     """
     spec = importlib.util.find_spec(_MINILM_PACKAGE)
     if not spec or not spec.submodule_search_locations:
-        raise missing(_MINILM_PACKAGE, _SETTING)
+        raise missing_package_error(_MINILM_PACKAGE, _SETTING)
     folder = Path(spec.submodule_search_locations[0]) / "model"
     digest = sha256(weights(folder))
     if not digest.startswith(_MINILM_SHA256):
@@ -212,7 +212,7 @@ def packaged_minilm() -> Path:
     return folder
 
 
-def each_once(texts: Sequence[str], width: int, embed: Callable[[list[str]], Vectors]) -> Vectors:
+def embed_distinct(texts: Sequence[str], width: int, embed: Callable[[list[str]], Vectors]) -> Vectors:
     """Embed each distinct text that is not blank once and bring it to unit length; keep the order.
 
     Args:
@@ -262,7 +262,7 @@ class HiddenStateEmbedder:
         """
         folder = Path(self.model)
         if not folder.is_dir():
-            return f"hidden-states/{self.model}@{installed('transformers', _WANTED_BY)}"
+            return f"hidden-states/{self.model}@{installed_version('transformers', _WANTED_BY)}"
         files = sorted(file for pattern in _WEIGHTS for file in folder.glob(pattern))
         if not files:
             raise self._unusable("has no weights")
@@ -276,7 +276,7 @@ class HiddenStateEmbedder:
             EngineError: the extra is not installed, or the model cannot be loaded.
         """
         _, model = self._loaded
-        return each_once(texts, int(model.config.hidden_size), self._means)
+        return embed_distinct(texts, int(model.config.hidden_size), self._means)
 
     def _means(self, texts: list[str]) -> NDArray[np.float32]:
         import torch
@@ -295,7 +295,7 @@ class HiddenStateEmbedder:
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
         """Tokenizer and model."""
-        installed("transformers", _WANTED_BY)
+        installed_version("transformers", _WANTED_BY)
         with logging_unchanged():
             import torch
             import transformers

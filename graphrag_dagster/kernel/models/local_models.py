@@ -25,7 +25,7 @@ _WEIGHTS = ("model.safetensors", "pytorch_model.bin")
 LOADING = threading.RLock()
 
 
-def installed(package: str, setting: str, extra: str = _EXTRA) -> str:
+def installed_version(package: str, setting: str, extra: str = _EXTRA) -> str:
     """Return the version of a package.
 
     Args:
@@ -39,10 +39,10 @@ def installed(package: str, setting: str, extra: str = _EXTRA) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        raise missing(package, setting, extra) from None
+        raise missing_package_error(package, setting, extra) from None
 
 
-def missing(package: str, setting: str, extra: str = _EXTRA) -> EngineError:
+def missing_package_error(package: str, setting: str, extra: str = _EXTRA) -> EngineError:
     """Return the error that a setting needs a package of an extra."""
     return EngineError(
         f'{setting}, but {package} is not installed; run: pip install "graphrag-dagster[{extra}]"'
@@ -89,7 +89,11 @@ class LocalModel:
         Raises:
             EngineError: the extra is not installed for a model of the hub, or the folder holds no weights.
         """
-        return sha256(weights(Path(self.model)))[:8] if self._here else installed(_EXTRA, self.wanted_by)
+        return (
+            sha256(weights(Path(self.model)))[:8]
+            if self._is_local
+            else installed_version(_EXTRA, self.wanted_by)
+        )
 
     def load(self, kind: Literal["SentenceTransformer", "CrossEncoder"]) -> Any:
         """Return the model on the CPU; a cross-encoder gives its numbers as they are.
@@ -97,7 +101,7 @@ class LocalModel:
         Raises:
             EngineError: the extra is not installed, or the model cannot be loaded.
         """
-        installed(_EXTRA, self.wanted_by)
+        installed_version(_EXTRA, self.wanted_by)
         with logging_unchanged():
             import sentence_transformers
             import torch
@@ -108,7 +112,7 @@ class LocalModel:
             more = {"activation_fn": torch.nn.Identity()} if kind == "CrossEncoder" else {}
             try:
                 return getattr(sentence_transformers, kind)(
-                    self.model, device="cpu", local_files_only=self._here, **more
+                    self.model, device="cpu", local_files_only=self._is_local, **more
                 )
             except (OSError, ValueError) as error:
                 raise self.unusable(f"cannot be loaded: {error}") from error
@@ -118,7 +122,7 @@ class LocalModel:
         return EngineError(f"{self.named_by} {self.model!r} {why}; {self.mend}")
 
     @property
-    def _here(self) -> bool:
+    def _is_local(self) -> bool:
         return Path(self.model).is_dir()
 
 
@@ -170,11 +174,11 @@ class EntailmentJudge:
         Raises:
             EngineError: the extra is not installed, or the model cannot be loaded or is for something else.
         """
-        return Judged(tuple(map(self._judged, statements)))
+        return Judged(tuple(map(self._judge_statement, statements)))
 
-    def _judged(self, cited: Cited) -> SupportOf:
+    def _judge_statement(self, cited: Cited) -> SupportOf:
         premises = dict.fromkeys(["\n".join(cited.words), *cited.words])
-        chances = self._chances([(premise, cited.statement) for premise in premises])
+        chances = self._label_probabilities([(premise, cited.statement) for premise in premises])
         entailed = max(chances, key=lambda one: one["entailment"])
         score = round(entailed["entailment"], 3)
         if score >= _SUPPORTED:
@@ -183,7 +187,7 @@ class EntailmentJudge:
         reason = _CONTRADICTED if contradicted else _OPEN
         return SupportOf("partly" if score >= _PARTLY and not contradicted else "not", score, reason)
 
-    def _chances(self, pairs: Sequence[tuple[str, str]]) -> list[Mapping[str, float]]:
+    def _label_probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[Mapping[str, float]]:
         """The probability of each label for each pair of premise and hypothesis."""
         encoder, labels = self._encoder
         logits = np.asarray(

@@ -97,15 +97,15 @@ def listed_price(model: str, url: str) -> Price | None:
     """
     if _is_private(urlsplit(url).hostname or ""):
         return None
-    fresh = _listed(model, url, input_tokens=_MILLION, output_tokens=0)
+    fresh = _price_from_list(model, url, input_tokens=_MILLION, output_tokens=0)
     if fresh is None:
         return None
-    output = _listed(model, url, input_tokens=0, output_tokens=_MILLION)
-    cached = _listed(model, url, input_tokens=_MILLION, cache_read_tokens=_MILLION, output_tokens=0)
+    output = _price_from_list(model, url, input_tokens=0, output_tokens=_MILLION)
+    cached = _price_from_list(model, url, input_tokens=_MILLION, cache_read_tokens=_MILLION, output_tokens=0)
     return Price(fresh, output or 0.0, fresh if cached is None else cached, "genai-prices")
 
 
-def _listed(model: str, url: str, **tokens: int) -> float | None:
+def _price_from_list(model: str, url: str, **tokens: int) -> float | None:
     from genai_prices import Usage, calc_price
 
     # A price list that knows the model but not the endpoint, a proxy for instance, is better than none.
@@ -176,9 +176,9 @@ class Budget:
         Raises:
             BudgetExhausted: it does not fit although nothing is in flight.
         """
-        while not self._fits(worst):
+        while not self._is_within(worst):
             if not self._in_flight:
-                raise BudgetExhausted(self._why(worst))
+                raise BudgetExhausted(self._exceeded_reason(worst))
             import asyncio
 
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -197,12 +197,12 @@ class Budget:
             if not turn.done():
                 turn.set_result(None)
 
-    def _fits(self, worst: Amount) -> bool:
+    def _is_within(self, worst: Amount) -> bool:
         after = self.spent + self._reserved + worst
         tokens = self.max_tokens is None or after.tokens <= self.max_tokens
         return tokens and (self.max_usd is None or after.usd <= self.max_usd + 1e-12)
 
-    def _why(self, worst: Amount) -> str:
+    def _exceeded_reason(self, worst: Amount) -> str:
         limits = []
         if self.max_tokens is not None:
             limits.append(f"{self.spent.tokens:,} of {self.max_tokens:,} tokens")

@@ -10,7 +10,7 @@ from graphrag_dagster.apps.interchange.settings import ImportSettings
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.documents.documents import require_documents
 from graphrag_dagster.kernel.documents.imported_texts import imported_texts
-from graphrag_dagster.kernel.documents.text_units import cut
+from graphrag_dagster.kernel.documents.text_units import cut_text_units
 from graphrag_dagster.kernel.models.cache.cache_database import database_at
 from graphrag_dagster.kernel.models.cache.llm_cache import Replies, reply_key, vector_key
 from graphrag_dagster.kernel.models.cache.usage_account import UsageLog
@@ -52,7 +52,7 @@ def basis_of(store: CorpusStore, name: str) -> PlanBasis:
     # A corpus that had documents may have lost them all.
     if not Warehouse().exists(tables.DOCUMENTS, name):
         require_documents(contents, store.folder(name))
-    units = cut(contents.documents, **settings.text_units.model_dump())
+    units = cut_text_units(contents.documents, **settings.text_units.model_dump())
     found = [names_and_pairs(text) for text in units["text"]]
     return PlanBasis(
         units,
@@ -74,12 +74,12 @@ def _of_graph(store: CorpusStore, name: str, settings: CorpusSettings) -> PlanBa
                 reader.read(tables.IMPORTED_TEXT_UNITS),
                 settings.text_units.encoding,
             )
-            names = _counted(
+            names = _count_rows(
                 reader,
                 "select name from imports.entities union select head from imports.relations "
                 "union select tail from imports.relations",
             )
-            pairs = _counted(
+            pairs = _count_rows(
                 reader, "select distinct least(head, tail), greatest(head, tail) from imports.relations"
             )
     communities = written[tables.IMPORTED_COMMUNITIES].rows
@@ -88,7 +88,7 @@ def _of_graph(store: CorpusStore, name: str, settings: CorpusSettings) -> PlanBa
     return PlanBasis(texts.text_units, names, pairs, max(communities - there, 0) if kept else None)
 
 
-def _counted(reader: Reader, query: str) -> int:
+def _count_rows(reader: Reader, query: str) -> int:
     found = first_row(reader.connection.execute(f"select count(*) from ({query})"))
     return int(found[0]) if found else 0
 
@@ -121,7 +121,7 @@ class KnownReplies:
         """Return the settings of a task."""
         return self._settings.for_role(task)
 
-    def new(self, task: RoleName, requests: Sequence[ChatRequest]) -> list[int]:
+    def new_requests(self, task: RoleName, requests: Sequence[ChatRequest]) -> list[int]:
         """Return the places of the requests whose replies are not cached."""
         keys = [reply_key(self.of_task(task), request) for request in requests]
         known = self._replies.has(keys)
@@ -129,7 +129,7 @@ class KnownReplies:
 
     def reply(self, task: RoleName, request: ChatRequest) -> ChatReply | None:
         """Return the cached reply to a request; None where there is none."""
-        return self._replies.shown(reply_key(self.of_task(task), request))
+        return self._replies.cached_reply_for_display(reply_key(self.of_task(task), request))
 
     def vectors(self, model: str, texts: Sequence[str]) -> int:
         """Return how many texts, as they are sent, have a cached vector."""

@@ -7,7 +7,7 @@ import polars as pl
 from graphrag_dagster.kernel.documents.document_metadata import metadata_of, periods_of
 from graphrag_dagster.kernel.documents.documents import CorpusContents, require_documents
 from graphrag_dagster.kernel.documents.imported_texts import SERVER, imported_texts
-from graphrag_dagster.kernel.documents.text_units import cut
+from graphrag_dagster.kernel.documents.text_units import cut_text_units
 from graphrag_dagster.kernel.pipeline.corpus_changes import check_removals
 from graphrag_dagster.kernel.pipeline.erasure import note_deleted
 from graphrag_dagster.kernel.pipeline.result_display import counts, histogram
@@ -56,7 +56,7 @@ def corpus(tables: Tables, run: StepRun) -> Iterator[Made]:
     )
     yield Made(DOCUMENT_METADATA, metadata_of(documents))
     yield Made(DOCUMENT_PERIODS, periods_of(documents))
-    units = texts.text_units if imported else cut(documents, **settings.model_dump())
+    units = texts.text_units if imported else cut_text_units(documents, **settings.model_dump())
     tokens = units["tokens"]
     yield Made(
         TEXT_CHUNKS,

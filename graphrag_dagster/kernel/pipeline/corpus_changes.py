@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_dagster.errors import CorpusError, DamagedError
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.state_comparison import (
     Change,
     FileChanges,
     compare_files,
     compare_values,
-    flattened,
+    flatten,
 )
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
-from graphrag_dagster.kernel.settings.credentials import redacted, redacted_settings
+from graphrag_dagster.kernel.settings.credentials import redact, redacted_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import Published, published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -49,23 +49,25 @@ def changed_files(store: CorpusStore, name: str, snapshot: Published | None) -> 
 
 def changed_settings(settings: CorpusSettings, snapshot: Published) -> list[Change]:
     """Compare settings with those of a snapshot, by dotted key."""
-    return compare_values(settings_then(settings, snapshot.manifest), _told(settings))
+    return compare_values(
+        settings_at_publication(settings, snapshot.manifest), _settings_of_manifest(settings)
+    )
 
 
-def settings_then(settings: CorpusSettings, manifest: Mapping[str, Any]) -> dict[str, Any]:
+def settings_at_publication(settings: CorpusSettings, manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings in a manifest by dotted key; keys it lacks have their present defaults.
 
     A manifest without settings is assumed to be made with ``settings``.
     """
     if "settings" not in manifest:
-        return _told(settings)
-    then = {key: redacted(key, value) for key, value in flattened(manifest["settings"]).items()}
-    return _told(CorpusSettings()) | then
+        return _settings_of_manifest(settings)
+    then = {key: redact(key, value) for key, value in flatten(manifest["settings"]).items()}
+    return _settings_of_manifest(CorpusSettings()) | then
 
 
-def _told(settings: CorpusSettings) -> dict[str, Any]:
+def _settings_of_manifest(settings: CorpusSettings) -> dict[str, Any]:
     """Return settings in the form of a manifest, by dotted key."""
-    return flattened(redacted_settings(settings.model_dump(mode="json")))
+    return flatten(redacted_settings(settings.model_dump(mode="json")))
 
 
 #: Least share of the published files that is gone, and most files now, relative to the published ones.
@@ -87,23 +89,23 @@ def check_removals(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> N
         return
     before = {file["path"] for file in snapshot.manifest.get("files") or ()}
     now = {file.path for file in corpora.found(corpus)}
-    if not _suspicious(len(before), len(before - now), len(now)):
+    if not _is_suspicious(len(before), len(before - now), len(now)):
         return
     # Hash files only now, to recognise renamed ones.
     removed = len(changed_files(corpora, corpus, snapshot).removed)
-    if not _suspicious(len(before), removed, len(now)):
+    if not _is_suspicious(len(before), removed, len(now)):
         return
     folder = corpora.folder(corpus)
-    missing = f"{removed:,} of the {counted(len(before), 'file')} that corpus {corpus!r} was published with"
+    missing = f"{removed:,} of the {plural(len(before), 'file')} that corpus {corpus!r} was published with"
     raise CorpusError(
-        f"{missing} are gone from {folder}, which contains {counted(len(now), 'file')} now; the published "
+        f"{missing} are gone from {folder}, which contains {plural(len(now), 'file')} now; the published "
         "snapshots are unchanged. If its disk is not mounted, mount it, and run again; if they were "
         f"deleted on purpose, run: graphrag-dagster index {shlex.quote(corpus)} --accept-removals (in "
         "Dagster: accept_removals: true in the config of the resource corpora)"
     )
 
 
-def _suspicious(before: int, gone: int, now: int) -> bool:
+def _is_suspicious(before: int, gone: int, now: int) -> bool:
     return before > 0 and gone >= _GONE * before and now <= _LEFT * before
 
 

@@ -27,7 +27,7 @@ class Deleted:
     memory: Pruned
 
 
-def made_of(warehouse: Warehouse, corpus: str) -> list[Path]:
+def derived_paths(warehouse: Warehouse, corpus: str) -> list[Path]:
     """Return the existing files and folders made from a corpus, the working file first."""
     file = warehouse.file(corpus)
     paths = [
@@ -40,7 +40,7 @@ def made_of(warehouse: Warehouse, corpus: str) -> list[Path]:
     return [*(path for path in paths if path.exists()), *leftovers(file.resolve())]
 
 
-def delete_made(warehouse: Warehouse, corpus: str) -> Deleted:
+def delete_derived(warehouse: Warehouse, corpus: str) -> Deleted:
     """Delete everything made from a corpus, its usage accounts, and cached replies that no other corpus uses.
 
     If the process is killed, it can be called again.
@@ -50,7 +50,7 @@ def delete_made(warehouse: Warehouse, corpus: str) -> Deleted:
         WarehouseError: something cannot be deleted.
         CacheFileError: another process reads the cache file for too long.
     """
-    paths = made_of(warehouse, corpus)
+    paths = derived_paths(warehouse, corpus)
     file = warehouse.file(corpus)
     try:
         if file in paths:
@@ -90,16 +90,16 @@ def withdraw(corpora: CorpusStore, warehouse: Warehouse, corpus: str) -> None:
     The folder stays, and so do Dagster's records of the failed run.
     """
     # Imported here, so that Dagster is only loaded when needed.
-    from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import recorded
+    from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import recorded_instance
     from graphrag_dagster.kernel.pipeline.orchestration.run_history import forget_partition
 
     # Errors here must not hide why indexing failed.
     with suppress(GraphragError, OSError):
         if _has_something(warehouse, corpus):
             return
-        delete_made(warehouse, corpus)
+        delete_derived(warehouse, corpus)
         corpora.forget(corpus)
-        with recorded() as instance:
+        with recorded_instance() as instance:
             if instance is not None:
                 forget_partition(instance, corpus)
 

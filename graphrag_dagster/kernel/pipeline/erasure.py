@@ -6,8 +6,8 @@ working file, older snapshots, and the report. It depends only on files on disk,
 next run completes one that was killed:
 
 1. Before the documents table is replaced, :func:`note_deleted` writes the ids of deleted documents to a file.
-2. :func:`erase`, before publishing, and 3. :func:`clear_older`, after it, use that file and the contents of
-   the existing snapshots. The file is deleted last.
+2. :func:`erase`, before publishing, and 3. :func:`clear_older_snapshots`, after it, use that file and the
+   contents of the existing snapshots. The file is deleted last.
 """
 
 import json
@@ -24,7 +24,7 @@ import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, stages_made, users_of
+from graphrag_dagster.kernel.catalogue.registry import all_tables, stages_made, users_of_stages
 from graphrag_dagster.kernel.common.atomic_files import write_durably
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.models.cache.cache_database import Database
@@ -65,16 +65,19 @@ def snapshots_with_undone_names(
         files: manifests of the snapshots.
         said: normalised names in the present decisions.
     """
-    undone = {file: {key: name for key, name in _told(file).items() if key not in said} for file in files}
+    undone = {
+        file: {key: name for key, name in _names_of_manifest(file).items() if key not in said}
+        for file in files
+    }
     names = {key: name for by_key in undone.values() for key, name in by_key.items()}
     if not names:
         return []
     with warehouse.reading(corpus) as reader:
-        gone = {key for key, name in names.items() if not _stands(reader.connection, name)}
+        gone = {key for key, name in names.items() if not _occurs(reader.connection, name)}
     return [file for file, by_key in undone.items() if gone.intersection(by_key)]
 
 
-def _told(file: Path) -> dict[str, str]:
+def _names_of_manifest(file: Path) -> dict[str, str]:
     try:
         manifest = json.loads(file.read_text(encoding="utf-8"))
         return names_in_texts(manifest.get("settings") or {})
@@ -83,7 +86,7 @@ def _told(file: Path) -> dict[str, str]:
         return {}
 
 
-def _stands(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+def _occurs(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
     for query in _TEXTS:
         try:
             row = connection.execute(query, {"name": " ".join(name.split()).lower()}).fetchone()
@@ -155,7 +158,7 @@ class DeletedGraphs:
 
 
 def _note(warehouse: Warehouse, corpus: str, gone: set[str]) -> None:
-    noted = _noted(warehouse, corpus)
+    noted = _noted_deletions(warehouse, corpus)
     if gone - noted:
         write_durably(note_file(warehouse, corpus), json.dumps({"gone": sorted(gone | noted)}))
 
@@ -174,11 +177,11 @@ def deleted_documents(warehouse: Warehouse, corpus: str, newest: str | None = No
     known = _known(warehouse, corpus)
     if known is None:
         return set()
-    gone = _noted(warehouse, corpus) - known
+    gone = _noted_deletions(warehouse, corpus) - known
     for file in _snapshots(warehouse, corpus):
         if file.stem == newest:
             continue
-        contents = _held_by(file)
+        contents = _documents_of_snapshot(file)
         gone |= {f"unreadable: {file.name}"} if contents is None else contents - known
     return gone
 
@@ -211,12 +214,12 @@ def erase(warehouse: Warehouse, corpus: str, memory: Database, said: Set[str] | 
         return Erased(0, (), Pruned(0, 0, 0), compact(warehouse, corpus)) if undone else None
     dropped = _drop_made_from_index(warehouse, corpus)
     with ThreadPoolExecutor(1, "prune") as executor:
-        pruning = executor.submit(Upkeep(memory).prune, corpus, assets=users_of("index"))
+        pruning = executor.submit(Upkeep(memory).prune, corpus, assets=users_of_stages("index"))
         compacted = compact(warehouse, corpus)
     return Erased(len(gone), tuple(dropped), pruning.result(), compacted)
 
 
-def clear_older(
+def clear_older_snapshots(
     warehouse: Warehouse, corpus: str, keep_version: str, said: Set[str] | None = None
 ) -> list[str]:
     """Delete the report and older snapshots that may contain deleted documents, after a newer one is
@@ -242,7 +245,7 @@ def clear_older(
     cleared = []
     if deleted_documents(warehouse, corpus, keep_version):
         _remove(_reports(warehouse, corpus))
-        cleared = _tainted(warehouse, corpus, keep_version)
+        cleared = _snapshots_to_delete(warehouse, corpus, keep_version)
     for file in cleared:
         for ending in (".json", *data):
             _remove(file.with_name(file.stem + ending))
@@ -266,13 +269,13 @@ def _with_undone_names(warehouse: Warehouse, corpus: str, names: Set[str] | None
     return snapshots_with_undone_names(warehouse, corpus, files, names)
 
 
-def _tainted(warehouse: Warehouse, corpus: str, keep_version: str) -> list[Path]:
+def _snapshots_to_delete(warehouse: Warehouse, corpus: str, keep_version: str) -> list[Path]:
     """Return the snapshots to delete, newest first, so that a kill leaves the evidence for the others."""
     known = _known(warehouse, corpus) or set()
     times = {
         file: file.stat().st_mtime for file in _snapshots(warehouse, corpus) if file.stem != keep_version
     }
-    contents = {file: _held_by(file) for file in times}
+    contents = {file: _documents_of_snapshot(file) for file in times}
     outdated = [file for file, ids in contents.items() if ids is None or ids - known]
     note = note_file(warehouse, corpus)
     recorded = [note.stat().st_mtime] if note.is_file() else []
@@ -344,7 +347,7 @@ def _working_documents(warehouse: Warehouse, corpus: str) -> pl.DataFrame | None
         return frame_of(reader.connection, f"{_SELECT} where {of_corpus(corpus)}")
 
 
-def _held_by(file: Path) -> Set[str] | None:
+def _documents_of_snapshot(file: Path) -> Set[str] | None:
     """Return the identities of a snapshot's documents; None if it cannot be read."""
     try:
         status = file.stat()
@@ -378,7 +381,7 @@ def note_file(warehouse: Warehouse, corpus: str) -> Path:
     return file.with_name(f".{file.name}.gone.json")
 
 
-def _noted(warehouse: Warehouse, corpus: str) -> set[str]:
+def _noted_deletions(warehouse: Warehouse, corpus: str) -> set[str]:
     note = note_file(warehouse, corpus)
     try:
         return set(map(str, json.loads(note.read_text(encoding="utf-8"))["gone"]))

@@ -19,8 +19,12 @@ from graphrag_dagster.kernel.catalogue.registry import (
     tasks,
 )
 from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
-from graphrag_dagster.kernel.common.state_comparison import Change, FileChanges, compare_values, flattened
-from graphrag_dagster.kernel.pipeline.corpus_changes import changed_files, changed_settings, settings_then
+from graphrag_dagster.kernel.common.state_comparison import Change, FileChanges, compare_values, flatten
+from graphrag_dagster.kernel.pipeline.corpus_changes import (
+    changed_files,
+    changed_settings,
+    settings_at_publication,
+)
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_of_tables
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.model_settings import DECIDING_REPLIES, DECIDING_REQUESTS
@@ -62,9 +66,9 @@ def unfinished_index(corpus: str) -> UnfinishedIndex | None:
         DagsterInstanceError: Dagster's settings or records are unusable.
     """
     # Imported here because it imports Dagster, which not every command needs.
-    from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import recorded
+    from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import recorded_instance
 
-    with recorded() as instance:
+    with recorded_instance() as instance:
         if instance is None or (record := _last(instance, corpus)) is None:
             return None
         run = record.dagster_run
@@ -181,11 +185,11 @@ def status_of(name: str) -> Status:
             asks_models=_asks_models(settings),
         )
     newest = snapshots(warehouse, name)[0].version == snapshot.version
-    compared = _compared(name, settings, snapshot, files, unfinished)
+    compared = _compare(name, settings, snapshot, files, unfinished)
     return replace(compared, newest=newest, damaged=not snapshot.intact())
 
 
-def _compared(
+def _compare(
     name: str,
     settings: CorpusSettings,
     snapshot: Published,
@@ -194,13 +198,13 @@ def _compared(
 ) -> Status:
     then: Mapping[str, Any] = snapshot.manifest
     now = SnapshotProvenance(settings).told(None)
-    old, new = settings_then(settings, then), flattened(now["settings"])
+    old, new = settings_at_publication(settings, then), flatten(now["settings"])
     changed = changed_settings(settings, snapshot)
-    prompts = [change.key for change in _common(then, "prompts", now["prompts"])]
-    models = [change for change in _common(then, "models", now["models"]) if change.key != "embedder"]
-    code = [change.key for change in _common(then, "code", code_of_tables())]
+    prompts = [change.key for change in _common_changes(then, "prompts", now["prompts"])]
+    models = [change for change in _common_changes(then, "models", now["models"]) if change.key != "embedder"]
+    code = [change.key for change in _common_changes(then, "code", code_of_tables())]
     affected = stages_of_settings(changed, old, new) | stages_of_prompts(prompts, new)
-    libraries = _common(then, "libraries", now["libraries"])
+    libraries = _common_changes(then, "libraries", now["libraries"])
     affected |= {declared_table(key.replace("/", ".")).group for key in code}
     # Endpoint models are identified by their task, local models by the setting that names them.
     sections = [section for section, dot, _ in (change.key.partition(".") for change in models) if dot]
@@ -239,7 +243,7 @@ def _asks_models(settings: CorpusSettings) -> bool:
     return settings.embeds_at_endpoint or any(map(settings.asks_model, settings.asked_by_index))
 
 
-def _common(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> list[Change]:
+def _common_changes(manifest: Mapping[str, Any], part: str, now: Mapping[str, Any]) -> list[Change]:
     """Return changes of keys that are in both; a key new in this package is not a change of the corpus."""
     before = manifest.get(part, {})
     both = before.keys() & now.keys()

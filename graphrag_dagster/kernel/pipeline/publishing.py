@@ -9,10 +9,15 @@ from dagster import AssetKey, AssetMaterialization, AssetRecordsFilter, DagsterE
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import all_tables, loaded, systems
+from graphrag_dagster.kernel.catalogue.registry import all_tables, load_target, systems
 from graphrag_dagster.kernel.models.cache.cache_database import Database
 from graphrag_dagster.kernel.models.model_costs import ModelUse
-from graphrag_dagster.kernel.pipeline.erasure import clear_older, deleted_documents, erase, names_in_texts
+from graphrag_dagster.kernel.pipeline.erasure import (
+    clear_older_snapshots,
+    deleted_documents,
+    erase,
+    names_in_texts,
+)
 from graphrag_dagster.kernel.pipeline.orchestration.io_manager import stored_at
 from graphrag_dagster.kernel.pipeline.sql_models.loader import our_models
 from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun
@@ -74,7 +79,7 @@ def publish_index(
     """
     names = frozenset(names_in_texts(provenance.settings.model_dump(mode="json", include={"resolution"})))
     erased = erase(warehouse, corpus, memory, names)
-    before = _standing(warehouse, corpus)
+    before = _current_snapshot(warehouse, corpus)
     snapshot, changed = publish(warehouse, corpus, provenance, fresh=fresh)
     superseded = before if changed and before is not None and before.file.is_file() else None
     if superseded and deleted_documents(warehouse, corpus, snapshot.version):
@@ -82,8 +87,8 @@ def publish_index(
         with suppress(WarehouseError):
             for system in systems().values():
                 if system.superseded:
-                    loaded(system.superseded)(warehouse, corpus, superseded, snapshot)
-    cleared = clear_older(warehouse, corpus, snapshot.version, names)
+                    load_target(system.superseded)(warehouse, corpus, superseded, snapshot)
+    cleared = clear_older_snapshots(warehouse, corpus, snapshot.version, names)
     if snapshot.large:
         from graphrag_dagster.kernel.questions.snapshot_opening import prepare
 
@@ -92,7 +97,7 @@ def publish_index(
     return Publication(snapshot, changed, len(snapshots(warehouse, corpus)), erasure)
 
 
-def _standing(warehouse: Warehouse, corpus: str) -> Published | None:
+def _current_snapshot(warehouse: Warehouse, corpus: str) -> Published | None:
     try:
         return published(warehouse, corpus)
     except WarehouseError:
@@ -157,7 +162,7 @@ def published_snapshot(_tables: Tables, run: StepRun) -> Iterator[Made | Artifac
     display: dict[str, Any] = {}
     for system in systems().values():
         if system.shown:
-            display |= loaded(system.shown)(run.corpus, run.warehouse, run.corpora)
+            display |= load_target(system.shown)(run.corpus, run.warehouse, run.corpora)
     yield Artifact(publication.snapshot.index, {**publication.metadata(), **usage, **display})
 
 

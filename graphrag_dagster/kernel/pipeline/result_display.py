@@ -26,7 +26,7 @@ class Rectangle:
     height: float
 
 
-def squarified(values: Sequence[float], frame: Rectangle) -> list[Rectangle]:
+def squarify(values: Sequence[float], frame: Rectangle) -> list[Rectangle]:
     """Divide a frame into rectangles with areas proportional to values, as close to squares as rows allow.
 
     Args:
@@ -48,7 +48,7 @@ def squarified(values: Sequence[float], frame: Rectangle) -> list[Rectangle]:
         rest = values[len(placed) :]
         scale = frame.width * frame.height / sum(rest)
         row = _treemap_row([value * scale for value in rest], min(frame.width, frame.height))
-        laid, frame = _laid(row, frame)
+        laid, frame = _lay_out_row(row, frame)
         placed += laid
     return placed
 
@@ -56,17 +56,17 @@ def squarified(values: Sequence[float], frame: Rectangle) -> list[Rectangle]:
 def _treemap_row(areas: Sequence[float], side: float) -> Sequence[float]:
     """Return the next row along a side: as many areas as improve the worst aspect ratio."""
     taken = 1
-    while taken < len(areas) and _worst(areas[: taken + 1], side) <= _worst(areas[:taken], side):
+    while taken < len(areas) and _worst_ratio(areas[: taken + 1], side) <= _worst_ratio(areas[:taken], side):
         taken += 1
     return areas[:taken]
 
 
-def _worst(row: Sequence[float], side: float) -> float:
+def _worst_ratio(row: Sequence[float], side: float) -> float:
     depth = sum(row) / side
     return max(max(depth * depth / area, area / (depth * depth)) for area in (row[0], row[-1]))
 
 
-def _laid(row: Sequence[float], frame: Rectangle) -> tuple[list[Rectangle], Rectangle]:
+def _lay_out_row(row: Sequence[float], frame: Rectangle) -> tuple[list[Rectangle], Rectangle]:
     """Lay a row along the shorter side of a frame; return its rectangles and the rest of the frame."""
     placed = []
     if frame.width >= frame.height:
@@ -114,7 +114,7 @@ def rows_of(frame: pl.DataFrame) -> Markdown:
     return Markdown("\n".join(lines))
 
 
-def quoted(text: str) -> str:
+def inline_code(text: str) -> str:
     """Return words of documents as inline code for a table, so that no link, image or HTML is rendered."""
     shown = printable(text).replace("|", "\\|")
     fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
@@ -133,10 +133,10 @@ def _row(cells: Iterable[str]) -> str:
 def _cell(value: object) -> str:
     text = "" if value is None else " ".join(str(value).split())
     cut = text if len(text) <= _CELL else text[: _CELL - 1] + "…"
-    return cut if isinstance(value, bool | int | float) else quoted(cut)
+    return cut if isinstance(value, bool | int | float) else inline_code(cut)
 
 
-def _drawn(
+def _or_error_note(
     draw: Callable[_Given, Markdown],
 ) -> Callable[_Given, Markdown]:
     """Make a drawing function return an error message instead of failing the run."""
@@ -151,7 +151,7 @@ def _drawn(
     return drawn
 
 
-@_drawn
+@_or_error_note
 def histogram(values: Sequence[float], title: str, x_label: str) -> Markdown:
     """Return a histogram as an SVG image in Markdown, or a message if there are no values.
 
@@ -171,7 +171,7 @@ def histogram(values: Sequence[float], title: str, x_label: str) -> Markdown:
     return Markdown(f"{picture}\n\n{note}") if note else picture
 
 
-@_drawn
+@_or_error_note
 def treemap(cells: Sequence[tuple[str, int, float | None]], title: str) -> Markdown:
     """Return a treemap as an SVG image in Markdown, or a message if there are no cells.
 
@@ -183,7 +183,7 @@ def treemap(cells: Sequence[tuple[str, int, float | None]], title: str) -> Markd
         return Markdown("no communities")
     frame = Rectangle(0, 26, _MAP_WIDTH, _MAP_HEIGHT - 26)
     parts = [_opening(_MAP_WIDTH, _MAP_HEIGHT), _text(_MAP_WIDTH / 2, 18, title, size=13)]
-    for (name, size, rating), box in zip(cells, squarified([cell[1] for cell in cells], frame), strict=True):
+    for (name, size, rating), box in zip(cells, squarify([cell[1] for cell in cells], frame), strict=True):
         share = 0.0 if rating is None else min(max(rating / 10, 0.0), 1.0)
         fill = "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(_PALE, _DEEP, strict=True))
         rated = "not rated" if rating is None else f"rating {rating:.1f}"

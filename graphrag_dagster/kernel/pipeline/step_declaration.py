@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from graphrag_dagster.kernel.catalogue.registry import stages
-from graphrag_dagster.kernel.common.progress import quietly
+from graphrag_dagster.kernel.common.progress import without_progress
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
@@ -90,7 +90,7 @@ class StepRun:
 
         def done() -> None:
             try:
-                with quietly() if quiet else nullcontext():
+                with without_progress() if quiet else nullcontext():
                     result.set_result(work())
             except BaseException as error:
                 result.set_exception(error)
@@ -209,6 +209,6 @@ def embedded(run: StepRun, table: Table, rows: pl.DataFrame) -> Made:
         rows = rows.clear()
     known, texts = run.before(table), _TEXT_OF[table](rows)
     vectors = embed_rows(rows[table.key[0]], texts, embedder, known, named=table.name.replace("_", " "))
-    session.still_uses(texts.to_list())
+    session.mark_in_use(texts.to_list())
     reused = 0 if known is None else known.filter(pl.col("embedder") == embedder.name).height
     return Made(table, vectors, {"embedder": embedder.name, "known_before": reused, **session.finish()})

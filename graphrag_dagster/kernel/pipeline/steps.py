@@ -6,7 +6,7 @@ Each follows its inputs. Publishing comes last, and depends on every output that
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from graphrag_dagster.kernel.catalogue.registry import loaded, stages, systems
+from graphrag_dagster.kernel.catalogue.registry import load_target, stages, systems
 from graphrag_dagster.kernel.pipeline.corpus import corpus
 from graphrag_dagster.kernel.pipeline.publishing import published_results, published_snapshot
 from graphrag_dagster.kernel.pipeline.step_declaration import Step, by_queries
@@ -91,7 +91,7 @@ def _in_order(declared: Sequence[Step], before: Sequence[Step] = ()) -> Sequence
     return ordered
 
 
-def _ends(steps: Iterable[Step]) -> tuple[Table | str, ...]:
+def _final_assets(steps: Iterable[Step]) -> tuple[Table | str, ...]:
     """Return assets that no other asset depends on."""
     all_steps = list(steps)
     used = {key for step in all_steps for made_of in (step.made_of, *step.assets.values()) for key in made_of}
@@ -102,23 +102,25 @@ def _stage(step: Step) -> str:
     return step.parts[0] if step.parts else step.artifact.split("/")[0]
 
 
-def _composed() -> Sequence[Step]:
-    declared = [step for system in systems().values() if system.pipeline for step in loaded(system.pipeline)]
+def _compose() -> Sequence[Step]:
+    declared = [
+        step for system in systems().values() if system.pipeline for step in load_target(system.pipeline)
+    ]
     kernel_steps = (_CORPUS, _MARTS, _SNAPSHOT, _RESULTS)
     made_tables = {table for step in (*kernel_steps, *declared) for table in step.makes}
     # Tables that no installed system makes are written empty, so that they can be read.
     other_tables = tuple(table for table in KERNEL_TABLES if table not in made_tables)
     corpus = replace(_CORPUS, side_tables=(*_CORPUS.side_tables, *other_tables))
     index = _in_order([corpus, *(step for step in declared if not step.requested), _MARTS])
-    snapshot = replace(_SNAPSHOT, made_of=_ends(index))
+    snapshot = replace(_SNAPSHOT, made_of=_final_assets(index))
     order = [*stages()]
     later = sorted((step for step in declared if step.requested), key=lambda step: order.index(_stage(step)))
     requested = _in_order(later, [*index, snapshot])
-    return (*index, snapshot, *requested, replace(_RESULTS, made_of=(SNAPSHOT, *_ends(requested))))
+    return (*index, snapshot, *requested, replace(_RESULTS, made_of=(SNAPSHOT, *_final_assets(requested))))
 
 
 #: The steps of the index, then those with separate jobs.
-STEPS: Sequence[Step] = _composed()
+STEPS: Sequence[Step] = _compose()
 INDEX_STEPS: Sequence[Step] = tuple(step for step in STEPS if not step.requested)
 
 

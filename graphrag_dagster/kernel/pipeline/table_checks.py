@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import declared_table, loaded, systems
+from graphrag_dagster.kernel.catalogue.registry import declared_table, load_target, systems
 from graphrag_dagster.kernel.documents.text_units import check_texts, check_units
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse, of_corpus, qualified
@@ -19,7 +19,7 @@ def violations(reader: Reader, table: Table) -> list[str]:
     """
     keys, ours = ", ".join(f'"{key}"' for key in table.key), of_corpus(reader.corpus)
     repeated = f"select 1 from {qualified(table)} where {ours} group by {keys} having count(*) > 1"
-    broken = [problem for column in table.columns for problem in _broken(column, ours)]
+    broken = [problem for column in table.columns for problem in _violated_rules(column, ours)]
     counted = [
         f"(select count(*) from ({repeated}))",
         *(f"count(*) filter (where {condition})" for _, condition in broken),
@@ -32,7 +32,7 @@ def violations(reader: Reader, table: Table) -> list[str]:
     return [*problems, *(f"{problem} in {count} rows" for (problem, _), count in numbered if count)]
 
 
-def _broken(column: Column, ours: str) -> Iterator[tuple[str, str]]:
+def _violated_rules(column: Column, ours: str) -> Iterator[tuple[str, str]]:
     """Yield the possible problems of a column, each with the SQL condition of the rows that have it."""
     name = f'"{column.name}"'
     if not column.nullable:
@@ -102,4 +102,4 @@ _OWN = (
 def rules() -> Sequence[TableRule]:
     """Return the rules of the kernel and of all systems."""
     targets = [system.rules for system in systems().values() if system.rules]
-    return (*_OWN, *(rule for target in targets for rule in loaded(target)))
+    return (*_OWN, *(rule for target in targets for rule in load_target(target)))

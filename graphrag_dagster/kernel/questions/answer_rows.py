@@ -154,7 +154,9 @@ def answer_id_of(question: str, method: str) -> str:
     return stable_id("answer", question, method)
 
 
-def still_valid(known: pl.DataFrame | None, wanted: Iterable[str], snapshot: str, options: str) -> list[str]:
+def still_valid_ids(
+    known: pl.DataFrame | None, wanted: Iterable[str], snapshot: str, options: str
+) -> list[str]:
     """Return the ids of known answers that were produced from the same snapshot with the same options.
 
     An answer with problems, such as unusable replies, is not valid and is produced again.

@@ -35,7 +35,7 @@ class Aligned:
     weight: Scores
 
 
-def aligned(
+def align_words(
     asked: Sequence[str], sentences: Sequence[str], embedder: Embedder, names: Collection[str] = ()
 ) -> Aligned:
     """Align the words of a question with those of sentences.
@@ -62,7 +62,7 @@ def aligned(
             similarity[row, :-1] = np.where(cosine >= _LEAST, cosine, 0.0)
         equal[row, :-1] = stems == stem(word)
     similarity[equal] = 1.0
-    flat, starts = _flat([[position[word] for word in row] or [len(vocabulary)] for row in tokens])
+    flat, starts = _flatten_rows([[position[word] for word in row] or [len(vocabulary)] for row in tokens])
     frequency = Counter(chain.from_iterable({stem(word) for word in row} for row in tokens))
     weight = [math.log(1 + len(sentences) / (1 + frequency[stem(word)])) for word in asked]
     return Aligned(
@@ -72,7 +72,7 @@ def aligned(
     )
 
 
-def _flat(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _flatten_rows(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     lengths = np.array([len(row) for row in rows], dtype=np.intp)
     starts = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(lengths)[:-1]])
     return np.fromiter(chain.from_iterable(rows), dtype=np.intp, count=int(lengths.sum())), starts
@@ -160,7 +160,7 @@ def ends_in_citation(text: str) -> bool:
 
 def canonical_citations(text: str) -> str:
     """Return the text with every citation in canonical form: ``[Data: Entities (1, 2); Reports (3)]``."""
-    return _rewritten(text, lambda _, number: number, others=True)
+    return _rewrite(text, lambda _, number: number, others=True)
 
 
 def rewrite_citations(text: str, mapping: Mapping[Citation, int]) -> str:
@@ -168,10 +168,10 @@ def rewrite_citations(text: str, mapping: Mapping[Citation, int]) -> str:
 
     Ids that are not in ``mapping`` are removed, as are marks left empty.
     """
-    return _rewritten(text, lambda kind, number: mapping.get(Citation(kind, number)), others=False)
+    return _rewrite(text, lambda kind, number: mapping.get(Citation(kind, number)), others=False)
 
 
-def _rewritten(text: str, new_id: Callable[[ContextKind, int], int | None], *, others: bool) -> str:
+def _rewrite(text: str, new_id: Callable[[ContextKind, int], int | None], *, others: bool) -> str:
     def rewrite_mark(mark: re.Match[str]) -> str:
         groups, parts = list(_groups(mark)), []
         if not groups:

@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
-from graphrag_dagster.kernel.questions.question import Question, checked
+from graphrag_dagster.kernel.questions.question import Question, validate_question
 from graphrag_dagster.kernel.questions.searcher import Searcher
 from graphrag_dagster.kernel.questions.snapshot_opening import open_published
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
@@ -42,20 +42,20 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.float32]
 
 
-def embedders_here() -> list[str]:
+def local_embedders() -> list[str]:
     """Return the names of the embedders that need neither a corpus nor an endpoint."""
     return [embedder.name for embedder in embedders().values() if not embedder.asks_model]
 
 
-def embed_here(name: str, texts: Sequence[str]) -> Vectors:
+def embed_locally(name: str, texts: Sequence[str]) -> Vectors:
     """Return unit vectors of texts from a local embedder, one per row.
 
     Raises:
         QuestionError: there is no local embedder of that name.
         EngineError: a package that it needs is not installed.
     """
-    if name not in embedders_here():
-        raise QuestionError(f"there is no embedder {name!r}; there are: {', '.join(embedders_here())}")
+    if name not in local_embedders():
+        raise QuestionError(f"there is no embedder {name!r}; there are: {', '.join(local_embedders())}")
     settings = parse_settings({"embeddings": {"embedder": name}}, name)
     session = Language(memory=LLMCache(), corpora=CorpusStore()).session_of(
         settings, User(name, "ask", str(uuid.uuid4()))
@@ -63,7 +63,7 @@ def embed_here(name: str, texts: Sequence[str]) -> Vectors:
     return session.embedder().embed(texts)
 
 
-def embedded(
+def embed_texts(
     embedder: CorpusEmbedder, index: IndexSnapshot, texts: Sequence[str], *, queries: bool
 ) -> Vectors:
     """Return unit vectors of texts that are comparable with those of an index, one per row.
@@ -169,7 +169,7 @@ class CorpusIndex:
         """
         warehouse = warehouse or Warehouse()
         settings = (corpora or CorpusStore()).settings(name)
-        unpublished = _unpublished(warehouse, name)
+        unpublished = _unpublished_version(warehouse, name)
         index, snapshot = open_published(warehouse, name)
         version = snapshot.index if snapshot else unpublished
         if snapshot and (graph := attached_graph(warehouse, name, settings, snapshot.index)):
@@ -206,7 +206,7 @@ class CorpusIndex:
         """
         warehouse = Warehouse()
         snapshot = published(warehouse, name)
-        return snapshot.index if snapshot else _unpublished(warehouse, name)
+        return snapshot.index if snapshot else _unpublished_version(warehouse, name)
 
     @staticmethod
     def snapshot(name: str) -> str | None:
@@ -282,17 +282,17 @@ class CorpusIndex:
             EngineError: the embedder is not installed.
             EndpointError: the model endpoint cannot be used.
         """
-        return embedded(self._session().embedder(), self.searcher.index, texts, queries=queries)
+        return embed_texts(self._session().embedder(), self.searcher.index, texts, queries=queries)
 
     @staticmethod
     def embedders() -> list[str]:
         """Return the names of the embedders that need neither a corpus nor an endpoint."""
-        return embedders_here()
+        return local_embedders()
 
     @staticmethod
     def embed_here(name: str, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors of texts from a local embedder; see :func:`embed_here`."""
-        return embed_here(name, texts)
+        """Return unit vectors of texts from a local embedder; see :func:`embed_locally`."""
+        return embed_locally(name, texts)
 
     def search_entities(self, query: str, limit: int = 10) -> list[EntityHit]:
         """Return the entities that match a query, best first.
@@ -300,7 +300,7 @@ class CorpusIndex:
         Raises:
             QuestionError: the query is blank or too long.
         """
-        hits = self.searcher.entities(checked(query), limit, self._session())
+        hits = self.searcher.entities(validate_question(query), limit, self._session())
         columns = ("entity_id", "title", "type", "description", "degree")
         rows = self.searcher.index.entities.filter(
             pl.col("entity_id").is_in([entity_id for entity_id, _ in hits])
@@ -346,6 +346,6 @@ def session_of(
     return language.session_of(settings, User(corpus, user, str(uuid.uuid4())))
 
 
-def _unpublished(warehouse: Warehouse, name: str) -> str:
+def _unpublished_version(warehouse: Warehouse, name: str) -> str:
     file = warehouse.file(name)
     return f"{_UNPUBLISHED}-{file.stat().st_mtime_ns if file.is_file() else 0}"

@@ -52,7 +52,7 @@ class KnownWords:
     @classmethod
     def of(cls, text: str) -> "KnownWords":
         """Return the known words of a text."""
-        words = [_bare(word) for word in _WORD.findall(text)]
+        words = [_strip_possessive(word) for word in _WORD.findall(text)]
         capitals = (word[0] for word in words if word[:1].isupper())
         return cls(frozenset(map(fold, words)), "".join(map(fold, capitals)))
 
@@ -79,8 +79,8 @@ def names_of(text: str, common: Callable[[str], bool]) -> list[Name]:
     run: list[tuple[str, int, int]] = []
     end = 0
     for match in _WORD.finditer(text):
-        word = _bare(match[0])
-        begins = not text[:end].strip() or (text[end - 1] == "." and _ends(text, end))
+        word = _strip_possessive(match[0])
+        begins = not text[:end].strip() or (text[end - 1] == "." and _ends_sentence(text, end))
         parted = any(mark in text[end : match.start()] for mark in ",;:()!?\n") or begins
         if run and parted:
             names.append(_name(text, run))
@@ -96,7 +96,7 @@ def names_of(text: str, common: Callable[[str], bool]) -> list[Name]:
 
 def wholly_missing_from(name: Name, known: KnownWords) -> bool:
     """Return whether none of a name's words occur in a text."""
-    return not any(_stands(word, known) for word in name.words)
+    return not any(_occurs(word, known) for word in name.words)
 
 
 def missing_from(name: Name, known: KnownWords, others: Sequence[Name] = ()) -> bool:
@@ -110,23 +110,23 @@ def missing_from(name: Name, known: KnownWords, others: Sequence[Name] = ()) -> 
         known: the words of the text.
         others: the names in the text.
     """
-    if _stands(name.words[-1], known):
+    if _occurs(name.words[-1], known):
         before = {word for word in name.words[:-1] if len(word) > 1}
         prefixes = [set(other.words[:-1]) for other in others if other.words[-1] == name.words[-1]]
         return bool(before and prefixes) and all(prefix and not prefix & before for prefix in prefixes)
     if len(name.words) > 1 and "".join(word[0] for word in name.words) in known.words:
         return False
     # The last word may be the kind of thing: Coal Quay Harbour.
-    return len(name.words) < 3 or not all(_stands(word, known) for word in name.words[:-1])
+    return len(name.words) < 3 or not all(_occurs(word, known) for word in name.words[:-1])
 
 
 def share_found(names: Sequence[Name], known: KnownWords) -> float:
     """Return the share of the names' words that occur in a text; 1 without names."""
     words = [word for name in names for word in name.words]
-    return sum(_stands(word, known) for word in words) / len(words) if words else 1.0
+    return sum(_occurs(word, known) for word in words) / len(words) if words else 1.0
 
 
-def _stands(word: str, known: KnownWords) -> bool:
+def _occurs(word: str, known: KnownWords) -> bool:
     if word in known.words or (
         len(word) > 1 and word.isalpha() and len(word) <= 5 and word in known.initials
     ):
@@ -135,28 +135,28 @@ def _stands(word: str, known: KnownWords) -> bool:
         return any(other.startswith(word) for other in known.words)
     if len(word) < _SHORTEST:
         return word + "s" in known.words or word.removesuffix("s") in known.words
-    return any(_alike(word, other) for other in known.words if other[:1] == word[0] and len(other) > 3)
+    return any(_is_alike(word, other) for other in known.words if other[:1] == word[0] and len(other) > 3)
 
 
-def _alike(word: str, other: str) -> bool:
+def _is_alike(word: str, other: str) -> bool:
     from rapidfuzz.fuzz import ratio
 
     shorter = min(len(word), len(other))
     if shorter >= _LONG and ratio(word, other) >= _MISSPELT:
         return True
-    return shorter >= _SHORTEST and _of_a_place(word) == _of_a_place(other)
+    return shorter >= _SHORTEST and _place_stem(word) == _place_stem(other)
 
 
-def _of_a_place(word: str) -> str:
+def _place_stem(word: str) -> str:
     """Strip the endings that turn a place into its people: Italy, Italian, Italians."""
     return _PEOPLE.sub("", _PEOPLE.sub("", word))
 
 
-def _bare(word: str) -> str:
+def _strip_possessive(word: str) -> str:
     return _POSSESSIVE.sub("", word.replace(".", ""))
 
 
-def _ends(text: str, end: int) -> bool:
+def _ends_sentence(text: str, end: int) -> bool:
     """Return whether the full stop before ``end`` ends a sentence, not an initial or an abbreviation."""
     before = text[: end - 1].rsplit(None, 1)[-1]
     return len(before) > 3 or before.islower()
@@ -265,10 +265,10 @@ def numbers_of(text: str) -> list[Number]:
 
 def is_among(number: Number, known: Sequence[Number]) -> bool:
     """Return whether one of the known numbers equals ``number`` within its stated precision."""
-    return any(_same(number, other) for other in known)
+    return any(_is_same_number(number, other) for other in known)
 
 
-def rivals(number: Number, known: Sequence[Number]) -> list[Number]:
+def rival_numbers(number: Number, known: Sequence[Number]) -> list[Number]:
     """Return the known numbers that could replace ``number``: the same kind, and years only for years."""
     return [other for other in known if other.kind == number.kind and _is_year(other) == _is_year(number)]
 
@@ -277,7 +277,7 @@ def _is_year(number: Number) -> bool:
     return number.kind == "count" and number.text.isdigit() and 1000 <= number.value <= 2100
 
 
-def _same(stated: Number, known: Number) -> bool:
+def _is_same_number(stated: Number, known: Number) -> bool:
     if stated.kind == "decade":
         return known.kind in ("decade", "count") and stated.value <= known.value < stated.value + 10
     if stated.kind == "century":
@@ -338,7 +338,9 @@ def _from_digits(tokens: Sequence[re.Match[str]], position: int) -> tuple[Number
     if after == "s" and value % 10 == 0:
         return Number(value, "decade", token[0], digits), end
     value *= _SCALES.get(after, 1)
-    while end < len(tokens) and (tokens[end]["word"] or "").lower() in _SCALES and _spelt(tokens[end]):
+    while (
+        end < len(tokens) and (tokens[end]["word"] or "").lower() in _SCALES and _is_spelled_out(tokens[end])
+    ):
         value *= _SCALES[tokens[end]["word"].lower()]
         end += 1
     following = (tokens[end]["word"] or "").lower() if end < len(tokens) else ""
@@ -347,10 +349,12 @@ def _from_digits(tokens: Sequence[re.Match[str]], position: int) -> tuple[Number
         kind = "percent"
     elif following in ("century", "centuries") and after in ("st", "nd", "rd", "th"):
         kind = "century"
-    return Number(value, kind, _written(tokens, position, end), digits, _bound_before(tokens, position)), end
+    return Number(
+        value, kind, _source_text(tokens, position, end), digits, _bound_before(tokens, position)
+    ), end
 
 
-def _spelt(token: re.Match[str]) -> bool:
+def _is_spelled_out(token: re.Match[str]) -> bool:
     return len(token["word"]) > 2
 
 
@@ -372,25 +376,27 @@ def _from_words(tokens: Sequence[re.Match[str]], position: int) -> tuple[Number 
         return Number(float(_ORDINALS[lower]), kind, word, 2), position + 1
     if lower not in _SMALL:
         return None, position + 1
-    value, end = _spelt_out(tokens, position)
+    value, end = _parse_spelled_out(tokens, position)
     if value == 1:
         return None, end
     following = (tokens[end]["word"] or "").lower() if end < len(tokens) else ""
     kind = "percent" if following == "percent" or _per_cent(tokens, end) else "count"
     digits = len(f"{value:.0f}".strip("0")) or 1
-    return Number(value, kind, _written(tokens, position, end), digits, _bound_before(tokens, position)), end
+    return Number(
+        value, kind, _source_text(tokens, position, end), digits, _bound_before(tokens, position)
+    ), end
 
 
-def _spelt_out(tokens: Sequence[re.Match[str]], position: int) -> tuple[float, int]:
+def _parse_spelled_out(tokens: Sequence[re.Match[str]], position: int) -> tuple[float, int]:
     """Return the value of the number words from ``position`` on, and the position after the last."""
     whole, part, end, last = 0.0, 0.0, position, position
     while end < len(tokens):
         word = tokens[end][0].lower()
-        if word in _SMALL and (last == position or _goes_on(part, _SMALL[word])):
+        if word in _SMALL and (last == position or _continues_number(part, _SMALL[word])):
             part += _SMALL[word]
         elif word == "hundred" and 0 < part < 100:
             part *= 100
-        elif word in _SCALES and word != "hundred" and _spelt(tokens[end]) and part:
+        elif word in _SCALES and word != "hundred" and _is_spelled_out(tokens[end]) and part:
             whole, part = whole + part * _SCALES[word], 0.0
         elif word in ("-", "and") and last == end:
             end += 1
@@ -402,12 +408,12 @@ def _spelt_out(tokens: Sequence[re.Match[str]], position: int) -> tuple[float, i
     return whole + part, last
 
 
-def _goes_on(part: float, small: int) -> bool:
+def _continues_number(part: float, small: int) -> bool:
     """Return whether a number word continues the number before it: twenty-one, a hundred and five."""
     return (small < 10 and part % 100 >= 20 and part % 10 == 0) or (small < 100 and part % 100 == 0)
 
 
-def _written(tokens: Sequence[re.Match[str]], start: int, end: int) -> str:
+def _source_text(tokens: Sequence[re.Match[str]], start: int, end: int) -> str:
     return tokens[start].string[tokens[start].start() : tokens[end - 1].end()].strip()
 
 

@@ -79,14 +79,14 @@ class Question:
     response_type: str | None = None
     general_knowledge: bool | None = None
 
-    def checked(self) -> Question:
+    def validated(self) -> Question:
         """Return the validated question, stripped of surrounding whitespace.
 
         Raises:
             QuestionError: the question is blank or too long, or it or the history has invalid characters.
         """
-        checked_turns(text for turn in self.history for text in (turn.question, turn.answer))
-        return replace(self, text=checked(self.text))
+        check_turns(text for turn in self.history for text in (turn.question, turn.answer))
+        return replace(self, text=validate_question(self.text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +137,7 @@ class Search(Basis):
     @property
     def supporting(self) -> Support:
         """Compares statements with the words they cite, using the support judge of the engines."""
-        return (self.support or Support()).by(self.engines.support_judge())
+        return (self.support or Support()).with_judge(self.engines.support_judge())
 
     @property
     def favour(self) -> Favour:
@@ -151,7 +151,7 @@ class Search(Basis):
         return favour_of(self.question.history[-1].question, self.index)
 
 
-def checked(question: str) -> str:
+def validate_question(question: str) -> str:
     """Return the question without surrounding whitespace.
 
     Raises:
@@ -169,7 +169,7 @@ def checked(question: str) -> str:
     return asked
 
 
-def checked_turns(texts: Iterable[str]) -> None:
+def check_turns(texts: Iterable[str]) -> None:
     """Check earlier questions and answers of a conversation.
 
     Raises:

@@ -41,14 +41,14 @@ class ReportCitation(NamedTuple):
 
 def parse_citations(text: str) -> list[ReportCitation]:
     """Return every cited id of a text in order, ignoring ``+more``."""
-    return [citation for mark in _marks(text) for citation in _inside(mark["inside"]).ids]
+    return [citation for mark in _marks(text) for citation in _parse_mark(mark["inside"]).ids]
 
 
 def marked_parts(text: str) -> Iterator[tuple[str, list[ReportCitation]]]:
     """Yield the text before each mark with the ids in the mark, and last the remaining text without ids."""
     end = 0
     for mark in _marks(text):
-        yield text[end : mark.start()], list(_inside(mark["inside"]).ids)
+        yield text[end : mark.start()], list(_parse_mark(mark["inside"]).ids)
         end = mark.end()
     yield text[end:], []
 
@@ -65,7 +65,7 @@ def rewrite_citations(text: str, number_of: Callable[[ReportCitation], int | Non
 
     def rewrite_mark(mark: re.Match[str]) -> str:
         numbers: dict[RecordKind, list[int]] = {}
-        inside = _inside(mark["inside"])
+        inside = _parse_mark(mark["inside"])
         for citation in inside.ids:
             number = number_of(citation)
             if citation.kind and number is not None:
@@ -114,7 +114,7 @@ class _Inside(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _inside(inside: str) -> _Inside:
+def _parse_mark(inside: str) -> _Inside:
     """Parse a mark. Cached since reports often cite the same numbers and each mark is parsed twice."""
     ids: list[ReportCitation] = []
     more = set()
@@ -142,7 +142,7 @@ class Reference(NamedTuple):
     end_char: int | None = None
 
 
-def cited_elsewhere(text: str, records: Mapping[RecordKind, Mapping[int, str]]) -> list[Reference]:
+def references_cited_elsewhere(text: str, records: Mapping[RecordKind, Mapping[int, str]]) -> list[Reference]:
     """Return the distinct references of a text that was written elsewhere.
 
     Args:

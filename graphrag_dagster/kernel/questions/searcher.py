@@ -9,10 +9,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_dagster.errors import EngineError, QuestionError
-from graphrag_dagster.kernel.catalogue.registry import at_level, in_plugin, loaded, methods
+from graphrag_dagster.kernel.catalogue.registry import load_target, method_at_level, methods, plugin_errors
 from graphrag_dagster.kernel.catalogue.search_methods import AUTO, GLOBAL, SearchMethod
-from graphrag_dagster.kernel.common.printable import counted
-from graphrag_dagster.kernel.common.progress import quietly, stage
+from graphrag_dagster.kernel.common.printable import plural
+from graphrag_dagster.kernel.common.progress import stage, without_progress
 from graphrag_dagster.kernel.questions.context.answer import Answer, Source
 from graphrag_dagster.kernel.questions.context.context_chunks import Count
 from graphrag_dagster.kernel.questions.context.context_units import spans_of
@@ -20,8 +20,8 @@ from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.document_filters import level_of
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Engines, Question, Search
-from graphrag_dagster.kernel.questions.scope.scope_selection import restricted, scope_of, selected
-from graphrag_dagster.kernel.retrieval.finding import looked_for
+from graphrag_dagster.kernel.questions.scope.scope_selection import restrict_index, scope_of, selected
+from graphrag_dagster.kernel.retrieval.finding import text_query
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words
 from graphrag_dagster.kernel.tasks.task_ports import Quote
 from graphrag_dagster.kernel.text.markup_spans import Span, mark_before
@@ -62,16 +62,16 @@ def with_search_summary(search: Search, made: Answer) -> Answer:
         return made
     if not made.method or not search.method.tables:
         return replace(made, text=f"{REFUSAL} No document was searched.")
-    nearest = _nearest(search)
-    text = f"{REFUSAL} {_searched(search, made)}"
-    return replace(made, text="\n\n".join(filter(None, (text, _shown(nearest)))), nearest=nearest)
+    nearest = _nearest_sentence(search)
+    text = f"{REFUSAL} {_search_summary(search, made)}"
+    return replace(made, text="\n\n".join(filter(None, (text, _describe_nearest(nearest)))), nearest=nearest)
 
 
-def _searched(search: Search, answer: Answer) -> str:
+def _search_summary(search: Search, answer: Answer) -> str:
     index = search.index
-    within = f"{counted(len(index.documents), 'document')} ({counted(len(index.text_chunks), 'text unit')})"
+    within = f"{plural(len(index.documents), 'document')} ({plural(len(index.text_chunks), 'text unit')})"
     rows = Counter(row.kind for row in answer.context)
-    read = ", ".join(counted(number, *_ROWS.get(kind, (kind,))) for kind, number in rows.items())
+    read = ", ".join(plural(number, *_ROWS.get(kind, (kind,))) for kind, number in rows.items())
     summary = f"The method {answer.method} searched {within}{f' and read {read}' if read else ''}"
     filters = ", ".join(_filters(search.scope.filters)) if search.scope else ""
     return f"{summary}; filters in force: {filters}." if filters else f"{summary}."
@@ -85,7 +85,7 @@ def _filters(given: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_FILTERS[name]} {values}"
 
 
-def _nearest(search: Search) -> Source | None:
+def _nearest_sentence(search: Search) -> Source | None:
     """Return the readable sentence that shares the most words with the question, if any."""
     index = search.index
     if index.text_chunks.is_empty():
@@ -110,43 +110,43 @@ def _source(index: IndexSnapshot, quote: Quote) -> Source:
     return Source(1, "source", quote.unit_id, title, evidence=index.evidence_of(quote))
 
 
-def _shown(nearest: Source | None) -> str:
+def _describe_nearest(nearest: Source | None) -> str:
     if nearest is None or nearest.evidence is None:
         return "No passage shares a word with the question."
     passage = nearest.evidence.told
     words = passage.said.strip()
     short = words if len(words) <= _SHOWN else f"{words[:_SHOWN].rsplit(' ', 1)[0]} …"
-    return f"The nearest passage is in {passage.where}: {passage.marked(short)}"
+    return f"The nearest passage is in {passage.location}: {passage.with_mark(short)}"
 
 
 B = TypeVar("B", bound=Basis)
 
 
-def known_method(name: str) -> SearchMethod | None:
+def find_method(name: str) -> SearchMethod | None:
     """Return the search method of a name, ignoring case; includes ``C<k>`` of deeper levels."""
     for method_name, method in methods().items():
         if method_name.casefold() == name.casefold():
             return method
     try:
-        return at_level(level_of(name.upper())) if _of_a_level(name) else None
+        return method_at_level(level_of(name.upper())) if _is_level_method(name) else None
     except QuestionError:
         return None
 
 
-def method_of(name: str) -> SearchMethod:
+def require_method(name: str) -> SearchMethod:
     """Return the search method of a name.
 
     Raises:
         QuestionError: there is none, or the name has an invalid level; the message lists the methods.
     """
-    if (method := known_method(name)) is not None:
+    if (method := find_method(name)) is not None:
         return method
-    if _of_a_level(name):
-        return at_level(level_of(name.upper()))
+    if _is_level_method(name):
+        return method_at_level(level_of(name.upper()))
     raise QuestionError(f"there is no search method {name!r}; there are {', '.join(methods())}")
 
 
-def _of_a_level(name: str) -> bool:
+def _is_level_method(name: str) -> bool:
     return name[:1] in {"C", "c"} and name[1:].isdigit()
 
 
@@ -169,11 +169,11 @@ def with_method(basis: B, name: str) -> B:
     Raises:
         QuestionError: there is no search method of that name.
     """
-    method = method_of(name)
+    method = require_method(name)
     return replace(basis, method=method, level=level_read(method, None, basis.options))
 
 
-def answered(search: Search) -> Answer:
+def answer_question(search: Search) -> Answer:
     """Return the answer of a question's search method.
 
     Raises:
@@ -181,8 +181,8 @@ def answered(search: Search) -> Answer:
         EngineError: it returned something other than an answer.
         PluginError: it belongs to another package and failed.
     """
-    with in_plugin("method", search.method.name, "answering a question"):
-        answer = loaded(search.method.answer)(search)
+    with plugin_errors("method", search.method.name, "answering a question"):
+        answer = load_target(search.method.answer)(search)
     if not isinstance(answer, Answer):
         raise EngineError(
             f"the search method {search.method.name} returned a {type(answer).__name__}, not an Answer"
@@ -212,7 +212,7 @@ class Searcher:
         self.count = count
         self._support = support
         # A conversation tends to keep its filters.
-        self._restricted = lru_cache(_KEPT)(partial(restricted, index))
+        self._restricted = lru_cache(_KEPT)(partial(restrict_index, index))
 
     def answer(self, question: Question, engines: Engines) -> Answer:
         """Answer a question.
@@ -229,8 +229,8 @@ class Searcher:
         """
         start = monotonic()
         search = self._search(question, engines)
-        answer = with_search_summary(search, answered(search))
-        scope_note = search.scope.told if search.scope else None
+        answer = with_search_summary(search, answer_question(search))
+        scope_note = search.scope.description if search.scope else None
         return replace(
             answer,
             why="; ".join(filter(None, (answer.why, scope_note))) or None,
@@ -246,13 +246,13 @@ class Searcher:
         """
         from graphrag_dagster.kernel.models.call_estimates import with_support_judging
 
-        search_method = method_of(method)
+        search_method = require_method(method)
         level = level_read(search_method, None, self.settings.search)
         basis = Basis(
             method=search_method, index=self.index, count=self.count, settings=self.settings, level=level
         )
-        with in_plugin("method", search_method.name, "telling its size"):
-            estimate: MethodSize = loaded(search_method.size)(basis)
+        with plugin_errors("method", search_method.name, "telling its size"):
+            estimate: MethodSize = load_target(search_method.size)(basis)
         # A method that reads nothing cites nothing, so there is nothing to judge.
         return (
             with_support_judging(estimate, self.settings.search.support) if search_method.tables else estimate
@@ -279,22 +279,24 @@ class Searcher:
             QuestionError: the query is blank or too long.
         """
         search = self._search(Question(query, AUTO), engines)
-        ranking = looked_for(search, search.question.text).local(limit)
+        ranking = text_query(search, search.question.text).local(limit)
         return list(zip(ranking.entities.ids, ranking.entities.scores, strict=True))
 
     def _search(self, question: Question, engines: Engines) -> Search:
         """Resolve the method, level and documents of a question."""
-        method = method_of(question.method or (GLOBAL if question.level else self.settings.search.method))
+        method = require_method(
+            question.method or (GLOBAL if question.level else self.settings.search.method)
+        )
         level = None if question.level is None else level_of(question.level)
         if level is not None:
-            method = method_of(method.with_level) if method.with_level else method
+            method = require_method(method.with_level) if method.with_level else method
             if not method.levelled:
                 levelled = " or ".join(other.name for other in methods().values() if other.levelled)
                 raise QuestionError(
                     f"{method.name} has no selectable level; leave it out, or ask by {levelled}"
                 )
         index, scope, filters = self.index, None, question.filters
-        question = question.checked()
+        question = question.validated()
         if filters.restricting:
             chosen = selected(filters, self.index)
             index = self._restricted(chosen.document_ids)
@@ -333,7 +335,7 @@ def answer_all(
     """
 
     def answer(question: Question) -> Answer:
-        with quietly():
+        with without_progress():
             return searcher.answer(question, engines)
 
     with stage("Answering questions", len(questions)) as running, ThreadPoolExecutor(at_once) as pool:

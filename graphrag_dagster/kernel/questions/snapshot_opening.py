@@ -10,13 +10,13 @@ import polars as pl
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.catalogue.registry import declared_table, loaded, parts
-from graphrag_dagster.kernel.questions.context.context_units import told_as_text
+from graphrag_dagster.kernel.catalogue.registry import declared_parts, declared_table, load_target
+from graphrag_dagster.kernel.questions.context.context_units import without_record_words
 from graphrag_dagster.kernel.questions.context.index_background import prepare_background
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import retriever_of
-from graphrag_dagster.kernel.questions.scope.document_names import known_of
-from graphrag_dagster.kernel.retrieval.index_cache import kept, mapped_frame, write_frame
+from graphrag_dagster.kernel.questions.scope.document_names import known_documents
+from graphrag_dagster.kernel.retrieval.index_cache import load_or_build, mapped_frame, write_frame
 from graphrag_dagster.kernel.storage.published import Published, published, reading
 from graphrag_dagster.kernel.storage.published.derived_files import SnapshotShelf
 from graphrag_dagster.kernel.storage.sql_sandbox import SnapshotQueries
@@ -59,7 +59,7 @@ def open_published(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Pu
     else:
         try:
             index = cached_index(
-                SnapshotShelf(warehouse, corpus, snapshot), partial(_read_just, warehouse, snapshot)
+                SnapshotShelf(warehouse, corpus, snapshot), partial(_read_snapshot, warehouse, snapshot)
             )
         except _ReplacedError:
             return open_published(warehouse, corpus)
@@ -71,7 +71,7 @@ class _ReplacedError(WarehouseError):
     """The snapshot was replaced by another one before it was read."""
 
 
-def _read_just(warehouse: Warehouse, wanted: Published) -> IndexSnapshot:
+def _read_snapshot(warehouse: Warehouse, wanted: Published) -> IndexSnapshot:
     index, current = _read(warehouse, wanted.manifest["corpus"])
     if current is None or current.index != wanted.index:
         raise _ReplacedError(f"{wanted.file} was replaced while it was opened; ask again")
@@ -105,14 +105,16 @@ def _read(warehouse: Warehouse, corpus: str) -> tuple[IndexSnapshot, Published |
             report_vectors=reader.read_if_present(tables.REPORT_EMBEDDINGS),
             metadata=rows(tables.DOCUMENT_METADATA),
             periods=rows(tables.DOCUMENT_PERIODS),
-            parts={name: frame for name, part in parts().items() if (frame := _part(if_present, part))},
+            parts={
+                name: frame for name, part in declared_parts().items() if (frame := _part(if_present, part))
+            },
             triples=if_present(tables.TRIPLES),
             context_nodes=reader.read_if_present(CONTEXT_NODES),
             context_vectors=reader.read_if_present(CONTEXT_VECTORS),
             statements=reader.read_if_present(tables.IMPORTED_RELATIONS),
             declared=reader.read_if_present(tables.IMPORTED_ENTITIES),
         )
-    return told_as_text(index), snapshot
+    return without_record_words(index), snapshot
 
 
 def _part(if_present: Callable[[Table], pl.DataFrame | None], part: DeclaredPart) -> SnapshotPart | None:
@@ -120,7 +122,7 @@ def _part(if_present: Callable[[Table], pl.DataFrame | None], part: DeclaredPart
     made = if_present(declared_table(part.table))
     if made is None or made.is_empty():
         return None
-    kind = loaded(part.made)
+    kind = load_target(part.made)
     frames = {name: if_present(table) for name, table in kind.TABLES.items()}
     return None if any(part_frame is None for part_frame in frames.values()) else kind(**frames)
 
@@ -156,7 +158,9 @@ class CachedTables:
             part, _, table = name.rpartition(".")
             by_part.setdefault(part, {})[table] = frame
         system_parts = {
-            name: loaded(parts()[name].made)(**frames) for name, frames in by_part.items() if name
+            name: load_target(declared_parts()[name].made)(**frames)
+            for name, frames in by_part.items()
+            if name
         }
         return IndexSnapshot(**by_part[""], parts=system_parts)
 
@@ -178,7 +182,7 @@ class CachedTables:
 
 def cached_index(shelf: Shelf, read: Callable[[], IndexSnapshot]) -> IndexSnapshot:
     """Return a snapshot from the tables on a shelf; read and store them there if missing."""
-    cached = kept(
+    cached = load_or_build(
         shelf,
         "frames",
         lambda: CachedTables.of(read()),
@@ -210,5 +214,5 @@ def prepare(warehouse: Warehouse, corpus: str) -> None:
     """
     index, _ = open_published(warehouse, corpus)
     retriever_of(index).prepare()
-    index.once(known_of)
+    index.once(known_documents)
     prepare_background(index)

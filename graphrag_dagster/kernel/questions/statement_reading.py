@@ -75,13 +75,13 @@ def read(text: str) -> StatementReading:
     )
 
 
-def stands_in(said: str, quoted: str) -> bool:
+def is_stated_in(said: str, quoted: str) -> bool:
     """Return whether a statement occurs word for word in a quotation."""
     wanted = " ".join(_tokens(said))
     return bool(wanted) and f" {wanted} " in f" {' '.join(_tokens(quoted))} "
 
 
-def numbers_shared(said: str, quoted: str) -> float:
+def share_of_numbers(said: str, quoted: str) -> float:
     """Return the share, 0–1, of the statement's numbers that a quotation has; 0 without numbers."""
     numbers, known = read(said).numbers, read(quoted).numbers
     return sum(is_among(number, known) for number in numbers) / len(numbers) if numbers else 0.0
@@ -119,22 +119,22 @@ def _sentence(text: str, surfaces: dict[str, str]) -> SupportSentence:
         words = list(_meaningful(clause))
         seen.update(words)
         stem_at = {
-            position: stem(word) for position, word in enumerate(words) if word in MEANT or _counts(word)
+            position: stem(word) for position, word in enumerate(words) if word in MEANT or _is_counted(word)
         }
         stems += stem_at.values()
         for position, word_stem in stem_at.items():
             surfaces.setdefault(word_stem, words[position])
         for position, (word, following) in enumerate(pairwise([*words, ""])):
             if (word in NEGATIONS or word.endswith("n't")) and following not in NO_NEGATION:
-                negated |= _reached(position, stem_at)
+                negated |= _negated_stems(position, stem_at)
     return SupportSentence(text, tuple(stems), frozenset(negated), not HEDGES.isdisjoint(seen), "by" in seen)
 
 
-def _counts(word: str) -> bool:
+def _is_counted(word: str) -> bool:
     return word not in STOP_WORDS and word not in NEGATIONS and not word.endswith("n't")
 
 
-def _reached(negation: int, stem_at: Mapping[int, str]) -> set[str]:
+def _negated_stems(negation: int, stem_at: Mapping[int, str]) -> set[str]:
     """Return the stems that a negation covers: those near after it, else the next, else the last before."""
     after = [position for position in stem_at if negation < position <= negation + _REACH]
     near = [position for position in after if position <= negation + _NEAR] or after[:1]

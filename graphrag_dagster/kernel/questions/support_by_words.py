@@ -26,7 +26,7 @@ from graphrag_dagster.kernel.questions.names_and_numbers import (
     is_among,
     missing_from,
     names_of,
-    rivals,
+    rival_numbers,
     share_found,
     wholly_missing_from,
 )
@@ -88,7 +88,7 @@ class StatementComparison:
     @cached_property
     def measures(self) -> Measures:
         """The measures of support."""
-        nearness, near = self._near()
+        nearness, near = self._nearest_words()
         missing = {key: weight * (1 - nearness[key]) for key, weight in self.rarities.items()}
         total = sum(self.rarities.values())
         numbers = self.said.numbers
@@ -121,7 +121,7 @@ class StatementComparison:
     @cached_property
     def names(self) -> tuple[Name, ...]:
         """The names of the statement."""
-        return tuple(names_of(self._statement, self._common))
+        return tuple(names_of(self._statement, self._is_common_word))
 
     @cached_property
     def missing_names(self) -> tuple[Name, ...]:
@@ -135,9 +135,9 @@ class StatementComparison:
         missing = [key for key in self.rarities if key not in self.cited.surfaces]
         return tuple(self.said.surfaces[key] for key in sorted(missing, key=lambda key: -self.rarities[key]))
 
-    def _common(self, word: str) -> bool:
+    def _is_common_word(self, word: str) -> bool:
         """Whether a word is lower case elsewhere: in the cited words, or usually."""
-        return word.lower() in self.cited.lower or _written_small(word)
+        return word.lower() in self.cited.lower or _is_mostly_lower_case(word)
 
     @cached_property
     def known(self) -> KnownWords:
@@ -145,7 +145,7 @@ class StatementComparison:
         known = self.cited.known
         return known.with_those_of(self._about) if self._about and self.cited.pronouns else known
 
-    def _near(self) -> tuple[dict[str, float], float]:
+    def _nearest_words(self) -> tuple[dict[str, float], float]:
         """Return the similarity of each stem to the nearest cited word, and of the nearest sentence."""
         exact = {key: float(key in self.cited.surfaces) for key in self.rarities}
         if self._embedder is None or not exact or not self.cited.surfaces:
@@ -153,13 +153,13 @@ class StatementComparison:
         sentences = [sentence.text for sentence in self.cited.sentences]
         stated, cited = list(self.said.surfaces.values()), list(self.cited.surfaces.values())
         vectors = self._embedder.embed([self._statement, *sentences, *stated, *cited])
-        near = _likest(vectors[:1], vectors[1 : 1 + len(sentences)])[0]
+        near = _largest_cosines(vectors[:1], vectors[1 : 1 + len(sentences)])[0]
         words = vectors[1 + len(sentences) :]
-        cosines = _likest(words[: len(stated)], words[len(stated) :])
+        cosines = _largest_cosines(words[: len(stated)], words[len(stated) :])
         return {key: max(exact[key], cosine) for key, cosine in zip(exact, cosines, strict=True)}, near
 
 
-def _likest(vectors: NDArray[np.float32], others: NDArray[np.float32]) -> list[float]:
+def _largest_cosines(vectors: NDArray[np.float32], others: NDArray[np.float32]) -> list[float]:
     """Return the largest cosine, 0–1, of each vector to any of the others."""
     cosines = (vectors.astype(np.float64) @ others.astype(np.float64).T).max(axis=1)
     return [min(max(float(cosine), 0.0), 1.0) for cosine in cosines.round(9)]
@@ -167,10 +167,10 @@ def _likest(vectors: NDArray[np.float32], others: NDArray[np.float32]) -> list[f
 
 @lru_cache(maxsize=CACHED_TEXTS)
 def _names_in(words: str) -> tuple[Name, ...]:
-    return tuple(names_of(words, _written_small))
+    return tuple(names_of(words, _is_mostly_lower_case))
 
 
-def _written_small(word: str) -> bool:
+def _is_mostly_lower_case(word: str) -> bool:
     """Whether a word is more frequent in lower case."""
     return _rarity(word.lower()) < _rarity(word)
 
@@ -213,7 +213,7 @@ def supported_by_words(cited: Cited, embedder: Embedder | None = None) -> Suppor
     comparison = StatementComparison(cited.statement, words, embedder, cited.about)
     score = probability(comparison)
     verdict: Verdict = "supported" if score >= SUPPORTED else "partly" if score >= PARTLY else "not"
-    reason = "" if verdict == "supported" else _lacking(comparison)
+    reason = "" if verdict == "supported" else _missing_words_reason(comparison)
     if found_differences := differences(comparison):
         worst = found_differences[0]
         score *= _FROM["supported" if worst.at_most == "partly" else "partly"]
@@ -240,7 +240,7 @@ class JudgeByWords:
         return Judged(tuple(supported_by_words(cited, self._embedder) for cited in statements))
 
 
-def _lacking(comparison: StatementComparison) -> str:
+def _missing_words_reason(comparison: StatementComparison) -> str:
     missing = comparison.missing_words
     if not missing:
         return "the cited words say it in no one place"
@@ -267,7 +267,7 @@ class StatementDifference:
 
 def differences(comparison: StatementComparison) -> list[StatementDifference]:
     """Return the differences between a statement and the words it cites, most severe first."""
-    found_differences = [*_numbers(comparison), *_names(comparison), *_turned(comparison)]
+    found_differences = [*_numbers(comparison), *_names(comparison), *_contradictions(comparison)]
     return sorted(found_differences, key=lambda difference: difference.at_most != "not")
 
 
@@ -275,14 +275,14 @@ def _numbers(comparison: StatementComparison) -> Iterator[StatementDifference]:
     for number in comparison.missing_numbers:
         what = "date" if number.kind == "month" else "number"
         reason = f"the {what} {number.text} does not stand in the cited words"
-        yield StatementDifference("not" if _replaced(number, comparison) else "partly", reason)
+        yield StatementDifference("not" if _has_replaced_number(number, comparison) else "partly", reason)
 
 
-def _replaced(number: Number, comparison: StatementComparison) -> bool:
+def _has_replaced_number(number: Number, comparison: StatementComparison) -> bool:
     """Return whether the closest sentence is on the same matter and has a rival number."""
     if comparison.closest is None or comparison.share(frozenset(comparison.closest.stems)) < _SAME_MATTER:
         return False
-    return bool(rivals(number, comparison.cited.numbers))
+    return bool(rival_numbers(number, comparison.cited.numbers))
 
 
 def _names(comparison: StatementComparison) -> Iterator[StatementDifference]:
@@ -297,7 +297,7 @@ def _names(comparison: StatementComparison) -> Iterator[StatementDifference]:
         yield StatementDifference("not" if replaced and gone else "partly", reason)
 
 
-def _turned(comparison: StatementComparison) -> Iterator[StatementDifference]:
+def _contradictions(comparison: StatementComparison) -> Iterator[StatementDifference]:
     """Yield where the closest sentences contradict the statement, swap its arguments or only hedge it."""
     similar = [
         sentence
@@ -305,21 +305,23 @@ def _turned(comparison: StatementComparison) -> Iterator[StatementDifference]:
         if comparison.share(frozenset(sentence.stems)) >= _SAME_MATTER
     ]
     for stated in comparison.said.sentences if similar else ():
-        if word := _negated(stated, similar):
+        if word := _negated_on_one_side(stated, similar):
             surface = comparison.said.surfaces[word]
             yield StatementDifference(
                 "not", f"“{surface}” is negated in only one of the statement and the cited words"
             )
         if pair := _opposite(stated, similar, comparison):
             yield StatementDifference("not", f"it says “{pair[0]}” where the cited words say “{pair[1]}”")
-        if _swapped(stated, _alike(stated, similar, comparison), _arguments(stated, comparison)):
+        if _has_swapped_arguments(
+            stated, _near_identical_sentences(stated, similar, comparison), _arguments(stated, comparison)
+        ):
             yield StatementDifference("not", "the cited words have it the other way round")
     hedged = bool(similar) and all(sentence.hedged for sentence in similar)
     if hedged and not any(sentence.hedged for sentence in comparison.said.sentences):
         yield StatementDifference("partly", "the cited words say it as a possibility only")
 
 
-def _alike(
+def _near_identical_sentences(
     stated: SupportSentence, similar: Sequence[SupportSentence], comparison: StatementComparison
 ) -> list[SupportSentence]:
     """Return the sentences that say everything the statement says, and little else."""
@@ -331,7 +333,7 @@ def _alike(
     ]
 
 
-def _negated(stated: SupportSentence, similar: Sequence[SupportSentence]) -> str | None:
+def _negated_on_one_side(stated: SupportSentence, similar: Sequence[SupportSentence]) -> str | None:
     """Return a stem that is negated on one side only."""
     affirmed = {stem for sentence in similar for stem in sentence.affirmed}
     negated = {stem for sentence in similar for stem in sentence.negated}
@@ -364,7 +366,9 @@ def _arguments(stated: SupportSentence, comparison: StatementComparison) -> list
     return [key for key in dict.fromkeys(stated.stems) if key in candidates and stated.stems.count(key) == 1]
 
 
-def _swapped(stated: SupportSentence, similar: Sequence[SupportSentence], arguments: Sequence[str]) -> bool:
+def _has_swapped_arguments(
+    stated: SupportSentence, similar: Sequence[SupportSentence], arguments: Sequence[str]
+) -> bool:
     """Return whether two arguments are always swapped around a word between them."""
     for first, second in combinations(arguments, 2):
         start, end = stated.stems.index(first), stated.stems.index(second)

@@ -118,11 +118,11 @@ class NameLinker:
 
     def spelled(self, name: str) -> Sequence[int]:
         """Return the positions of the names with exactly the words of a name."""
-        return self._index.spelled_so(words(name))
+        return self._index.entities_spelled(words(name))
 
-    def standing(self, question: str) -> tuple[EntityLink, ...]:
+    def exact_links(self, question: str) -> tuple[EntityLink, ...]:
         """Return only the exact links of :meth:`link`."""
-        return _Reading(self._index, self._rarity, words_with_case(question)).standing()
+        return _Reading(self._index, self._rarity, words_with_case(question)).exact_links()
 
 
 class _Reading:
@@ -139,18 +139,18 @@ class _Reading:
             question.capital(position) and not question.begins[position] for position in self._free
         )
 
-    def standing(self) -> tuple[EntityLink, ...]:
+    def exact_links(self) -> tuple[EntityLink, ...]:
         """Link exact names only."""
-        self._whole("exact", 1.0, self._index.most_words, self._exact)
+        self._link_whole_names("exact", 1.0, self._index.most_words, self._match_exactly)
         return tuple(sorted(self._links.values(), key=lambda link: (link.start, link.place)))
 
     def links(self) -> EntityLinks:
         """Link the whole question."""
-        self._whole("exact", 1.0, self._index.most_words, self._exact)
-        self._whole("alias", _ALIAS, self._index.most_words, self._alias)
-        self._whole("near spelling", _PARTED, _MOST_PARTED, self._parted)
-        for start, end in list(self._runs()):
-            if self._near(start, end) or not (reason := self._parts(start, end)):
+        self._link_whole_names("exact", 1.0, self._index.most_words, self._match_exactly)
+        self._link_whole_names("alias", _ALIAS, self._index.most_words, self._match_alias)
+        self._link_whole_names("near spelling", _PARTED, _MOST_PARTED, self._match_split_words)
+        for start, end in list(self._name_like_runs()):
+            if self._link_near_names(start, end) or not (reason := self._link_partial_names(start, end)):
                 continue
             if any(map(self._found.capital, range(start, end))):
                 self._unlinked.append(Unlinked(start, end, reason))
@@ -159,7 +159,7 @@ class _Reading:
             tuple(links), tuple(sorted(self._unlinked, key=lambda unlinked: unlinked.start)), self._found
         )
 
-    def _whole(
+    def _link_whole_names(
         self, how: How, share: float, most: int, find_names: Callable[[int, int], Sequence[int]]
     ) -> None:
         """Link free words that spell whole names, longest first."""
@@ -169,7 +169,7 @@ class _Reading:
                 end = start + length
                 if not self._free.issuperset(range(start, end)) or not (positions := find_names(start, end)):
                     continue
-                likelihood, reason = self._likely(start, end, positions)
+                likelihood, reason = self._likelihood(start, end, positions)
                 if likelihood:
                     self._free -= set(range(start, end))
                     for position in positions:
@@ -177,24 +177,24 @@ class _Reading:
                 elif self._found.capital(start):
                     self._unlinked.append(Unlinked(start, end, reason))
 
-    def _exact(self, start: int, end: int) -> Sequence[int]:
-        return self._index.spelled_so(self._found.folded[start:end])
+    def _match_exactly(self, start: int, end: int) -> Sequence[int]:
+        return self._index.entities_spelled(self._found.folded[start:end])
 
-    def _alias(self, start: int, end: int) -> Sequence[int]:
+    def _match_alias(self, start: int, end: int) -> Sequence[int]:
         if end - start == 1 and not self._found.written[start].isupper():
-            names = self._index.also_spelled(self._found.folded[start:end])
+            names = self._index.entities_with_alias(self._found.folded[start:end])
             return [
                 position for position in names if self._found.folded[start] in self._index.words(position)
             ]
-        return self._index.also_spelled(self._found.folded[start:end])
+        return self._index.entities_with_alias(self._found.folded[start:end])
 
-    def _parted(self, start: int, end: int) -> Sequence[int]:
+    def _match_split_words(self, start: int, end: int) -> Sequence[int]:
         folded = self._found.folded[start:end]
-        if end - start == 1 and (self._rarity.knows(folded[0]) or len(folded[0]) < _LEAST_PARTED):
+        if end - start == 1 and (self._rarity.has_word(folded[0]) or len(folded[0]) < _LEAST_PARTED):
             return []
-        return self._index.parted_otherwise(folded)
+        return self._index.entities_split_otherwise(folded)
 
-    def _likely(self, start: int, end: int, places: Sequence[int]) -> tuple[float, str]:
+    def _likelihood(self, start: int, end: int, places: Sequence[int]) -> tuple[float, str]:
         """Return how likely words mean the name that they spell, and what speaks against it."""
         question, positions = self._found, range(start, end)
         meaningful = [
@@ -228,7 +228,7 @@ class _Reading:
         if known is None or known.weight < weight:
             self._links[place] = EntityLink(place, weight, sure, how, start, end, reason)
 
-    def _runs(self) -> Iterator[tuple[int, int]]:
+    def _name_like_runs(self) -> Iterator[tuple[int, int]]:
         """Yield the longest runs of free words that look like a name: capitalised, or found in no text."""
         start = None
         for position in range(len(self._found.folded) + 1):
@@ -247,47 +247,54 @@ class _Reading:
         if word.isdigit():
             return within
         if question.begins[position]:
-            return self._index.knows(word) and word not in _EVERYDAY and not self._rarity.is_plain(word)
+            return self._index.has_word(word) and word not in _EVERYDAY and not self._rarity.is_plain(word)
         if self._has_case:
             return question.capital(position)
-        return len(word) >= _LEAST_PARTED and not self._rarity.knows(word) and word not in _EVERYDAY
+        return len(word) >= _LEAST_PARTED and not self._rarity.has_word(word) and word not in _EVERYDAY
 
-    def _near(self, start: int, end: int) -> bool:
+    def _link_near_names(self, start: int, end: int) -> bool:
         """Link a run of words to the names of the most similar spelling."""
         folded = self._found.folded[start:end]
         similarity: dict[int, float] = {}
         for word in folded:
             for variant in (*self._variants(word), *plurals(word)):
-                for position in (*self._index.spelled_so((variant,)), *self._few_with(variant)):
+                for position in (
+                    *self._index.entities_spelled((variant,)),
+                    *self._entities_with_word(variant),
+                ):
                     if position not in similarity and self._is_slip(folded, self._index.words(position)):
                         similarity[position] = likeness(folded, self._index.words(position))
         best = max(similarity.values(), default=0.0)
         positions = sorted(position for position, score in similarity.items() if score == best)
         for position in positions:
             sure = _NEAR * best / len(positions) ** 0.5
-            self._link(position, sure, "near spelling", start, end, among(len(positions), "names"))
+            self._link(
+                position, sure, "near spelling", start, end, describe_ambiguity(len(positions), "names")
+            )
         self._free -= set(range(start, end)) if positions else set()
         return bool(positions)
 
     def _variants(self, word: str) -> list[str]:
         """Return the word if a name has it; if no text has it either, the name words it may misspell."""
-        if self._index.knows(word):
+        if self._index.has_word(word):
             return [word]
-        return [] if self._rarity.knows(word) else self._index.spellings.near(word)
+        return [] if self._rarity.has_word(word) else self._index.spellings.near(word)
 
     def _is_slip(self, asked: Sequence[str], name: Sequence[str]) -> bool:
         known_words = [
-            position for position, word in enumerate(asked) if self._rarity.knows(word) and word not in name
+            position
+            for position, word in enumerate(asked)
+            if self._rarity.has_word(word) and word not in name
         ]
         return is_slip(asked, name) and all(
             name[position] in plurals(asked[position]) for position in known_words
         )
 
-    def _few_with(self, word: str) -> Sequence[int]:
+    def _entities_with_word(self, word: str) -> Sequence[int]:
         positions = self._index.with_word.of_word(word)
         return positions if len(positions) <= _MOST_NAMES_PER_WORD else []
 
-    def _parts(self, start: int, end: int) -> str:
+    def _link_partial_names(self, start: int, end: int) -> str:
         """Link a run of words to the longer names that contain it; return the reason if there are none."""
         folded = self._found.folded[start:end]
         asked = [next(iter(self._variants(word)), word) for word in folded if len(word) > 1]
@@ -310,7 +317,7 @@ class _Reading:
                 int(self._index.frequency[position]) / total_frequency if share == best else 1 / len(shares)
             )
             covered = self._share(self._index.words(position), asked) ** 0.5
-            reason = among(len(shares), "names with a part of it")
+            reason = describe_ambiguity(len(shares), "names with a part of it")
             self._link(position, _PART * covered * share * frequency_share, "part", start, end, reason)
         if shares:
             return ""
@@ -327,7 +334,7 @@ class _Reading:
         return fsum(value for word, value in rarities.items() if word in among) / fsum(rarities.values())
 
 
-def among(count: int, what: str) -> str:
+def describe_ambiguity(count: int, what: str) -> str:
     """Return a note that there are several candidates; blank for one."""
     return f"one of {count} {what}" if count > 1 else ""
 
@@ -363,7 +370,7 @@ def entities_named(phrase: str, linker: NameLinker, titles: Sequence[str]) -> Na
     for part, named in _parts(phrase, linker, len(titles)):
         if named:
             positions.update(dict.fromkeys(named))
-        elif len(longer := _longer(part, titles)) == 1:
+        elif len(longer := _entities_with_longer_names(part, titles)) == 1:
             positions[longer[0]] = None
             guessed.append(f"{part} is taken for {titles[longer[0]]}")
         else:
@@ -392,7 +399,7 @@ def _parts(phrase: str, linker: NameLinker, entities: int) -> Iterator[tuple[str
         part = []
 
 
-def _longer(words: str, titles: Sequence[str]) -> list[int]:
+def _entities_with_longer_names(words: str, titles: Sequence[str]) -> list[int]:
     """Return the entities whose names contain these words in sequence."""
     wanted = f" {' '.join(folded_words(words))} "
     return [

@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapsh
 from graphrag_dagster.kernel.questions.question import Search, retriever_of
 from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
 from graphrag_dagster.kernel.retrieval.ranking import Mode, Ranking, first_places
-from graphrag_dagster.kernel.retrieval.rerankers import Reranked, Sought, reordered
+from graphrag_dagster.kernel.retrieval.rerankers import Reranked, Sought, rerank
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows
@@ -44,7 +44,7 @@ def with_history(search: Search, question: str | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """A text with its retrieval mode; see :func:`looked_for`.
+    """A text with its retrieval mode; see :func:`text_query`.
 
     Attributes:
         search: over an index that supports the mode.
@@ -80,7 +80,7 @@ class TextQuery:
         return self.search.retriever.spread(self.text, self.vector, self.mode, prior=prior_of(self.search))
 
 
-def looked_for(search: Search, text: str, mode: Mode | None = None) -> TextQuery:
+def text_query(search: Search, text: str, mode: Mode | None = None) -> TextQuery:
     """Return a query with its vector, if the vectors of the index can be used.
 
     Args:
@@ -97,7 +97,7 @@ def looked_for(search: Search, text: str, mode: Mode | None = None) -> TextQuery
     return TextQuery(search, text, vector, used_mode, note)
 
 
-def in_new_order(
+def rerank_units(
     search: Search, question: str, unit_ids: Sequence[str], *, followed: bool
 ) -> tuple[Sequence[str], list[Reranked]]:
     """Rerank the first text units; without a reranker their order stays.
@@ -115,7 +115,7 @@ def in_new_order(
     sought = Sought(question, search.retriever.length, followed)
     if reranker is None or not unit_ids or not reranker.counts(sought):
         return unit_ids, []
-    unit_order, changes = reordered(unit_ids, search.retriever.text, sought, reranker, first)
+    unit_order, changes = rerank(unit_ids, search.retriever.text, sought, reranker, first)
     return unit_order, [changes]
 
 
@@ -130,7 +130,7 @@ def with_retrieval_trace(
 ) -> Answer:
     """Return an answer with notes and trace on its retrieval: favoured documents and reranking."""
     favour = search.favour
-    why = "; ".join(filter(None, (note, favour.told)))
+    why = "; ".join(filter(None, (note, favour.description)))
     sections = _reranking(made, list(moves))
     return replace(made, why=why or None, favoured=favour.all, trace=(*made.trace, *sections))
 
@@ -178,20 +178,20 @@ def with_route(made: Answer, routed: Routed | None, none: str) -> Answer:
     )
 
 
-def favouring_none(search: Search, made: Answer, reads: str) -> Answer:
+def without_favour(search: Search, made: Answer, reads: str) -> Answer:
     """Return an answer that says which named documents were not favoured, and why: ``reads``."""
     why = "; ".join(
-        filter(None, (made.why, search.favour.told_as(f"named, but not favoured, since {reads}")))
+        filter(None, (made.why, search.favour.describe_as(f"named, but not favoured, since {reads}")))
     )
     return replace(made, why=why or None)
 
 
-def linked(search: Search) -> tuple[LinkedName, ...]:
+def names_in_question(search: Search) -> tuple[LinkedName, ...]:
     """Return the linked names of the question and of those before it."""
-    return search.retriever.linked(with_history(search))
+    return search.retriever.linked_names(with_history(search))
 
 
-def named_in(names: Sequence[LinkedName]) -> tuple[TraceSection, ...]:
+def linked_names_section(names: Sequence[LinkedName]) -> tuple[TraceSection, ...]:
     """Return the linked names of a question as a trace section; empty without names."""
     rows = (
         (

@@ -33,7 +33,7 @@ class Shelf(Protocol):
         """
 
 
-def kept(
+def load_or_build(
     shelf: Shelf | None,
     name: str,
     make: Callable[[], T],
@@ -47,21 +47,23 @@ def kept(
         shelf: the cache.
         name: of the item.
         make: makes it.
-        kind: its type, a dataclass that :func:`written` supports.
-        write: writes it into an existing folder; default: :func:`written`.
-        read: reads it from a folder; default: :func:`opened`.
+        kind: its type, a dataclass that :func:`write_cached` supports.
+        write: writes it into an existing folder; default: :func:`write_cached`.
+        read: reads it from a folder; default: :func:`open_cached`.
     """
-    folder = None if shelf is None else shelf.folder(name, lambda target: (write or written)(target, make()))
+    folder = (
+        None if shelf is None else shelf.folder(name, lambda target: (write or write_cached)(target, make()))
+    )
     if folder is None:
         return make()
     try:
-        return read(folder) if read else opened(folder, kind)
+        return read(folder) if read else open_cached(folder, kind)
     except FileNotFoundError:
         # The snapshot was deleted in the meantime.
         return make()
 
 
-def written(folder: Path, thing: Any) -> None:
+def write_cached(folder: Path, thing: Any) -> None:
     """Write a dataclass of arrays, numbers, frames and nested dataclasses into an existing folder."""
     for field in fields(thing):
         value = getattr(thing, field.name)
@@ -69,13 +71,13 @@ def written(folder: Path, thing: Any) -> None:
             write_frame(folder, field.name, value)
         elif is_dataclass(value):
             (folder / field.name).mkdir()
-            written(folder / field.name, value)
+            write_cached(folder / field.name, value)
         else:
             np.save(folder / f"{field.name}.npy", np.asarray(value, order="C"), allow_pickle=False)
 
 
-def opened(folder: Path, kind: type[T]) -> T:
-    """Read what :func:`written` wrote; large arrays and frames are memory-mapped.
+def open_cached(folder: Path, kind: type[T]) -> T:
+    """Read what :func:`write_cached` wrote; large arrays and frames are memory-mapped.
 
     Raises:
         FileNotFoundError: a file is missing.
@@ -87,14 +89,14 @@ def opened(folder: Path, kind: type[T]) -> T:
         if types[field.name] is pl.DataFrame:
             parts[field.name] = mapped_frame(folder, field.name)
         elif is_dataclass(types[field.name]):
-            parts[field.name] = opened(folder / field.name, cast("type[Any]", types[field.name]))
+            parts[field.name] = open_cached(folder / field.name, cast("type[Any]", types[field.name]))
         else:
             try:
                 array = mapped_array(folder / f"{field.name}.npy")
             except FileNotFoundError:
                 raise
             except (OSError, ValueError) as error:
-                raise _damaged(folder, error) from error
+                raise _damage_error(folder, error) from error
             parts[field.name] = array if array.ndim else array.item()
     return kind(**parts)
 
@@ -138,14 +140,14 @@ def mapped_frame(folder: Path, name: str) -> pl.DataFrame:
     try:
         if file.stat().st_size < _MAPPED_FROM:
             return pl.read_ipc(file)
-        return _mapped(file)
+        return _map_frame(file)
     except FileNotFoundError:
         raise
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise _damaged(folder, error) from error
+        raise _damage_error(folder, error) from error
 
 
-def _mapped(file: Path) -> pl.DataFrame:
+def _map_frame(file: Path) -> pl.DataFrame:
     from pyarrow import ipc, memory_map
 
     with memory_map(str(file)) as source:
@@ -155,5 +157,5 @@ def _mapped(file: Path) -> pl.DataFrame:
     return frame
 
 
-def _damaged(folder: Path, error: Exception) -> WarehouseError:
+def _damage_error(folder: Path, error: Exception) -> WarehouseError:
     return WarehouseError(f"{folder}: what is searched cannot be read ({error}); delete it")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.packed_arrays import WordsInOrder
-from graphrag_dagster.kernel.graph.adjacency_arrays import spans
-from graphrag_dagster.kernel.retrieval.index_cache import Shelf, kept
+from graphrag_dagster.kernel.graph.adjacency_arrays import expand_ranges
+from graphrag_dagster.kernel.retrieval.index_cache import Shelf, load_or_build
 from graphrag_dagster.kernel.retrieval.search_words import stems_of, words
 
 
@@ -59,7 +59,7 @@ def postings_of(texts: Sequence[str]) -> Postings:
     numbered = {stem: number for stem, number in index.vocab_dict.items() if number < len(begins) - 1}
     table = WordsInOrder.of(numbered)
     numbers = np.array([numbered[stem] for stem in table], dtype=np.int64)
-    positions = spans(begins, numbers)
+    positions = expand_ranges(begins, numbers)
     ends = np.zeros(len(numbers) + 1, dtype=np.int64)
     np.cumsum(np.diff(begins)[numbers], out=ends[1:])
     return Postings(table, ends, index.scores["indices"][positions], index.scores["data"][positions])
@@ -147,7 +147,7 @@ class LexicalIndex:
     @cached_property
     def postings(self) -> Postings:
         """The inverted index, from the shelf if there is one."""
-        return kept(self._shelf, self._name, lambda: postings_of(self._texts), Postings)
+        return load_or_build(self._shelf, self._name, lambda: postings_of(self._texts), Postings)
 
 
 # A word, with a possessive ending if there is one.
@@ -207,7 +207,7 @@ class WordRarity:
         texts = 0 if number is None else int(self.counts[number])
         return log((self.size + 1) / (texts + 1)) / log(self.size + 1)
 
-    def knows(self, word: str) -> bool:
+    def has_word(self, word: str) -> bool:
         """Return whether any text has the folded word."""
         return self.table.number(word) is not None
 

@@ -106,7 +106,7 @@ class Spellings:
         if len(word) < _LEAST_LETTERS or not word.isalpha():
             return []
         most_edits = 2 if len(word) >= _MANY_LETTERS else 1
-        candidates = self._of_sizes(len(word) - most_edits, len(word) + most_edits)
+        candidates = self._words_of_lengths(len(word) - most_edits, len(word) + most_edits)
         matches = process.extract(
             word, candidates, scorer=OSA.distance, score_cutoff=most_edits, limit=_MOST_WORDS, processor=None
         )
@@ -116,7 +116,7 @@ class Spellings:
             if distance
         ]
 
-    def _of_sizes(self, least: int, most: int) -> Sequence[str]:
+    def _words_of_lengths(self, least: int, most: int) -> Sequence[str]:
         """Return the words with a length from ``least`` to ``most``, shortest first."""
         last = len(self.begins) - 1
         first, end = (int(self.begins[min(size, last)]) for size in (least, most + 1))
@@ -248,7 +248,7 @@ class NameIndex:
         while start < len(folded):
             most = max(self.longest.of_word(folded[start]), default=0)
             for length in range(min(most, len(folded) - start), 0, -1):
-                positions = self.spelled_so(folded[start : start + length])
+                positions = self.entities_spelled(folded[start : start + length])
                 if positions:
                     yield NameMatch(start, start + length, tuple(positions))
                     start += length
@@ -256,21 +256,21 @@ class NameIndex:
             else:
                 start += 1
 
-    def spelled_so(self, folded: Sequence[str]) -> list[int]:
+    def entities_spelled(self, folded: Sequence[str]) -> list[int]:
         """Return the positions of the names with exactly these words."""
         return self.spelled.of_word(" ".join(folded))
 
-    def also_spelled(self, folded: Sequence[str]) -> list[int]:
+    def entities_with_alias(self, folded: Sequence[str]) -> list[int]:
         """Return the positions of the names that have these words as an alias."""
         return self.aliases.of_word(" ".join(folded))
 
-    def parted_otherwise(self, folded: Sequence[str]) -> list[int]:
+    def entities_split_otherwise(self, folded: Sequence[str]) -> list[int]:
         """Return the positions of names with the same letters split differently: "Jean Luc" for "Jeanluc"."""
         spelled = tuple(folded)
         return [
             position for position in self.spellings.of_letters(spelled) if self.words(position) != spelled
         ]
 
-    def knows(self, word: str) -> bool:
+    def has_word(self, word: str) -> bool:
         """Return whether any name has the word."""
         return word in self.with_word or word in self.spelled

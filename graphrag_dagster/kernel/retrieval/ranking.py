@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.packed_arrays import Places
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable, cosines
+from graphrag_dagster.kernel.common.stable_values import Scores, cosines, round_for_comparison
 from graphrag_dagster.kernel.retrieval.index_cache import Shelf
 from graphrag_dagster.kernel.retrieval.lexical_index import LexicalIndex
 
@@ -33,7 +33,7 @@ class Likeness:
     meaning: Scores | None
 
     @property
-    def whole(self) -> Scores:
+    def combined(self) -> Scores:
         """One score per row: that of the only kind used, or the sum of the z-scores of both."""
         if self.words is not None and self.meaning is not None:
             return z_scores(self.meaning) + z_scores(self.words)
@@ -77,7 +77,7 @@ class TextRanker:
             mode: ``lexical`` is BM25, ``vector`` the cosine, ``hybrid`` the sum of the z-scores of both
                 among the rows. Without vectors every mode is lexical.
         """
-        return self.likeness(self.lexical.stems(question), question_vector, mode).whole
+        return self.likeness(self.lexical.stems(question), question_vector, mode).combined
 
     def likeness(
         self, stems: Sequence[str], question_vector: NDArray[np.float32] | None, mode: Mode = "hybrid"
@@ -103,7 +103,7 @@ def z_scores(values: Scores) -> Scores:
 
 def first_places(scores: Scores, most: int | None = None) -> NDArray[np.int64]:
     """Return the positions of the ``most`` highest scores in descending order; ties by position."""
-    descending = -comparable(scores)
+    descending = -round_for_comparison(scores)
     if most is None or most >= len(scores):
         return np.argsort(descending, kind="stable")
     if most == 0:
@@ -114,7 +114,7 @@ def first_places(scores: Scores, most: int | None = None) -> NDArray[np.int64]:
     return positions
 
 
-def ranked(
+def rank_by_score(
     ids: Sequence[str], scores: Scores, most: int | None = None, *, prior: Scores | None = None
 ) -> Ranking:
     """Return up to ``most`` ids in descending order of score; ties keep their order.
@@ -142,7 +142,7 @@ _LIKENESS = 2.0
 _NEIGHBOUR_SHARE = 0.4
 
 
-def fused(
+def fuse_rankings(
     followed: Places, likeness: Scores, length: float, prior: Scores | None = None
 ) -> tuple[Places, Scores]:
     """Fuse the order of following a question with that by similarity; return units and falling scores.

@@ -12,8 +12,8 @@ import numpy as np
 
 from graphrag_dagster.errors import EngineError, GraphragError
 from graphrag_dagster.kernel.catalogue.engines import CROSS_ENCODER
-from graphrag_dagster.kernel.common.printable import counted
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable
+from graphrag_dagster.kernel.common.printable import plural
+from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.models.local_models import LocalModel
 from graphrag_dagster.kernel.retrieval.ranking import first_places
 from graphrag_dagster.kernel.retrieval.search_words import sentence_starts
@@ -101,7 +101,7 @@ class Reranked:
     moved: tuple[Moved, ...] = ()
 
 
-def reordered(
+def rerank(
     found: Sequence[str], texts: Callable[[str], str], sought: Sought, reranker: Reranker, first: int
 ) -> tuple[list[str], Reranked]:
     """Return all text units with the first ones reranked, and what moved.
@@ -124,9 +124,9 @@ def reordered(
     scores = np.asarray(reranker.scores(sought, [texts(unit_id) for unit_id in head]), dtype=np.float64)
     if scores.shape != (len(head),) or not np.isfinite(scores).all():
         raise EngineError(
-            f"the reranker {reranker.name} gave no finite score for each of {counted(len(head), 'text unit')}"
+            f"the reranker {reranker.name} gave no finite score for each of {plural(len(head), 'text unit')}"
         )
-    rounded = comparable(scores)
+    rounded = round_for_comparison(scores)
     ranks = np.searchsorted(np.sort(-rounded), -rounded, side="left")
     fused = 1 / (_SMOOTHING + np.arange(len(head))) + reranker.counts(sought) / (_SMOOTHING + ranks)
     order = first_places(fused).tolist()
@@ -159,7 +159,7 @@ class LexicalReranker:
 
     def scores(self, sought: Sought, texts: Sequence[str]) -> Scores:
         """Return one score per text; zeros for a question without meaningful words."""
-        parsed = [_taken_apart(text) for text in texts]
+        parsed = [_split_sentences(text) for text in texts]
         lines = [
             SentenceLine(line.text, line.place, line.size, row, line.title)
             for row, (parts, _) in enumerate(parsed)
@@ -172,7 +172,7 @@ class LexicalReranker:
         highest = logits.max()
         sums = np.zeros(len(texts))
         np.add.at(sums, [line.row for line in lines], np.exp(logits - highest))
-        return comparable(np.log(sums) + highest)
+        return round_for_comparison(np.log(sums) + highest)
 
 
 def unit_features(question: str, lines: Sequence[SentenceLine], said_by: Sequence[SpokenTurn]) -> Scores:
@@ -190,7 +190,7 @@ def unit_features(question: str, lines: Sequence[SentenceLine], said_by: Sequenc
 
 
 @lru_cache(maxsize=2048)
-def _taken_apart(text: str) -> tuple[tuple[SentenceLine, ...], tuple[SpokenTurn, ...]]:
+def _split_sentences(text: str) -> tuple[tuple[SentenceLine, ...], tuple[SpokenTurn, ...]]:
     """Return the sentences of a text, as those of row 0, and their turns; the first line may be a title."""
     first = text.partition("\n")[0]
     title = first if len(first) <= _LONGEST_TITLE else ""
@@ -206,21 +206,21 @@ _QUESTION = Sought("Who dredged the harbour?")
 _TEXTS = ("Bread is baked at night.", "The harbour was dredged by Selma Dray.")
 
 
-def none(_session: TaskProvider) -> None:
+def no_reranker(_session: TaskProvider) -> None:
     """No reranker: text units keep their order."""
 
 
-def lexical(_session: TaskProvider) -> Reranker:
+def lexical_reranker(_session: TaskProvider) -> Reranker:
     """The lexical reranker."""
     return LexicalReranker()
 
 
-def cross_encoder(session: TaskProvider) -> Reranker:
+def cross_encoder_reranker(session: TaskProvider) -> Reranker:
     """A local cross-encoder of sentence-transformers."""
     return shared_cross_encoder(session.settings.search.reranker_model or CROSS_ENCODER)
 
 
-def examined(make: Callable[[], Reranker | None]) -> list[ProbeFinding]:
+def probe_reranker(make: Callable[[], Reranker | None]) -> list[ProbeFinding]:
     """Probe whether the reranker can be loaded and scores texts; no findings without a reranker."""
     from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
     from graphrag_dagster.kernel.models.probing.doctor import RERANKER
@@ -229,7 +229,7 @@ def examined(make: Callable[[], Reranker | None]) -> list[ProbeFinding]:
         reranker = make()
         if reranker is None:
             return []
-        reordered(_TEXTS, str, _QUESTION, reranker, len(_TEXTS))
+        rerank(_TEXTS, str, _QUESTION, reranker, len(_TEXTS))
         return [ProbeFinding(RERANKER, "works", f"{reranker.name}: a score for each text")]
     except GraphragError as error:
         remedy = "mend it, or set search.reranker to lexical or none, which need no model"
@@ -298,7 +298,7 @@ class CrossEncoderReranker:
             pairs, batch_size=1, show_progress_bar=False, convert_to_numpy=True
         )
         starts = np.cumsum([0, *map(len, parts_of_texts)])[:-1]
-        part_scores = comparable(np.asarray(predictions).reshape(len(pairs)))
+        part_scores = round_for_comparison(np.asarray(predictions).reshape(len(pairs)))
         if not np.isfinite(part_scores).all():
             raise self._local.unusable("gives scores that are no numbers")
         best: Scores = np.maximum.reduceat(part_scores, starts)

@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.retrieval.entity_linking import (
     NameLinker,
     entities_named,
 )
-from graphrag_dagster.kernel.retrieval.index_cache import Shelf, kept
+from graphrag_dagster.kernel.retrieval.index_cache import Shelf, load_or_build
 from graphrag_dagster.kernel.retrieval.lexical_index import WordRarity
 from graphrag_dagster.kernel.retrieval.multihop.multihop_retrieval import SHIPPED, Following, Passages
 from graphrag_dagster.kernel.retrieval.multihop.name_graph import NameGraph, PassageRank, name_graph
@@ -29,14 +29,14 @@ from graphrag_dagster.kernel.retrieval.ranking import (
     Ranking,
     RowTexts,
     TextRanker,
-    fused,
-    ranked,
+    fuse_rankings,
+    rank_by_score,
     rows_of,
     with_neighbours,
     z_scores,
 )
 from graphrag_dagster.kernel.retrieval.search_words import Clauses, Decomposer
-from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_what_was_said
+from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_for_statements
 
 _STEPS = 8
 _IN_A_UNIT = 0.7
@@ -134,7 +134,7 @@ class Retriever:
             prior: weight of each of :attr:`unit_ids`: 0 excludes, 1 is neutral, more favours; None: all 1.
         """
         ranker = self._unit_ranker
-        return ranked(ranker.ids, ranker.scores(question, question_vector, mode), most, prior=prior)
+        return rank_by_score(ranker.ids, ranker.scores(question, question_vector, mode), most, prior=prior)
 
     def local(
         self,
@@ -160,24 +160,24 @@ class Retriever:
         if self._entities.is_empty() or self._units.is_empty():
             units_alone = self.units(question, question_vector, mode, most=most, prior=prior)
             return LocalRanking(units_alone, Ranking((), ()))
-        prepared = self._asked(question, question_vector, mode)
+        prepared = self._prepare_question(question, question_vector, mode)
         links = self._linker.link(question)
         following = self._follow(prepared, links, prior, SHIPPED)
         followed, _ = following.ranked(_STEPS)
-        likeness = prepared.likeness.whole
-        if asks_what_was_said(question):
+        likeness = prepared.likeness.combined
+        if asks_for_statements(question):
             likeness = with_neighbours(likeness, self._documents)
-        order, scores = fused(followed, likeness, self.length, prior)
+        order, scores = fuse_rankings(followed, likeness, self.length, prior)
         ids = self._entity_ids
         names = self._name_scores(following, links)[: len(ids)]
-        by_text = _share(self._entity_ranker.likeness(prepared.stems, question_vector, mode).whole)
+        by_text = _share(self._entity_ranker.likeness(prepared.stems, question_vector, mode).combined)
         unit_ids = map(self._unit_ranker.ids.__getitem__, order[:most].tolist())
         return LocalRanking(
             units=Ranking(tuple(unit_ids), tuple(scores[:most].tolist())),
-            entities=ranked(
+            entities=rank_by_score(
                 ids, names + _ENTITY_TEXT * by_text, most if most_entities is None else most_entities
             ),
-            linked=self._told(links),
+            linked=self._describe_links(links),
         )
 
     def spread(
@@ -193,13 +193,13 @@ class Retriever:
         if self._entities.is_empty() or self._units.is_empty():
             return self.units(question, question_vector, mode, most=most, prior=prior)
         ranker, names = self._unit_ranker, np.zeros(len(self._graph.names))
-        likeness = ranker.likeness(ranker.lexical.stems(question), question_vector, mode).whole
+        likeness = ranker.likeness(ranker.lexical.stems(question), question_vector, mode).combined
         for link in self._linker.link(question).found:
             names[link.place] = max(names[link.place], link.weight)
         units, _ = self._passage_rank.scores(names, likeness)
-        return ranked(ranker.ids, units, most, prior=prior)
+        return rank_by_score(ranker.ids, units, most, prior=prior)
 
-    def named(self, phrase: str) -> NamedEntities:
+    def entities_named(self, phrase: str) -> NamedEntities:
         """Return the entities that a phrase names, by position in corpus order."""
         titles = self._entities["title"].to_list()
         return entities_named(phrase, self._linker, titles)
@@ -227,10 +227,10 @@ class Retriever:
             prior: weight of each of :attr:`unit_ids`, as for :meth:`units`.
             weights: of the features of a unit.
         """
-        prepared = self._asked(question, question_vector, mode)
+        prepared = self._prepare_question(question, question_vector, mode)
         return self._follow(prepared, links or self._linker.link(question), prior, weights)
 
-    def _asked(self, question: str, question_vector: QuestionVector, mode: Mode) -> _Asked:
+    def _prepare_question(self, question: str, question_vector: QuestionVector, mode: Mode) -> _Asked:
         ranker = self._unit_ranker
         stems, *parts = ranker.lexical.stems_of([question, *self._decomposer.parts(question)])
         return _Asked(stems, parts, ranker.likeness(stems, question_vector, mode))
@@ -243,7 +243,7 @@ class Retriever:
             self._unit_ranker.lexical.terms_of(prepared.stems),
             prepared.likeness,
             self._graph,
-            self._reaching,
+            self._name_reach,
             list(map(frozenset, prepared.parts)),
         )
         return Following(parsed, self._passages, weights, prior)
@@ -261,7 +261,7 @@ class Retriever:
             names[link.place] = max(names[link.place], link.sure)
         return names
 
-    def linked(self, question: str) -> tuple[LinkedName, ...]:
+    def linked_names(self, question: str) -> tuple[LinkedName, ...]:
         """Return the linked names of a question in order.
 
         Args:
@@ -269,9 +269,9 @@ class Retriever:
         """
         if self._entities.is_empty() or self._units.is_empty():
             return ()
-        return self._told(self._linker.link(question))
+        return self._describe_links(self._linker.link(question))
 
-    def _told(self, links: EntityLinks) -> tuple[LinkedName, ...]:
+    def _describe_links(self, links: EntityLinks) -> tuple[LinkedName, ...]:
         text = links.words.text
         names = [
             LinkedName(
@@ -290,10 +290,10 @@ class Retriever:
         for link in sorted(links.found, key=lambda link: (-link.sure, -link.weight, link.place)):
             counts[link.start, link.end] += 1
             if link.named or counts[link.start, link.end] <= _MOST_TOLD:
-                names.append(self._told_of(link, text(link.start, link.end)))
+                names.append(self._describe_link(link, text(link.start, link.end)))
         return tuple(sorted(names, key=lambda name: name.start))
 
-    def _told_of(self, link: EntityLink, text: str) -> LinkedName:
+    def _describe_link(self, link: EntityLink, text: str) -> LinkedName:
         ids, name = self._entity_ids, self._graph.names[link.place]
         entity_id = ids[link.place] if link.place < len(ids) else None
         sure, weight = round(link.sure, 3), round(link.weight, 3)
@@ -327,7 +327,7 @@ class Retriever:
     @cached_property
     def rarity(self) -> WordRarity:
         """Rarity of words among the text units."""
-        return kept(self._shelf, "rarity", lambda: WordRarity.of_texts(self._texts), WordRarity)
+        return load_or_build(self._shelf, "rarity", lambda: WordRarity.of_texts(self._texts), WordRarity)
 
     @cached_property
     def _documents(self) -> NDArray[np.int64]:
@@ -342,7 +342,7 @@ class Retriever:
     @cached_property
     def _graph(self) -> NameGraph:
         rarity = self.rarity
-        return kept(
+        return load_or_build(
             self._shelf,
             "names",
             lambda: name_graph(self._units, self._entities, self._relationships, rarity),
@@ -354,7 +354,7 @@ class Retriever:
         return NameLinker(self._graph.index, self.rarity)
 
     @cached_property
-    def _reaching(self) -> NameReach:
+    def _name_reach(self) -> NameReach:
         return NameReach(self._graph, self._units["text"])
 
     @cached_property
@@ -364,7 +364,7 @@ class Retriever:
     @cached_property
     def _passages(self) -> Passages:
         vectors = self._unit_ranker.vectors
-        return Passages(self._texts, self._graph, self._linker, self._reaching, vectors)
+        return Passages(self._texts, self._graph, self._linker, self._name_reach, vectors)
 
 
 def _in_order(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:

@@ -186,7 +186,7 @@ class TermFinder:
         self._prefixes = tuple(dict.fromkeys(map(_prefix, stems)))
         self._stem_of: dict[str, int | None] = {}
 
-    def found(self, text: SentenceWords) -> NDArray[np.bool_]:
+    def find(self, text: SentenceWords) -> NDArray[np.bool_]:
         """Return which sentence has which stem [sentences, stems]."""
         occurs = np.zeros((text.sentences, len(self._order)), dtype=np.bool_)
         words = text.words

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable, cosines, unit_rows
+from graphrag_dagster.kernel.common.stable_values import Scores, cosines, round_for_comparison, unit_rows
 from graphrag_dagster.kernel.models.embedders import Embedder
-from graphrag_dagster.kernel.questions.citations import Aligned, aligned
+from graphrag_dagster.kernel.questions.citations import Aligned, align_words
 from graphrag_dagster.kernel.retrieval.sentence_weights import ANSWER_WEIGHTS
 from graphrag_dagster.kernel.text.english_words import DOCUMENTS, GENERAL, GENRES, SAYING, THEMES
 from graphrag_dagster.kernel.text.quotable_sentences import ContextLines, SentenceLine, SpokenTurn, turns
@@ -51,7 +51,7 @@ def asks_for_overview(question: str) -> bool:
     return not asked or (len(asked) == 1 and len(general) > 1 and not _NAME_IN_QUESTION.search(question))
 
 
-def asks_what_was_said(question: str) -> bool:
+def asks_for_statements(question: str) -> bool:
     """Return whether a question is about what somebody said or thought.
 
     >>> asks_what_was_said("What did the minister think of the curriculum?")
@@ -219,13 +219,13 @@ def answer_features(
             np.log1p(present.sum(axis=1)),
             pairs,
             np.log1p(length),
-            _replies(held @ share, lines, turns),
+            _question_before(held @ share, lines, turns),
             named * speaks,
         ]
     )
 
 
-def _replies(own: Scores, lines: Sequence[SentenceLine], turns: Sequence[SpokenTurn]) -> Scores:
+def _question_before(own: Scores, lines: Sequence[SentenceLine], turns: Sequence[SpokenTurn]) -> Scores:
     """Return how well another speaker's question before each sentence matches, less with distance."""
     scores = np.zeros(len(lines))
     for position, turn in enumerate(turns):
@@ -292,8 +292,8 @@ def relevance(question: str, lines: Sequence[SentenceLine], embedder: Embedder) 
         return Relevance(np.zeros(0), np.zeros(0, dtype=np.bool_), np.zeros((0, 1), dtype=np.float32))
     asked = asked_words(question)
     if not asked or (asks_for_overview(question) and _occurs(asked, lines)):
-        return _overview(lines, embedder)
-    return _focused(question, lines, embedder)
+        return _overview_relevance(lines, embedder)
+    return _focused_relevance(question, lines, embedder)
 
 
 def _occurs(asked: Sequence[str], lines: Sequence[SentenceLine]) -> bool:
@@ -301,14 +301,14 @@ def _occurs(asked: Sequence[str], lines: Sequence[SentenceLine]) -> bool:
     return any(wanted.intersection(stems(line.text)) for line in lines)
 
 
-def _overview(lines: Sequence[SentenceLine], embedder: Embedder) -> Relevance:
+def _overview_relevance(lines: Sequence[SentenceLine], embedder: Embedder) -> Relevance:
     vectors = embedder.embed([line.text for line in lines])
     middle = vectors.mean(axis=0, dtype=np.float64)
     cosine = cosines(vectors, middle / max(float(np.linalg.norm(middle)), 1e-9))
     size = np.array([line.size for line in lines], dtype=np.float64)
     begins = np.array([1.0 if line.place < 2 else 0.6 for line in lines])
     value = cosine.clip(0) * begins * (0.5 + 0.5 * size / size.max())
-    return Relevance(comparable(value), np.ones(len(lines), dtype=np.bool_), vectors)
+    return Relevance(round_for_comparison(value), np.ones(len(lines), dtype=np.bool_), vectors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +341,7 @@ def _read(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -> _
     asked = AskedWords.of(question)
     said_by = turns(lines)
     spoken_texts = [turn.said for turn in said_by]
-    alignment = aligned(asked.words, spoken_texts, embedder, asked.name_stems)
+    alignment = align_words(asked.words, spoken_texts, embedder, asked.name_stems)
     _, pair_shares = asked.found_in([turn.stems for turn in said_by])
     features = answer_features(
         asked, lines, said_by, alignment.held, alignment.weight, alignment.same, pair_shares
@@ -354,17 +354,17 @@ def _read(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -> _
     )
 
 
-def _focused(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -> Relevance:
+def _focused_relevance(question: str, lines: Sequence[SentenceLine], embedder: Embedder) -> Relevance:
     parsed = _read(question, lines, embedder)
-    logits = comparable(parsed.features @ _WEIGHTS)
-    value = comparable(np.exp(SHARPNESS * (logits - logits.max())))
+    logits = round_for_comparison(parsed.features @ _WEIGHTS)
+    value = round_for_comparison(np.exp(SHARPNESS * (logits - logits.max())))
     related = np.zeros(len(lines), dtype=np.bool_)
-    if _concerns(parsed, lines):
-        related = value >= comparable(_OF_BEST * value.max())
+    if _is_in_scope_of(parsed, lines):
+        related = value >= round_for_comparison(_OF_BEST * value.max())
     return Relevance(value, related, parsed.vectors)
 
 
-def _concerns(parsed: _QuestionFeatures, lines: Sequence[SentenceLine]) -> bool:
+def _is_in_scope_of(parsed: _QuestionFeatures, lines: Sequence[SentenceLine]) -> bool:
     """Return whether a question is in the scope of the sentences."""
     asked, alignment = parsed.asked, parsed.found
     occurs = np.maximum.reduce(
@@ -389,4 +389,4 @@ def _in_scope(held: Scores, around: Scores, cosine: Scores, asked: int) -> bool:
     required = np.select([held < 1, held < 2, held < 3], [np.inf, _ONE, _TWO], _MORE) - _BY_COSINE * cosine
     if asked == 1:
         required = np.where(held < 1, np.inf, _ONE_WORD)
-    return bool((comparable(around) >= comparable(required)).any())
+    return bool((round_for_comparison(around) >= round_for_comparison(required)).any())

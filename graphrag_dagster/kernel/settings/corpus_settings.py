@@ -13,10 +13,10 @@ from pydantic import Field, ValidationError, create_model, model_validator
 
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.catalogue.registry import (
+    corpus_kinds,
     embedders,
     engines,
-    kinds,
-    loaded,
+    load_target,
     methods,
     sections_asked,
     stage_of,
@@ -29,7 +29,7 @@ from graphrag_dagster.kernel.catalogue.registry import (
 from graphrag_dagster.kernel.catalogue.search_methods import BASELINE, SearchMethod
 from graphrag_dagster.kernel.catalogue.system import KINDS
 from graphrag_dagster.kernel.catalogue.tasks import Task
-from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE, below
+from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE, pattern_below
 from graphrag_dagster.kernel.settings.indexing_settings import (
     FileSettings,
     PublishingSettings,
@@ -40,7 +40,7 @@ from graphrag_dagster.kernel.settings.indexing_settings import (
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings, RoleName
 from graphrag_dagster.kernel.settings.search_settings import EmbeddingSettings, SearchSettings
 from graphrag_dagster.kernel.settings.section import EngineName, NamedChoice, Section
-from graphrag_dagster.kernel.settings.yaml_file import Location, bytes_of, given_in, told_of
+from graphrag_dagster.kernel.settings.yaml_file import Location, parse_bytes, read_bytes, validation_message
 
 
 def profiles() -> Mapping[str, Mapping[str, Any]]:
@@ -48,7 +48,7 @@ def profiles() -> Mapping[str, Mapping[str, Any]]:
     by_name: dict[str, dict[str, Any]] = {"default": {}}
     for system in systems().values():
         for name, values in system.profiles.items():
-            by_name.setdefault(name, {}).update(loaded(values))
+            by_name.setdefault(name, {}).update(load_target(values))
     return dict(sorted(by_name.items(), key=lambda item: (item[0] != "default", item[0])))
 
 
@@ -120,7 +120,7 @@ class CorpusSettings(Section):
         description="paper: everything that the paper fixes is set as in the paper, see below; single keys "
         "override it",
     )
-    kind: Annotated[str, NamedChoice(kinds)] = Field(
+    kind: Annotated[str, NamedChoice(corpus_kinds)] = Field(
         KINDS[0], description="contents of the corpus; stages that do not apply to this kind are skipped"
     )
     corpora: list[Annotated[str, Field(min_length=1, max_length=100)]] = Field(
@@ -146,12 +146,12 @@ class CorpusSettings(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _filled_by_profile(cls, given: Any) -> Any:
+    def _fill_from_profile(cls, given: Any) -> Any:
         default = cls.model_fields["engine"].default
         return with_profile(given, default) if isinstance(given, Mapping) else given
 
     @model_validator(mode="after")
-    def _engines_can_do_their_tasks(self) -> "CorpusSettings":
+    def _check_engines(self) -> "CorpusSettings":
         for section in {task.section for task in tasks().values() if not task.model_only}:
             if not self.does(section):
                 continue
@@ -166,7 +166,7 @@ class CorpusSettings(Section):
         return self
 
     @model_validator(mode="after")
-    def _what_is_switched_on_is_for_the_kind(self) -> "CorpusSettings":
+    def _check_kind(self) -> "CorpusSettings":
         for stage in stages().values():
             if stage.switch and self.kind not in stage.kinds and getattr(self, stage.switch).enabled:
                 raise ValueError(
@@ -176,13 +176,13 @@ class CorpusSettings(Section):
         return self
 
     @model_validator(mode="after")
-    def _sections_agree(self) -> "CorpusSettings":
+    def _check_sections(self) -> "CorpusSettings":
         compared = {
             f"search.method {BASELINE}": self.search.method == BASELINE,
             "search.retrieval vector": self.search.retrieval == "vector",
         }
-        problem = next((self.lacks_vectors(name) for name, is_so in compared.items() if is_so), None)
-        problem = problem or self.unanswerable("search.method", [self.search.method])
+        problem = next((self.missing_vectors_error(name) for name, is_so in compared.items() if is_so), None)
+        problem = problem or self.unanswerable_error("search.method", [self.search.method])
         for section in self.sections():
             problem = problem or section.problem(self)
         if problem:
@@ -210,11 +210,11 @@ class CorpusSettings(Section):
         )
         return dict(limit for limit in limits if limit)
 
-    def most_data(self, role: RoleName) -> int:
+    def largest_input(self, role: RoleName) -> int:
         """Return the most data tokens in a prompt of a role; 0 if nothing limits them."""
         return max(self.data_limits(role).values(), default=0)
 
-    def lacks_vectors(self, what: str) -> str | None:
+    def missing_vectors_error(self, what: str) -> str | None:
         """Return an error message if something compares vectors that are not stored, else None."""
         if self.embeddings.kept == "all":
             return None
@@ -223,7 +223,7 @@ class CorpusSettings(Section):
             "entities; set embeddings.kept: all, or remove that setting"
         )
 
-    def unanswerable(self, key: str, names: Iterable[str]) -> str | None:
+    def unanswerable_error(self, key: str, names: Iterable[str]) -> str | None:
         """Return an error message if a search method that a key names cannot answer, else None."""
         for method in (methods()[name] for name in names):
             if method.needs and not self.makes(method.needs):
@@ -231,7 +231,7 @@ class CorpusSettings(Section):
                     f"{key}: {method.name} needs the output of the stage {method.needs}, which is disabled; "
                     f"set '{method.needs}: {{enabled: true}}', or remove {method.name}"
                 )
-            if method.needs_model and (lacking := self.nobody_does(method.tasks)):
+            if method.needs_model and (lacking := self.section_without_engine(method.tasks)):
                 return (
                     f"{key}: {method.name} needs a model, and the engine {self.engine_of(lacking)} of "
                     f"{lacking} does not use one; set {lacking}.engine: llm, or remove {method.name}"
@@ -241,9 +241,9 @@ class CorpusSettings(Section):
     def answers_by(self, method: SearchMethod) -> bool:
         """Whether a search method can answer: its tables are made and its tasks have a capable engine."""
         is_made = not method.needs or self.makes(method.needs)
-        return is_made and not (method.needs_model and self.nobody_does(method.tasks))
+        return is_made and not (method.needs_model and self.section_without_engine(method.tasks))
 
-    def nobody_does(self, names: Iterable[str]) -> str | None:
+    def section_without_engine(self, names: Iterable[str]) -> str | None:
         """Return the section of the first task that its engine does not support; None if all are
         supported.
         """
@@ -271,7 +271,7 @@ class CorpusSettings(Section):
 
     def with_columns_of(self, corpus: str, given: "CorpusSettings") -> "CorpusSettings":
         """Return these settings with the column settings that other sources declare for its files."""
-        tables = {below(corpus, pattern): columns for pattern, columns in given.tables.items()}
+        tables = {pattern_below(corpus, pattern): columns for pattern, columns in given.tables.items()}
         joined: dict[str, Any] = {"tables": {**self.tables, **tables}}
         for name in type(self).model_fields:
             if isinstance(section := getattr(self, name), Section):
@@ -316,7 +316,7 @@ if not TYPE_CHECKING:
         __module__=__name__,
         __doc__=CorpusSettings.__doc__,
         **{
-            name: (loaded(kind), Field(default_factory=loaded(kind)))
+            name: (load_target(kind), Field(default_factory=load_target(kind)))
             for system in systems().values()
             for name, kind in system.sections.items()
         },
@@ -346,13 +346,13 @@ def load_settings_file(folder: Path) -> CorpusSettings:
         SettingsError: the file is invalid.
     """
     path = folder / SETTINGS_FILE
-    return _settings_in(path, bytes_of(path))
+    return _settings_in(path, read_bytes(path))
 
 
 # Cached by content: each step of a run reads the file again, because it may have changed.
 @lru_cache(maxsize=16)
 def _settings_in(path: Path, data: bytes | None) -> CorpusSettings:
-    parsed = None if data is None else given_in(path, data)
+    parsed = None if data is None else parse_bytes(path, data)
     if parsed is None or parsed.content is None:
         return CorpusSettings()
     return parse_settings(parsed.content, str(path), parsed.lines)
@@ -377,7 +377,7 @@ def parse_settings(
         return CorpusSettings.model_validate(content)
     except ValidationError as error:
         details = error.errors(include_url=False)
-        raise SettingsError(f"{source}: {told_of(details, CorpusSettings, lines or {})}") from None
+        raise SettingsError(f"{source}: {validation_message(details, CorpusSettings, lines or {})}") from None
 
 
 _DECIDING = {

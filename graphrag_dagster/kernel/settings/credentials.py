@@ -81,17 +81,17 @@ def shown_url(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return f"{url.partition('://')[0]}://***"
-    query = "&".join(_masked(part) for part in parts.query.split("&")) if parts.query else ""
+    query = "&".join(_mask(part) for part in parts.query.split("&")) if parts.query else ""
     netloc = parts.netloc.rpartition("@")[2]
     return parts._replace(netloc=netloc, query=query, fragment="***" if parts.fragment else "").geturl()
 
 
-def _masked(part: str) -> str:
+def _mask(part: str) -> str:
     name, is_named, _ = part.partition("=")
     return f"{name}=***" if is_named and not looks_like_a_key(name) else "***"
 
 
-def redacted(key: str, value: object) -> object:
+def redact(key: str, value: object) -> object:
     """Return a setting that is safe to show and store.
 
     Args:
@@ -111,11 +111,11 @@ def redacted(key: str, value: object) -> object:
 
 
 def redacted_settings(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Return settings, by section, that are safe to show and store; see :func:`redacted`."""
+    """Return settings, by section, that are safe to show and store; see :func:`redact`."""
     return {
         key: redacted_settings(value, f"{above}{key}.")
         if isinstance(value, Mapping)
-        else redacted(f"{above}{key}", value)
+        else redact(f"{above}{key}", value)
         for key, value in settings.items()
     }
 

@@ -87,7 +87,7 @@ class TextUnitSettings(Section):
     encoding: Literal["cl100k_base", "o200k_base"] = Field("cl100k_base", description="tokenizer")
 
     @model_validator(mode="after")
-    def _overlap_below_size(self) -> "TextUnitSettings":
+    def _check_overlap(self) -> "TextUnitSettings":
         if self.overlap >= self.size:
             raise ValueError(f"overlap ({self.overlap}) must be smaller than size ({self.size})")
         return self
@@ -117,12 +117,12 @@ class ScheduleSettings(Section):
 
     @field_validator("cron")
     @classmethod
-    def _cron_is_known(cls, cron: str | None) -> str | None:
+    def _check_cron(cls, cron: str | None) -> str | None:
         return None if cron is None else _checked(cron)
 
     @field_validator("timezone")
     @classmethod
-    def _timezone_is_known(cls, timezone: str) -> str:
+    def _check_timezone(cls, timezone: str) -> str:
         try:
             ZoneInfo(timezone)
         except (KeyError, ValueError, OSError):

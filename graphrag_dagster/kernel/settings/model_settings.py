@@ -4,7 +4,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from graphrag_dagster.kernel.catalogue.registry import named, roles
+from graphrag_dagster.kernel.catalogue.registry import require_named, roles
 from graphrag_dagster.kernel.settings.credentials import (
     AnyPlainText,
     BaseUrl,
@@ -164,7 +164,7 @@ class ModelSettings(Section):
     )
 
     @model_validator(mode="after")
-    def _embedding_model_named_once(self) -> "ModelSettings":
+    def _check_embedding_model(self) -> "ModelSettings":
         if (embed := self.tasks.get("embed")) and embed.name:
             raise ValueError("set the embedding model as embeddings.model, not model.tasks.embed.name")
         return self
@@ -184,7 +184,7 @@ class ModelSettings(Section):
             elsewhere = {key: fields[key].get_default(call_default_factory=True) for key in OF_AN_ENDPOINT}
             given = {**elsewhere, **given}
         merged = self.model_copy(update={**given, "tasks": {}})
-        longest = named(roles(), role, "role of a model").longest_reply
+        longest = require_named(roles(), role, "role of a model").longest_reply
         if merged.max_output_tokens is None:
             merged = merged.model_copy(update={"max_output_tokens": longest})
         return merged

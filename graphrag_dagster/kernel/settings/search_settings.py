@@ -11,7 +11,12 @@ from graphrag_dagster.kernel.catalogue.registry import (
     embedders,
     rerankers,
 )
-from graphrag_dagster.kernel.catalogue.search_methods import AUTO, BASELINE, deciding, listed
+from graphrag_dagster.kernel.catalogue.search_methods import (
+    AUTO,
+    BASELINE,
+    describe_methods,
+    methods_with_option,
+)
 from graphrag_dagster.kernel.models.embedders import Prefixes
 from graphrag_dagster.kernel.settings.section import (
     EngineName,
@@ -30,7 +35,7 @@ _METHODS = declared_methods()
 
 
 def _deciding(option: str) -> str:
-    return deciding(option, _METHODS)
+    return methods_with_option(option, _METHODS)
 
 
 class EmbeddingSettings(Section):
@@ -75,7 +80,7 @@ class LocalShares(Section):
     claims: Share = Field(0.04, description="claims")
 
     @model_validator(mode="after")
-    def _leave_something(self) -> "LocalShares":
+    def _check_total(self) -> "LocalShares":
         if self.of_graph >= 1:
             raise ValueError(
                 f"the shares add up to {self.of_graph:g}; leave something below 1 for the text units"
@@ -117,7 +122,7 @@ class SearchSettings(Section):
 
     method: Method = Field(
         AUTO,
-        description=f"search method unless the question sets one: {listed(_METHODS)}",
+        description=f"search method unless the question sets one: {describe_methods(_METHODS)}",
     )
     routing: Literal["rules", "model"] = Field(
         "rules",
@@ -198,7 +203,7 @@ class SearchSettings(Section):
     )
 
     @model_validator(mode="after")
-    def _nli_has_a_model(self) -> "SearchSettings":
+    def _check_nli_model(self) -> "SearchSettings":
         if self.support == "nli" and not self.support_model:
             raise ValueError(
                 "support is nli: set support_model to a cross-encoder for natural language inference, a "

@@ -89,7 +89,7 @@ class Section(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _truth_is_no_number(cls, given: Any) -> Any:
+    def _reject_booleans(cls, given: Any) -> Any:
         # One validator for the whole section: one per field would take a third of the loading time.
         if isinstance(given, Mapping) and (wrong := [name for name in given if cls._is_wrong(name, given)]):
             raise ValidationError.from_exception_data(
@@ -144,7 +144,7 @@ class SwitchedSection(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _on_where_it_says_anything(cls, given: Any) -> Any:
+    def _enable_if_given(cls, given: Any) -> Any:
         return {"enabled": True, **given} if isinstance(given, Mapping) and given else given
 
 

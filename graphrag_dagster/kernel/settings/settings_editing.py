@@ -60,7 +60,7 @@ def _with(text: str, keys: list[str], value: Any, name: str) -> str:
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     if root is None:
         # Only comments.
-        return _appended(text, keys, value)
+        return _append(text, keys, value)
     node: Any = root
     for depth, key in enumerate(keys):
         if not isinstance(node, yaml.MappingNode):
@@ -71,26 +71,26 @@ def _with(text: str, keys: list[str], value: Any, name: str) -> str:
         child = next((inner for outer, inner in node.value if outer.value == key), None)
         rest = keys[depth + 1 :]
         if child is None:
-            return _inserted(text, node, keys[depth:], value)
+            return _insert(text, node, keys[depth:], value)
         if not rest or (isinstance(child, yaml.ScalarNode) and not child.value):
-            return _replaced(text, child, rest, value)
+            return _replace(text, child, rest, value)
         node = child
     return text
 
 
-def _appended(text: str, keys: list[str], value: Any) -> str:
+def _append(text: str, keys: list[str], value: Any) -> str:
     gap = "" if not text or text.endswith("\n") else "\n"
     return text + gap + lines_of({".".join(keys): value})
 
 
-def _inserted(text: str, node: yaml.MappingNode, keys: list[str], value: Any) -> str:
+def _insert(text: str, node: yaml.MappingNode, keys: list[str], value: Any) -> str:
     """Insert a missing key as the first of a mapping."""
     if node.flow_style:
         position = node.start_mark.index + 1
         return f"{text[:position]}{_flow(keys, value)}{', ' if node.value else ''}{text[position:]}"
     first = node.value[0][0].start_mark
     if not first.column:
-        return _appended(text, keys, value)
+        return _append(text, keys, value)
     begin = first.index - first.column
     lines = "".join(
         f"{' ' * first.column}{line}\n" for line in lines_of({".".join(keys): value}).splitlines()
@@ -98,7 +98,7 @@ def _inserted(text: str, node: yaml.MappingNode, keys: list[str], value: Any) ->
     return text[:begin] + lines + text[begin:]
 
 
-def _replaced(text: str, node: yaml.Node, keys: list[str], value: Any) -> str:
+def _replace(text: str, node: yaml.Node, keys: list[str], value: Any) -> str:
     """Replace a value, or fill in a missing one."""
     begin, end = node.start_mark.index, node.end_mark.index
     if not keys:

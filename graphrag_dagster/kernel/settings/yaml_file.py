@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.common.printable import shortened
+from graphrag_dagster.kernel.common.printable import shorten
 from graphrag_dagster.kernel.settings.credentials import CREDENTIAL, KEYS_STAND, looks_like_a_key, names_a_key
 
 #: Keys and list positions, from the top down to a value.
@@ -42,19 +42,19 @@ class YamlValues:
     lines: Mapping[Location, int] = field(default_factory=dict)
 
 
-def given_in(path: Path, data: bytes) -> YamlValues:
+def parse_bytes(path: Path, data: bytes) -> YamlValues:
     """Parse the bytes of a file.
 
     Raises:
         SettingsError: it is not valid YAML; names file and line.
     """
     try:
-        return parsed(_decoded(data))
+        return parse_yaml(_decoded(data))
     except SettingsError as error:
         raise SettingsError(f"{path} {error}") from None
 
 
-def parsed(text: str) -> YamlValues:
+def parse_yaml(text: str) -> YamlValues:
     """Parse a YAML text.
 
     Numbers, texts, true, false, null, lists and mappings are read; a date is a text. Rejected are aliases (a
@@ -66,7 +66,7 @@ def parsed(text: str) -> YamlValues:
             the file.
     """
     try:
-        return _Composer(text).composed()
+        return _Composer(text).compose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
@@ -79,10 +79,10 @@ def parsed(text: str) -> YamlValues:
         raise SettingsError(f"is not valid YAML: it contains an invalid character (line {line})") from None
     # Escapes of invalid characters, if PyYAML has no libyaml.
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        raise SettingsError(f"is not valid YAML: {shortened(str(error), 200)}") from None
+        raise SettingsError(f"is not valid YAML: {shorten(str(error), 200)}") from None
 
 
-def bytes_of(path: Path) -> bytes | None:
+def read_bytes(path: Path) -> bytes | None:
     """Return the bytes of a file; None if there is none.
 
     Raises:
@@ -125,13 +125,13 @@ class _Composer:
         self._lines: dict[Location, int] = {}
         self._values = 0
 
-    def composed(self) -> YamlValues:
+    def compose(self) -> YamlValues:
         content, documents = None, 0
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    raise _refused(event, "a second document starts; keep one")
+                    raise _yaml_error(event, "a second document starts; keep one")
             elif isinstance(event, yaml.NodeEvent):
                 content = self._value(event, ())
         return YamlValues(content, self._lines)
@@ -139,15 +139,15 @@ class _Composer:
     def _value(self, event: Any, location: Location) -> object:
         self._values += 1
         if self._values > _MOST_VALUES:
-            raise _refused(event, f"more than {_MOST_VALUES:,} values")
+            raise _yaml_error(event, f"more than {_MOST_VALUES:,} values")
         if len(location) > _DEEPEST:
-            raise _refused(event, f"nested more than {_DEEPEST} levels deep")
+            raise _yaml_error(event, f"nested more than {_DEEPEST} levels deep")
         if isinstance(event, yaml.AliasEvent):
-            raise _refused(
+            raise _yaml_error(
                 event, f"*{_short(event.anchor)} is an alias, which is not allowed; write the value out"
             )
         if event.tag is not None and event.tag not in _TAGS:
-            raise _refused(event, f"the tag {_short(event.tag)} is not supported; remove it")
+            raise _yaml_error(event, f"the tag {_short(event.tag)} is not supported; remove it")
         self._lines[location] = event.start_mark.line + 1
         if isinstance(event, yaml.MappingStartEvent):
             return self._mapping(location)
@@ -168,7 +168,7 @@ class _Composer:
             inner = (*location, key)
             if key in mapping:
                 first = self._lines[inner]
-                raise _refused(event, f"duplicate key {_short(key)}, first in line {first}; keep one")
+                raise _yaml_error(event, f"duplicate key {_short(key)}, first in line {first}; keep one")
             # The line of a key is more useful than that of its value, which may start below it.
             line = event.start_mark.line + 1
             mapping[key] = self._value(next(self._events), inner)
@@ -178,20 +178,20 @@ class _Composer:
 
 def _key(event: Any) -> str:
     if isinstance(event, yaml.AliasEvent):
-        raise _refused(
+        raise _yaml_error(
             event, f"*{_short(event.anchor)} is an alias, which is not allowed; write the value out"
         )
     value = _scalar(event) if isinstance(event, yaml.ScalarEvent) else None
     if not isinstance(value, str):
         shown = _short(event.value) if isinstance(event, yaml.ScalarEvent) else "a list or mapping"
-        raise _refused(event, f"the key {shown} is not text; put it in quotes if it is intended")
+        raise _yaml_error(event, f"the key {shown} is not text; put it in quotes if it is intended")
     return value
 
 
 def _scalar(event: Any) -> object:
     text: str = event.value
     if any(unicodedata.category(character) in {"Cc", "Cs"} and character not in "\n\t" for character in text):
-        raise _refused(event, "a text contains a control character")
+        raise _yaml_error(event, "a text contains a control character")
     tag = event.tag
     if tag is None:
         tag = _RESOLVER.resolve(yaml.ScalarNode, text, event.implicit)  # type: ignore[no-untyped-call]
@@ -199,22 +199,22 @@ def _scalar(event: Any) -> object:
     if tag not in _SCALARS or (tag in _NUMBERS and ":" in text):
         return text
     if tag in _NUMBERS and len(text) > _LONGEST_NUMBER:
-        raise _refused(event, f"the number {_short(text)} is too long")
+        raise _yaml_error(event, f"the number {_short(text)} is too long")
     try:
         value = _CONSTRUCTOR.yaml_constructors[tag](_CONSTRUCTOR, yaml.ScalarNode(tag, text))
     except (ValueError, KeyError):
-        raise _refused(event, f"the value tagged !!{tag.removeprefix(_TAG)} is not valid") from None
+        raise _yaml_error(event, f"the value tagged !!{tag.removeprefix(_TAG)} is not valid") from None
     if isinstance(value, float) and not math.isfinite(value):
-        raise _refused(event, f"{_short(text)} is not a finite number")
+        raise _yaml_error(event, f"{_short(text)} is not a finite number")
     return value
 
 
-def _refused(event: Any, why: str) -> SettingsError:
+def _yaml_error(event: Any, why: str) -> SettingsError:
     return SettingsError(f"is invalid: line {event.start_mark.line + 1}: {why}")
 
 
 def _short(text: str | None) -> str:
-    return "…" if looks_like_a_key(text or "") else shortened(text or "", _LONGEST_SHOWN)
+    return "…" if looks_like_a_key(text or "") else shorten(text or "", _LONGEST_SHOWN)
 
 
 _MOST_SHOWN = 3
@@ -231,7 +231,7 @@ _MEANT = {
 }
 
 
-def told_of(
+def validation_message(
     details: Sequence[Mapping[str, Any]], root: type[BaseModel], lines: Mapping[Location, int]
 ) -> str:
     """Describe the first problems in one line, each with its line in the file if known.
@@ -249,7 +249,7 @@ def told_of(
 def _problem(detail: Mapping[str, Any], root: type[BaseModel]) -> str:
     *above, last = location = tuple(part for part in detail["loc"] if part != "[key]") or ("settings",)
     key = ".".join(
-        "…" if looks_like_a_key(str(part)) else shortened(str(part), _LONGEST_KEY) for part in location
+        "…" if looks_like_a_key(str(part)) else shorten(str(part), _LONGEST_KEY) for part in location
     )
     if detail["type"] == CREDENTIAL:
         return f"{key} {detail['msg']}"
@@ -260,12 +260,12 @@ def _problem(detail: Mapping[str, Any], root: type[BaseModel]) -> str:
         near = get_close_matches(str(last)[:_LONGEST_FOUND], known, 1)
         meant = f"; did you mean {near[0]}?" if near else ";"
         return f"{key} is not a setting{meant} allowed here: {', '.join(known)}"
-    shown = _found(location, detail["input"])
+    shown = _display_value(location, detail["input"])
     if detail["type"] == "literal_error":
         is_that = f"{key} is {shown}" if shown else f"{key} has another value"
         return f"{is_that}; allowed: {detail['ctx']['expected']}"
     message = _MEANT.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
-    text = shortened(message.replace("Input should", "should"), _LONGEST_TOLD)
+    text = shorten(message.replace("Input should", "should"), _LONGEST_TOLD)
     return f"{key}: {text}" + (f" (found {shown})" if shown else "")
 
 
@@ -276,7 +276,7 @@ def _line(location: Location, lines: Mapping[Location, int]) -> str:
     return ""
 
 
-def _found(location: Location, value: object) -> str:
+def _display_value(location: Location, value: object) -> str:
     """Return a value for display; blank if it may be a credential or is uninformative."""
     if value is None or isinstance(value, bool):
         return "nothing" if value is None else str(value).lower()
@@ -287,23 +287,23 @@ def _found(location: Location, value: object) -> str:
     hidden = location[0] == "model" or names_a_key(str(location[-1]))
     if isinstance(value, str) and (hidden or looks_like_a_key(value)):
         return ""
-    return shortened(repr(value), _LONGEST_FOUND)
+    return shorten(repr(value), _LONGEST_FOUND)
 
 
 def _allowed(root: type[BaseModel], location: Sequence[str | int]) -> list[str]:
     """Return the keys of the section at a location, which may be inside mappings and lists."""
     annotation: Any = root
     for part in location:
-        model = _model_in(annotation)
+        model = _model_of_type(annotation)
         fields = model.model_fields if model else {}
         # A key of a mapping, or a position in a list: the annotation says what it contains.
         annotation = fields[part].annotation if isinstance(part, str) and part in fields else annotation
-    section = _model_in(annotation)
+    section = _model_of_type(annotation)
     return sorted(section.model_fields) if section else []
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
+def _model_of_type(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and get_origin(annotation) is None:
         return annotation if issubclass(annotation, BaseModel) else None
-    models = (_model_in(inner) for inner in get_args(annotation))
+    models = (_model_of_type(inner) for inner in get_args(annotation))
     return next((model for model in models if model), None)

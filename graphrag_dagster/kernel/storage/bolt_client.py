@@ -98,12 +98,12 @@ class BoltGraph:
             self._driver = self._portal.call(driver)
         except BaseException as error:
             self._stack.close()
-            raise self._told(error) from None
+            raise self._error(error) from None
         return self
 
     def __exit__(self, *_: object) -> None:
         with suppress(Exception):
-            self._portal.call(self._closed, self._driver)
+            self._portal.call(self._close, self._driver)
         self._stack.close()
 
     def stream(
@@ -127,13 +127,13 @@ class BoltGraph:
         deadline = None if seconds is None else time.monotonic() + seconds
         session = self._session("READ")
         try:
-            result = self._waited(self._begun, deadline, session, query, dict(parameters or {}), seconds)
-            while batch := self._waited(result.fetch, deadline, _ROWS):
+            result = self._wait_for(self._begin, deadline, session, query, dict(parameters or {}), seconds)
+            while batch := self._wait_for(result.fetch, deadline, _ROWS):
                 for record in batch:
                     yield _row(record)
         finally:
             with suppress(Exception):
-                self._portal.call(self._closed, session)
+                self._portal.call(self._close, session)
 
     def write(self, query: str, parameters: Mapping[str, Any] | None = None) -> list[Mapping[str, Any]]:
         """Run a query that writes, in its own transaction; raises like :meth:`stream`.
@@ -150,11 +150,11 @@ class BoltGraph:
         """
         session = self._session("WRITE")
         try:
-            rows = self._waited(self._written, None, session, query, dict(parameters or {}))
+            rows = self._wait_for(self._write, None, session, query, dict(parameters or {}))
             return [_row(record) for record in rows]
         finally:
             with suppress(Exception):
-                self._portal.call(self._closed, session)
+                self._portal.call(self._close, session)
 
     def _session(self, mode: str) -> "AsyncSession":
         return self._portal.call(
@@ -164,25 +164,25 @@ class BoltGraph:
         )
 
     @staticmethod
-    async def _begun(
+    async def _begin(
         session: "AsyncSession", query: str, parameters: dict[str, Any], seconds: float | None
     ) -> Any:
         transaction = await session.begin_transaction(timeout=seconds)
         return await transaction.run(query, parameters)
 
     @staticmethod
-    async def _written(session: "AsyncSession", query: str, parameters: dict[str, Any]) -> "list[Record]":
+    async def _write(session: "AsyncSession", query: str, parameters: dict[str, Any]) -> "list[Record]":
         transaction = await session.begin_transaction()
         rows = [record async for record in await transaction.run(query, parameters)]
         await transaction.commit()
         return rows
 
     @staticmethod
-    async def _closed(closing: Any) -> None:
+    async def _close(closing: Any) -> None:
         with fail_after(_SECONDS_TO_CLOSE):
             await closing.close()
 
-    def _waited(self, work: Any, deadline: float | None, *arguments: Any) -> Any:
+    def _wait_for(self, work: Any, deadline: float | None, *arguments: Any) -> Any:
         """Wait for the server within the silence timeout and the deadline."""
         silent = self._server.silent_seconds
         timeout = silent if deadline is None else min(silent, deadline - time.monotonic())
@@ -200,9 +200,9 @@ class BoltGraph:
                 f"the graph server {self._server.place} sent nothing for {silent:g} s; try again later"
             ) from None
         except Exception as error:
-            raise self._told(error) from None
+            raise self._error(error) from None
 
-    def _told(self, error: BaseException) -> GraphragError:
+    def _error(self, error: BaseException) -> GraphragError:
         from neo4j import exceptions
 
         address = self._server.place

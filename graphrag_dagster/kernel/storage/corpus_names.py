@@ -45,7 +45,7 @@ def is_allowed(name: str) -> bool:
     return True
 
 
-def made_of(title: str) -> str:
+def name_from_folder(title: str) -> str:
     """Derive a corpus name from the name of a folder or file, deterministically.
 
     A valid name without blanks stays as it is. Any other is transliterated to Latin letters, with hyphens for

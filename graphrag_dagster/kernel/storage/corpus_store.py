@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.documents.documents import CorpusContents, read_fil
 from graphrag_dagster.kernel.documents.file_discovery import FoundFile, discover, hash_files
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, load_settings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
-from graphrag_dagster.kernel.storage.corpus_names import check_name, is_allowed, made_of
+from graphrag_dagster.kernel.storage.corpus_names import check_name, is_allowed, name_from_folder
 from graphrag_dagster.kernel.storage.home import corpora_root
 
 _POINTER = ".path"
@@ -37,7 +37,7 @@ def _of(member: str, file: FoundFile) -> FoundFile:
     )
 
 
-def _largest(settings: CorpusSettings) -> int:
+def _largest_file(settings: CorpusSettings) -> int:
     """Return the size limit in bytes. Graph files are streamed, so they have none by default."""
     streams = settings.makes("imports") and "max_bytes" not in settings.files.model_fields_set
     return sys.maxsize if streams else settings.files.max_bytes
@@ -77,7 +77,7 @@ class CorpusStore(Resource):
             if entry.is_dir()
             and self._name_of(entry) is None
             and not entry.name.startswith(".")
-            and self._known_as(entry.resolve()) is None
+            and self._registered_name(entry.resolve()) is None
         )
 
     def folder(self, name: str) -> Path:
@@ -187,7 +187,7 @@ class CorpusStore(Resource):
             SettingsError: its settings are invalid.
         """
         settings = self.settings(name)
-        files = discover(self.folder(name), max_bytes=_largest(settings), ignore=ignored(settings))
+        files = discover(self.folder(name), max_bytes=_largest_file(settings), ignore=ignored(settings))
         for member in settings.corpora:
             if any(file.path.split("/")[0] == member for file in files):
                 raise CorpusError(
@@ -212,7 +212,7 @@ class CorpusStore(Resource):
             raise CorpusError(f"{folder} is not a folder")
         target = folder.resolve()
         if name is None:
-            name = self._known_as(target) or self._free(made_of(target.name), target)
+            name = self._registered_name(target) or self._unused_name(name_from_folder(target.name), target)
         check_name(name)
         if target.parent == self.path.resolve() and name == target.name:
             return name
@@ -264,7 +264,7 @@ class CorpusStore(Resource):
         """Undo :meth:`register`: delete the pointer file, if any. The folder stays."""
         (self.path / f"{check_name(name)}{_POINTER}").unlink(missing_ok=True)
 
-    def _known_as(self, folder: Path) -> str | None:
+    def _registered_name(self, folder: Path) -> str | None:
         """Return the first name under which a folder is registered."""
         if folder.parent == self.path.resolve() and is_allowed(folder.name):
             return folder.name
@@ -275,7 +275,7 @@ class CorpusStore(Resource):
                     return pointer.stem
         return None
 
-    def _free(self, name: str, folder: Path) -> str:
+    def _unused_name(self, name: str, folder: Path) -> str:
         """Return the name, with a number appended if another folder has it."""
         taken, candidate, number = set(self.names()), name, 1
         while candidate in taken and self.folder(candidate).resolve() != folder:

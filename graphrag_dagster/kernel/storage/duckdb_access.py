@@ -79,7 +79,7 @@ def line_of(text: str) -> int:
 
 
 @contextmanager
-def damage_told(file: Path, mend: str) -> Iterator[None]:
+def damage_errors(file: Path, mend: str) -> Iterator[None]:
     """Report damage found in the block by the name of the file, not of its part.
 
     Args:
@@ -159,7 +159,7 @@ class Opened:
     close: Callable[[], object]
 
 
-def _as_it_is(_: duckdb.DuckDBPyConnection) -> None:
+def _leave_unchanged(_: duckdb.DuckDBPyConnection) -> None:
     """Skip preparation."""
 
 
@@ -175,7 +175,7 @@ def writing_instance(config: dict[str, Any], file: Path | None = None) -> duckdb
 
 
 def open_alone(
-    file: Path, *, read_only: bool, config: dict[str, Any], prepare: Preparing = _as_it_is
+    file: Path, *, read_only: bool, config: dict[str, Any], prepare: Preparing = _leave_unchanged
 ) -> Opened:
     """Open a file in a separate instance with its own configuration.
 
@@ -216,7 +216,7 @@ def changed_at(file: Path) -> int | None:
         return None
 
 
-def open_often(file: Path, *, read_only: bool, prepare: Preparing = _as_it_is) -> Opened:
+def open_shared(file: Path, *, read_only: bool, prepare: Preparing = _leave_unchanged) -> Opened:
     """Open a file. As long as this process opens no other file, all openings share an instance.
 
     Args:
@@ -234,8 +234,8 @@ def open_often(file: Path, *, read_only: bool, prepare: Preparing = _as_it_is) -
 
 
 @contextmanager
-def staying_open() -> Iterator[None]:
-    """Within the block, keep files of :func:`open_often` open for a moment, for the next opening.
+def keep_open() -> Iterator[None]:
+    """Within the block, keep files of :func:`open_shared` open for a moment, for the next opening.
 
     Other processes get such a file a quarter of a second after its last use, or when the block ends.
     """
@@ -330,7 +330,7 @@ class _InstanceCache:
         self._instance: _Instance | None = None
         self._alarm: Timer | None = None
         self._stays_until = 0.0
-        #: Number of active :func:`staying_open` blocks.
+        #: Number of active :func:`keep_open` blocks.
         self.lingering = 0
 
     def open(self, file: Path, *, read_only: bool, prepare: Preparing) -> Opened | None:
@@ -403,10 +403,10 @@ class _InstanceCache:
 _cache = _InstanceCache()
 
 
-def _begin_anew() -> None:
+def _reset_after_fork() -> None:
     """Abandon the parent's instance after a fork: its threads do not exist in the child."""
     global _cache
     _cache = _InstanceCache()
 
 
-os.register_at_fork(after_in_child=_begin_anew)
+os.register_at_fork(after_in_child=_reset_after_fork)

@@ -41,34 +41,34 @@ def main() -> None:
     request = json.loads(sys.stdin.read())
     _limit(request["megabytes"], request["seconds"])
     try:
-        for line in _answered(request):
+        for line in _run_query(request):
             sys.stdout.write(json.dumps(line, default=str) + "\n")
         sys.stdout.flush()
     except (duckdb.OutOfMemoryException, MemoryError):
-        _tell("memory", "")
+        _send("memory", "")
     except duckdb.Error as error:
-        _tell("query", str(error))
+        _send("query", str(error))
     # A library may raise anything. Report it in one line, because nobody sees a traceback.
     except Exception as error:
-        _tell("query", f"{type(error).__name__}: {error}")
+        _send("query", f"{type(error).__name__}: {error}")
 
 
-def _answered(request: dict[str, Any]) -> Iterator[Any]:
+def _run_query(request: dict[str, Any]) -> Iterator[Any]:
     config = {**_CONFIG, "memory_limit": f"{request['megabytes']}MB", "threads": min(4, os.cpu_count() or 1)}
     connection = duckdb.connect(request["file"], read_only=True, config=config)
     statements = connection.extract_statements(request["query"])
     if len(statements) != 1 or statements[0].type not in _ALLOWED:
-        _tell("refused", "")
+        _send("refused", "")
         return
-    if request["tables"] is not None and (foreign := _foreign(connection, request)):
-        _tell("query", f"Only these tables can be read: {', '.join(request['tables'])}; not {foreign}")
+    if request["tables"] is not None and (foreign := _foreign_tables(connection, request)):
+        _send("query", f"Only these tables can be read: {', '.join(request['tables'])}; not {foreign}")
         return
     if request["parameters"] is not None:
         yield from _with_parameters(connection, statements[0], request)
         return
     relation: Any = connection.sql(_without_end(request["query"]))
     if relation is None:
-        _tell("refused", "")
+        _send("refused", "")
         return
     kinds = [str(kind.id) for kind in relation.types]
     numeric = [kind in _NUMBERS or kind == "decimal" for kind in kinds]
@@ -77,7 +77,9 @@ def _answered(request: dict[str, Any]) -> Iterator[Any]:
         rows: Any = connection.execute(statements[0])
     else:
         # Executed as SQL again, the result is streamed instead of materialised.
-        shown = ", ".join(_shown(request, position, kind) for position, kind in enumerate(kinds, start=1))
+        shown = ", ".join(
+            _display_column(request, position, kind) for position, kind in enumerate(kinds, start=1)
+        )
         rows = connection.execute(relation.project(shown).sql_query())
     remaining = request["rows"]
     while remaining != 0 and (batch := rows.fetchmany(_ROWS if remaining is None else min(_ROWS, remaining))):
@@ -108,7 +110,7 @@ def _with_parameters(
         yield [value[: request["characters"]] if isinstance(value, str) else value for value in row]
 
 
-def _foreign(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> str:
+def _foreign_tables(connection: duckdb.DuckDBPyConnection, request: dict[str, Any]) -> str:
     """Return a table that the query reads but must not; blank if there is none."""
     serialised = connection.execute("select json_serialize_sql($1)", [request["query"]]).fetchall()
     plan = json.loads(serialised[0][0] if serialised else "{}")
@@ -141,7 +143,7 @@ def _read(node: dict[str, Any]) -> str:
     return ""
 
 
-def _shown(request: dict[str, Any], position: int, kind: str) -> str:
+def _display_column(request: dict[str, Any], position: int, kind: str) -> str:
     """Return a column as SQL: as a text, or as a value if values are requested and JSON can represent it."""
     if request["values"] and (kind in _NUMBERS or kind == "boolean"):
         return f"#{position} as c{position}"
@@ -155,7 +157,7 @@ def _shown(request: dict[str, Any], position: int, kind: str) -> str:
     )
 
 
-def _tell(kind: str, text: str) -> None:
+def _send(kind: str, text: str) -> None:
     sys.stdout.write(json.dumps({"error": kind, "text": text}) + "\n")
     sys.stdout.flush()
 

@@ -16,7 +16,7 @@ import duckdb
 
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.catalogue.registry import all_tables
-from graphrag_dagster.kernel.documents.column_roles import once_each
+from graphrag_dagster.kernel.documents.column_roles import make_unique
 from graphrag_dagster.kernel.questions.context.index_snapshot import Query, QueryError, QueryRows
 from graphrag_dagster.kernel.storage.duckdb_access import first_row, is_damage, missing_column, missing_table
 from graphrag_dagster.kernel.storage.published import Published, reading
@@ -89,7 +89,7 @@ class GuardedProcess:
                 stream.close()
         self._process.wait()
 
-    def begun(self) -> Any:
+    def start(self) -> Any:
         """Send the request, and return the first line of the response.
 
         Raises:
@@ -100,18 +100,18 @@ class GuardedProcess:
             self._here.write(json.dumps(self._request))
             self._here.close()
         except OSError:
-            raise self._ended() from None
+            raise self._exit_error() from None
         first = self._line()
         if first is None:
-            raise self._ended()
+            raise self._exit_error()
         return first
 
     def rows(self) -> Iterator[list[Any]]:
-        """Yield the other lines of the response; raises like :meth:`begun`."""
+        """Yield the other lines of the response; raises like :meth:`start`."""
         while (row := self._line()) is not None:
             yield row
         if self._process.wait() != 0:
-            raise self._ended()
+            raise self._exit_error()
 
     def _line(self) -> Any:
         line = self._there.readline()
@@ -119,29 +119,29 @@ class GuardedProcess:
             return None
         response = json.loads(line)
         if isinstance(response, dict):
-            raise self._stopped(response)
+            raise self._stop_error(response)
         return response
 
-    def _stopped(self, problem: dict[str, str]) -> Exception:
+    def _stop_error(self, problem: dict[str, str]) -> Exception:
         if problem["error"] == "memory":
-            return self._too_large()
-        return self._too_late() if problem["error"] == "late" else self._failed(problem)
+            return self._size_error()
+        return self._timeout_error() if problem["error"] == "late" else self._failed(problem)
 
     def _stop(self) -> None:
         self._late = True
         self._process.kill()
 
-    def _ended(self) -> QuestionError:
+    def _exit_error(self) -> QuestionError:
         self._process.wait()
-        return self._too_late() if self._late else self._too_large()
+        return self._timeout_error() if self._late else self._size_error()
 
-    def _too_late(self) -> QuestionError:
+    def _timeout_error(self) -> QuestionError:
         return QuestionError(
             f"the query took more than {self._limits.seconds:g} s and was stopped; ask for less"
             + (", or raise the limit with --seconds" if self._limits.raisable else "")
         )
 
-    def _too_large(self) -> QuestionError:
+    def _size_error(self) -> QuestionError:
         return QuestionError(
             f"the query needs more than {self._limits.megabytes:,} MB of memory and was stopped; ask for less"
             + (", or raise the limit with --memory-mb" if self._limits.raisable else "")
@@ -170,7 +170,7 @@ class ResultRows:
 
 
 @contextmanager
-def queried(
+def run_query(
     warehouse: Warehouse,
     corpus: str,
     query: str,
@@ -197,7 +197,7 @@ def queried(
         DamagedError: data it reads is damaged.
     """
     with reading(warehouse, corpus) as (reader, _):
-        result = queried_file(
+        result = run_file_query(
             file_of(reader),
             query,
             limits,
@@ -220,7 +220,7 @@ def file_of(reader: Reader) -> str:
 
 
 @contextmanager
-def queried_file(
+def run_file_query(
     file: str,
     query: str,
     limits: QueryLimits | None = None,
@@ -231,7 +231,7 @@ def queried_file(
     most_rows: int | None = None,
     most_characters: int | None = None,
 ) -> Iterator[ResultRows]:
-    """Run one read-only statement over a DuckDB file; see :func:`queried`.
+    """Run one read-only statement over a DuckDB file; see :func:`run_query`.
 
     Args:
         file: path of the file, which may be open elsewhere for reading.
@@ -258,14 +258,14 @@ def queried_file(
     }
 
     def failed(problem: dict[str, str]) -> Exception:
-        return _refused(problem, query)
+        return _refusal(problem, query)
 
     with GuardedProcess(_PROGRAM, request, limits or QueryLimits(), failed) as process:
-        columns, numeric, nested = process.begun()
-        yield ResultRows(once_each(columns), numeric, nested, process.rows())
+        columns, numeric, nested = process.start()
+        yield ResultRows(make_unique(columns), numeric, nested, process.rows())
 
 
-def _refused(problem: dict[str, str], query: str) -> Exception:
+def _refusal(problem: dict[str, str], query: str) -> Exception:
     if problem["error"] == "refused":
         return QuestionError("write a single select statement; nothing else can be run here")
     text = problem["text"].strip()
@@ -316,7 +316,7 @@ class SnapshotQueries:
 
     def columns(self, tables: Collection[str]) -> str:
         """Describe tables and their columns, one line each."""
-        return "\n\n".join(_told(table) for table in all_tables() if table.full_name in tables)
+        return "\n\n".join(_describe_table(table) for table in all_tables() if table.full_name in tables)
 
     def run(self, query: Query, most: int, tables: Collection[str] | None = None) -> QueryRows:
         """Return the first rows of a query; see the port.
@@ -327,7 +327,7 @@ class SnapshotQueries:
         """
         with self._file() as file:
             try:
-                query_result = queried_file(
+                query_result = run_file_query(
                     file,
                     query.sql,
                     self._limits,
@@ -371,7 +371,7 @@ def _cell(value: Any, *, nested: bool) -> Any:
     return ", ".join(map(str, items)) if isinstance(items, list) else value
 
 
-def _told(table: Table) -> str:
+def _describe_table(table: Table) -> str:
     columns = (
         f"  {column.name} {column.type}: {column.meaning}{_values(column)}" for column in table.columns
     )

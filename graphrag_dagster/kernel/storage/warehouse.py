@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.duckdb_access import (
     attach,
     changed_at,
-    damage_told,
+    damage_errors,
     first_row,
     frame_of,
     holder_of,
@@ -25,7 +25,7 @@ from graphrag_dagster.kernel.storage.duckdb_access import (
     is_busy,
     missing_column,
     open_alone,
-    open_often,
+    open_shared,
 )
 from graphrag_dagster.kernel.storage.file_format import begin_format, check_format
 from graphrag_dagster.kernel.storage.home import warehouse_template
@@ -128,24 +128,24 @@ class Warehouse(Resource):
             HeldError: another process holds it.
             DamagedError: it is not a DuckDB file, or damage is found on opening or in the block.
         """
-        file = self._made(corpus) if read_only else self.file(corpus)
+        file = self._existing_file(corpus) if read_only else self.file(corpus)
         file.parent.mkdir(parents=True, exist_ok=True)
 
         def prepare(connection: duckdb.DuckDBPyConnection) -> None:
-            with damage_told(file, _MEND):
+            with damage_errors(file, _MEND):
                 (check_format if read_only else begin_format)(connection, file)
 
-        opened = self._patiently(
+        opened = self._retry_while_busy(
             file,
             lambda: (
                 open_alone(file, read_only=read_only, config=config, prepare=prepare)
                 if config
-                else open_often(file, read_only=read_only, prepare=prepare)
+                else open_shared(file, read_only=read_only, prepare=prepare)
             ),
             lambda other: other.close(),
         )
         try:
-            with damage_told(file, _MEND):
+            with damage_errors(file, _MEND):
                 yield opened.connection
         finally:
             opened.close()
@@ -156,8 +156,8 @@ class Warehouse(Resource):
         Raises:
             WarehouseError: as :meth:`connect`.
         """
-        file = self._made(corpus)
-        self._patiently(
+        file = self._existing_file(corpus)
+        self._retry_while_busy(
             file,
             lambda: attach(connection, file, alias, read_only=True),
             lambda _: connection.execute(f"detach {_quoted(alias)}"),
@@ -226,7 +226,7 @@ class Warehouse(Resource):
             return answers
         if not incoming:
             # Queries alone need an existing file; do not create an empty one.
-            self._made(corpus)
+            self._existing_file(corpus)
         with self._writing(first, corpus) as connection:
             for table, rows in incoming.items():
                 _replace(connection, table, corpus, rows)
@@ -253,7 +253,7 @@ class Warehouse(Resource):
             WarehouseError: as :meth:`write`.
         """
         with self._writing(next(iter(queries)), corpus, _STAGING) as connection:
-            temporary = _staged(connection, staged)
+            temporary = _stage_frames(connection, staged)
             written = {}
             for table, query in queries.items():
                 _prepare(connection, table, corpus, {})
@@ -263,7 +263,7 @@ class Warehouse(Resource):
                     f"insert into {qualified(table)} (corpus, {names}) "
                     f"select {_literal(corpus)}, {names} from ({query}) order by {keys}"
                 )
-                written[table] = _written(connection, table, corpus)
+                written[table] = _summarise_table(connection, table, corpus)
             for name in temporary:
                 connection.execute(f"drop table temp.{_quoted(name)}")
         return written
@@ -276,9 +276,9 @@ class Warehouse(Resource):
             with self.connect(corpus, config=config) as connection, _transaction(connection):
                 yield connection
         except (duckdb.IOException, duckdb.TransactionException) as error:
-            raise _unwritable(self.file(corpus), table, error) from error
+            raise _unwritable_error(self.file(corpus), table, error) from error
 
-    def _made(self, corpus: str) -> Path:
+    def _existing_file(self, corpus: str) -> Path:
         file = self.file(corpus)
         if not file.is_file():
             raise WarehouseError(
@@ -287,7 +287,7 @@ class Warehouse(Resource):
             )
         return file
 
-    def _patiently(self, file: Path, opening: Callable[[], _T], undoing: Callable[[_T], object]) -> _T:
+    def _retry_while_busy(self, file: Path, opening: Callable[[], _T], undoing: Callable[[_T], object]) -> _T:
         deadline = time.monotonic() + self.lock_timeout_seconds
         while True:
             before, changed = identity(file), changed_at(file)
@@ -354,7 +354,7 @@ class Reader:
         """
         frame = self.read_if_present(table)
         if frame is None:
-            raise self._not_made(table, "does not exist")
+            raise self._missing_table_error(table, "does not exist")
         return frame
 
     def read_if_present(self, table: Table) -> pl.DataFrame | None:
@@ -370,7 +370,7 @@ class Reader:
         except duckdb.CatalogException:
             return None
         except duckdb.BinderException as error:
-            raise self._not_made(table, f"has no column {missing_column(str(error))!r}") from error
+            raise self._missing_table_error(table, f"has no column {missing_column(str(error))!r}") from error
         if _in_order(rows, table.key):
             return rows
         keys = ", ".join(_quoted(key) for key in table.key)
@@ -384,7 +384,7 @@ class Reader:
         """
         return _answer(self.connection, table, self.corpus, query)
 
-    def _not_made(self, table: Table, problem: str) -> WarehouseError:
+    def _missing_table_error(self, table: Table, problem: str) -> WarehouseError:
         command = _MADE_BY.get(table.group, "index {}").format(self.corpus)
         where = "/".join(table.asset_key)
         return WarehouseError(
@@ -415,7 +415,7 @@ def _in_order(rows: pl.DataFrame, keys: Sequence[str]) -> bool:
     return bool(rows.select((before | same).slice(1).fill_null(value=False).all()).item())
 
 
-def _unwritable(file: Path, table: Table, error: duckdb.Error) -> WarehouseError:
+def _unwritable_error(file: Path, table: Table, error: duckdb.Error) -> WarehouseError:
     return WarehouseError(
         f"{table.full_name} cannot be written to {file} ({str(error).splitlines()[0]}); its previous rows "
         "stay. Free disk space or fix the cause, and run again"
@@ -499,17 +499,19 @@ def _replace(
     if incoming.is_empty():
         return
     names = ", ".join(_quoted(name) for name in table.column_names)
-    with _registered(connection, incoming) as rows:
+    with _register_frame(connection, incoming) as rows:
         connection.execute(
             f"insert into {qualified(table)} (corpus, {names}) select {_literal(corpus)}, {names} from {rows}"
         )
 
 
-def _staged(connection: duckdb.DuckDBPyConnection, frames: Iterable[tuple[str, pl.DataFrame]]) -> set[str]:
+def _stage_frames(
+    connection: duckdb.DuckDBPyConnection, frames: Iterable[tuple[str, pl.DataFrame]]
+) -> set[str]:
     """Put frames into temporary tables, and return their names."""
     names: set[str] = set()
     for name, frame in frames:
-        with _registered(connection, frame) as rows:
+        with _register_frame(connection, frame) as rows:
             if name in names:
                 connection.execute(f"insert into temp.{_quoted(name)} by name select * from {rows}")
             else:
@@ -519,7 +521,7 @@ def _staged(connection: duckdb.DuckDBPyConnection, frames: Iterable[tuple[str, p
 
 
 @contextmanager
-def _registered(connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame) -> Iterator[str]:
+def _register_frame(connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame) -> Iterator[str]:
     """Make a frame readable once in the block, under the returned name.
 
     As a stream: for an Arrow table, DuckDB has PyArrow create a scanner, which takes longer than reading a
@@ -530,7 +532,7 @@ def _registered(connection: duckdb.DuckDBPyConnection, frame: pl.DataFrame) -> I
     connection.unregister(_INCOMING)
 
 
-def _written(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> WrittenTable:
+def _summarise_table(connection: duckdb.DuckDBPyConnection, table: Table, corpus: str) -> WrittenTable:
     names = ", ".join(_quoted(name) for name in table.column_names)
     rows = f"select {names} from {qualified(table)} where {of_corpus(corpus)}"
     row = first_row(

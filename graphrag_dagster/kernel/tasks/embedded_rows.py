@@ -51,7 +51,7 @@ def embed_rows(
     """
     hashes = [text_hash(text) for text in texts]
     vectors = _reusable(known, embedder.name)
-    lacking = _lacking(hashes, texts, vectors)
+    lacking = _missing_texts(hashes, texts, vectors)
     with stage(f"Embedding {named}", len(lacking)) as running:
         for batch in _batches(lacking, embedder.at_once):
             embedded = embedder.embed([text for _, text in batch])
@@ -70,7 +70,7 @@ def embed_rows(
     )
 
 
-def _lacking(hashes: Sequence[str], texts: pl.Series, known: Container[str]) -> list[tuple[str, str]]:
+def _missing_texts(hashes: Sequence[str], texts: pl.Series, known: Container[str]) -> list[tuple[str, str]]:
     return sorted({h: t for h, t in zip(hashes, texts, strict=True) if h not in known}.items())
 
 
@@ -79,12 +79,12 @@ def _batches(lacking: Sequence[tuple[str, str]], size: int) -> Iterator[Sequence
         yield lacking[start : start + size]
 
 
-def _of(known: pl.DataFrame, embedder: str) -> pl.DataFrame:
+def _rows_of_embedder(known: pl.DataFrame, embedder: str) -> pl.DataFrame:
     return known.filter(pl.col("embedder") == embedder)
 
 
 def _reusable(known: pl.DataFrame | None, embedder: str) -> dict[str, np.ndarray]:
     if known is None:
         return {}
-    same = _of(known, embedder)
+    same = _rows_of_embedder(known, embedder)
     return dict(zip(same["text_hash"], same["vector"].to_numpy(), strict=True))

@@ -31,7 +31,7 @@ def _tidy(text: str) -> str:
     return cleaned
 
 
-def _labelled(text: str) -> str:
+def _check_label(text: str) -> str:
     if (label := relation_label(text)) is None:
         raise ValueError("should be a label of at most 8 words, such as founded_by")
     return label
@@ -40,7 +40,7 @@ def _labelled(text: str) -> str:
 _Name = Annotated[str, Field(max_length=200), AfterValidator(_tidy)]
 _Sentences = Annotated[str, Field(max_length=1000), AfterValidator(_tidy)]
 _Text = Annotated[str, Field(max_length=4000), AfterValidator(_tidy)]
-_Label = Annotated[str, Field(max_length=200), AfterValidator(_labelled)]
+_Label = Annotated[str, Field(max_length=200), AfterValidator(_check_label)]
 _Date = Annotated[str, Field(pattern=r"^\d{4}(-\d\d(-\d\d)?)?$")]
 
 
@@ -66,7 +66,7 @@ class ExampleRelationship(_Example):
     strength: Annotated[float, Field(ge=1, le=10)] = 5.0
 
     @model_serializer(mode="wrap")
-    def _told(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _serialize(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
         # Without a label, the result is the same as before labels were introduced.
         return {name: value for name, value in written(self).items() if name != "relation" or value}
 
@@ -79,7 +79,7 @@ class GraphExample(_Example):
     relationships: Annotated[tuple[ExampleRelationship, ...], Field(max_length=_MOST_RECORDS)] = ()
 
     @model_validator(mode="after")
-    def _ends_are_entities(self) -> "GraphExample":
+    def _check_ends(self) -> "GraphExample":
         known = {normalise(entity.name) for entity in self.entities}
         for index, relationship in enumerate(self.relationships):
             ends = (relationship.source, relationship.target)
@@ -116,7 +116,7 @@ class ClaimExample(_Example):
     claims: Annotated[tuple[ExampleClaim, ...], Field(min_length=1, max_length=_MOST_RECORDS)]
 
     @model_validator(mode="after")
-    def _rest_on_the_text(self) -> "ClaimExample":
+    def _check_quotes(self) -> "ClaimExample":
         known = {normalise(name) for name in self.entities}
         for index, claim in enumerate(self.claims):
             if normalise(claim.subject) not in known:

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from graphrag_dagster.kernel.catalogue.registry import named, stages
+from graphrag_dagster.kernel.catalogue.registry import require_named, stages
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, Replies, User
 from graphrag_dagster.kernel.models.cache.usage_account import UsageAccount
@@ -32,7 +32,7 @@ class Language(Resource):
             CatalogueError: no stage declares that an asset of this name calls models.
         """
         users = {name: None for stage in stages().values() for name in stage.users}
-        named(users, user.asset, "user of models")
+        require_named(users, user.asset, "user of models")
         database, log = self.memory.database(), self.memory.usage_log()
         before = log.of_run(user.corpus, user.run_id)
         budget = Budget(self.max_tokens, self.max_usd, Amount(before.tokens, before.usd))

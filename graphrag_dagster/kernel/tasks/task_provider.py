@@ -11,10 +11,10 @@ from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.catalogue.registry import (
     embedders,
     engines,
-    guarded,
-    in_plugin,
-    loaded,
-    named,
+    guard_plugin,
+    load_target,
+    plugin_errors,
+    require_named,
     rerankers,
 )
 from graphrag_dagster.kernel.catalogue.tasks import SUPPORT_JUDGE, Task
@@ -82,13 +82,13 @@ class TaskProvider:
             EngineError: the chosen engine does not support the task.
             SettingsError: the model settings are invalid.
         """
-        engine = named(engines(), self.settings.engine_of(task.section), "engine")
+        engine = require_named(engines(), self.settings.engine_of(task.section), "engine")
         if not self.settings.switched_on(task):
             return cast("Port", None)
         if factory := engine.does.get(task.name):
-            with in_plugin("engine", engine.name, f"making its {task.title}"):
-                implementation: Port = loaded(factory)(self)
-            return guarded(implementation, "engine", engine.name)
+            with plugin_errors("engine", engine.name, f"making its {task.title}"):
+                implementation: Port = load_target(factory)(self)
+            return guard_plugin(implementation, "engine", engine.name)
         if task.model_only:
             return cast("Port", None)
         able = ", ".join(other.name for other in engines().values() if task.name in other.does)
@@ -102,7 +102,7 @@ class TaskProvider:
         from graphrag_dagster.kernel.models.cache.cached_models import AccountedChatModel, CachedChatModel
         from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
         from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-        from graphrag_dagster.kernel.models.probing.endpoint_check import checkup
+        from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 
         settings = self.settings.model.for_role(task.role)
         model = OpenAIChatModel(settings)
@@ -113,7 +113,7 @@ class TaskProvider:
         capabilities = CapabilityStore(self.account.replies.database)
 
         async def gate() -> None:
-            await checkup(AccountedChatModel(settings, till), capabilities)
+            await check_endpoint(AccountedChatModel(settings, till), capabilities)
 
         if batched:
             sender = BatchSender(settings, self.account.user, self.account.replies.database)
@@ -127,17 +127,17 @@ class TaskProvider:
     def embedder(self) -> CorpusEmbedder:
         """Return the embedder."""
         settings = self.settings.embeddings
-        kind = named(embedders(), settings.embedder, "embedder")
-        with in_plugin("embedder", kind.name, "being made"):
-            embedder = loaded(kind.factory)(self)
-        return CorpusEmbedder(guarded(embedder, "embedder", kind.name), settings.prefixes)
+        kind = require_named(embedders(), settings.embedder, "embedder")
+        with plugin_errors("embedder", kind.name, "being made"):
+            embedder = load_target(kind.factory)(self)
+        return CorpusEmbedder(guard_plugin(embedder, "embedder", kind.name), settings.prefixes)
 
     def reranker(self) -> Reranker | None:
         """Return the reranker of the first text units found; None to keep their order."""
-        kind = named(rerankers(), self.settings.search.reranker, "reranker")
-        with in_plugin("reranker", kind.name, "being made"):
-            reranker: Reranker | None = loaded(kind.factory)(self)
-        return None if reranker is None else guarded(reranker, "reranker", kind.name)
+        kind = require_named(rerankers(), self.settings.search.reranker, "reranker")
+        with plugin_errors("reranker", kind.name, "being made"):
+            reranker: Reranker | None = load_target(kind.factory)(self)
+        return None if reranker is None else guard_plugin(reranker, "reranker", kind.name)
 
     def support_judge(self) -> SupportJudge:
         """Return the judge of whether words support a statement.
@@ -172,7 +172,7 @@ class TaskProvider:
         price = price_of(settings, settings.name, OpenAIChatModel(settings).connection.url)
         return price.of(use.input_tokens, use.output_tokens) if price else None
 
-    def still_uses(self, texts: Sequence[str]) -> None:
+    def mark_in_use(self, texts: Sequence[str]) -> None:
         """Mark the cached vectors of an index's texts as in use, even if none was requested."""
         embeddings = self.settings.embeddings
         if self.settings.embeds_at_endpoint and embeddings.model:
@@ -186,7 +186,7 @@ class TaskProvider:
         keys = [bytes.fromhex(key) for key in replies]
         return {key.hex() for key in self.account.replies.has(keys)}
 
-    def uses_again(self, replies: Sequence[str]) -> None:
+    def mark_reused(self, replies: Sequence[str]) -> None:
         """Mark cached replies as in use because results made from them are reused."""
         self.account.use_again([bytes.fromhex(key) for key in replies])
 

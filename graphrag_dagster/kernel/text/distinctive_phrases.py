@@ -56,7 +56,7 @@ def phrases(texts: Sequence[str], documents: Sequence[str], most: int) -> list[P
     words = _words(frame)
     document_count = frame["document"].n_unique()
     counted = (
-        pl.concat([_runs(words, length) for length in range(1, len(_BY_LENGTH) + 1)])
+        pl.concat([_word_runs(words, length) for length in range(1, len(_BY_LENGTH) + 1)])
         .group_by("key", "length", "document")
         .agg(pl.len().clip(upper_bound=_CAP).alias("times"), pl.col("form").min())
         .group_by("key", "length")
@@ -93,7 +93,7 @@ def shared_phrases(sentences: Sequence[str]) -> list[str]:
         pairs = {
             (stem(first), stem(second)): f"{first} {second}"
             for first, second in pairwise(_WORDS.findall(sentence))
-            if _small(first) and _small(second) and not _ENDS.search(second)
+            if _is_lower_case(first) and _is_lower_case(second) and not _ENDS.search(second)
         }
         for key, form in pairs.items():
             forms[key][form] += 1
@@ -103,7 +103,7 @@ def shared_phrases(sentences: Sequence[str]) -> list[str]:
     return [min(forms[key], key=lambda form: (-forms[key][form], form)) for key in shared]
 
 
-def _small(word: str) -> bool:
+def _is_lower_case(word: str) -> bool:
     return word.isalpha() and word.islower() and len(word) > 2 and word not in _NO_PHRASE
 
 
@@ -123,7 +123,9 @@ def _words(frame: pl.DataFrame) -> pl.DataFrame:
     distinct = words.select("word").unique()
     lower_case = distinct["word"].str.to_lowercase().to_list()
     keys = [
-        stem(word) if len(word) > 2 and word[0].isalpha() and not _NO_PHRASE & {word, _bare(word)} else None
+        stem(word)
+        if len(word) > 2 and word[0].isalpha() and not _NO_PHRASE & {word, _strip_marks(word)}
+        else None
         for word in lower_case
     ]
     keyed = distinct.with_columns(pl.Series("key", keys, dtype=pl.Utf8)).with_columns(
@@ -132,11 +134,11 @@ def _words(frame: pl.DataFrame) -> pl.DataFrame:
     return words.join(keyed, on="word", how="left", maintain_order="left")
 
 
-def _bare(word: str) -> str:
+def _strip_marks(word: str) -> str:
     return word.replace("’", "'").split("'")[0]
 
 
-def _runs(words: pl.DataFrame, length: int) -> pl.DataFrame:
+def _word_runs(words: pl.DataFrame, length: int) -> pl.DataFrame:
     """Return every run of ``length`` meaningful words within a text."""
     keys = [pl.col("key").shift(-step).over("text_number") for step in range(length)]
     forms = [pl.col("word").shift(-step).over("text_number") for step in range(length)]

@@ -36,17 +36,17 @@ class Told:
     remark: str = ""
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """The file and the location in it."""
         return f"{self.path}, {self.place}" if self.place else self.path
 
     @property
-    def alone(self) -> str:
+    def without_location(self) -> str:
         """The text without its surroundings."""
         remark = f" ({self.remark})" if self.remark else ""
-        return self.marked(self.said.strip()) + remark
+        return self.with_mark(self.said.strip()) + remark
 
-    def marked(self, text: str) -> str:
+    def with_mark(self, text: str) -> str:
         """Return a text made from ``said``, in quotation marks if it is verbatim."""
         return f"“{text}”" if self.verbatim else text
 
@@ -66,7 +66,7 @@ class _Evidence(ABC):
     @property
     def line(self) -> str:
         """Location and text on one line."""
-        return f"{self.told.where}: {self.told.alone}"
+        return f"{self.told.location}: {self.told.without_location}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evidence as JSON-compatible values."""
@@ -106,9 +106,9 @@ class Words(_Evidence):
             self.document_title,
             self.path,
             f"characters {self.start_char}–{self.end_char}",
-            _folded(self.quotation),
-            _folded(self.before),
-            _folded(self.after),
+            _fold_spaces(self.quotation),
+            _fold_spaces(self.before),
+            _fold_spaces(self.after),
             remark="" if self.exact else "the words themselves are not known",
         )
 
@@ -142,7 +142,7 @@ class Triple(_Evidence):
             self.document_title,
             self.path,
             "" if self.row is None else f"row {self.row}",
-            _folded(f"{self.subject} – {self.object}: {self.predicate}"),
+            _fold_spaces(f"{self.subject} – {self.object}: {self.predicate}"),
             verbatim=False,
             remark="extracted; no words were found that name both ends",
         )
@@ -165,8 +165,8 @@ class Row(_Evidence):
     @property
     def told(self) -> Told:
         """The columns with their values."""
-        said = ", ".join(f"{name} {scalar_told(value)}" for name, value in self.values.items())
-        return Told(self.title, self.table, f"row {self.key}", _folded(said), verbatim=False)
+        said = ", ".join(f"{name} {format_scalar(value)}" for name, value in self.values.items())
+        return Told(self.title, self.table, f"row {self.key}", _fold_spaces(said), verbatim=False)
 
 
 #: Columns to display of a row of an imported graph.
@@ -198,7 +198,7 @@ class Written(_Evidence):
             "written by the model",
             "written by the model",
             "",
-            _folded(self.text),
+            _fold_spaces(self.text),
             verbatim=False,
             remark="from what it knows, not from documents",
         )
@@ -208,14 +208,14 @@ class Written(_Evidence):
 Evidence = Annotated[Words | Triple | Row | Written, Discriminator("kind")]
 
 
-def scalar_told(value: Scalar) -> str:
+def format_scalar(value: Scalar) -> str:
     """Return a value of a row for display on one line."""
     if value is None:
         return "–"
-    return f"{value:,.15g}" if isinstance(value, float) else _folded(str(value))
+    return f"{value:,.15g}" if isinstance(value, float) else _fold_spaces(str(value))
 
 
-def _folded(text: str) -> str:
+def _fold_spaces(text: str) -> str:
     """Collapse white space, keeping a blank at ends where the text continues."""
     inner = " ".join(text.split())
     return (" " if text[:1].isspace() else "") + inner + (" " if inner and text[-1:].isspace() else "")

@@ -67,11 +67,11 @@ class _Alike(dict[int, str]):
     """Normalised form of each character, computed on first use."""
 
     def __missing__(self, code: int) -> str:
-        normalised = self[code] = _taken_for(chr(code))
+        normalised = self[code] = _normalised_character(chr(code))
         return normalised
 
 
-def _taken_for(char: str) -> str:
+def _normalised_character(char: str) -> str:
     if char.isspace():
         return " "
     for kind in _KINDS:
@@ -212,7 +212,7 @@ def time_before(text: str) -> int:
     return match.end() if match else 0
 
 
-def undivided(text: str, start: int, end: int) -> Iterator[Span]:
+def undivided_spans(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield the spans that contain no sentence boundary, in order: links, code, URLs and tags."""
     if _MAY_HOLD.search(text, start, end):
         for match in _INSIDE.finditer(text, start, end):
@@ -221,13 +221,13 @@ def undivided(text: str, start: int, end: int) -> Iterator[Span]:
 
 def code_blocks(text: str) -> list[Span]:
     """Return the spans of code blocks: fenced ones, and those after ``::`` or a directive."""
-    blocks = list(_fenced(text)) if "```" in text or "~~~" in text else []
+    blocks = list(_fenced_blocks(text)) if "```" in text or "~~~" in text else []
     if "::" in text:
         blocks += [Span(*match.span("code")) for match in _LITERAL.finditer(text)]
     return blocks
 
 
-def _fenced(text: str) -> Iterator[Span]:
+def _fenced_blocks(text: str) -> Iterator[Span]:
     """Yield fenced blocks; a fence of tildes must begin a paragraph, else it underlines a heading."""
     start, mark = 0, ""
     for fence in _FENCE.finditer(text):
@@ -241,7 +241,7 @@ def _fenced(text: str) -> Iterator[Span]:
         yield Span(start, len(text))
 
 
-def as_read(text: str) -> str:
+def plain_text(text: str) -> str:
     """Return a sentence without inner markup and with single blanks; inline code becomes ``Code``.
 
     >>> as_read("**Note:** use `pip -U`, see [the docs](https://a.example/b).")
@@ -262,7 +262,7 @@ def _words(match: re.Match[str]) -> str:
     content = match["role"] or match["rst"] or match["link"]
     if content:
         # The content may be an image or code in turn.
-        return as_read(content) if content != match[0] else content
+        return plain_text(content) if content != match[0] else content
     if match["fence"]:
         return "Code"
     return match[0] if "://" in match[0][:8] else ""

@@ -314,15 +314,15 @@ def periods_in(text: str, *, month_first: bool = False) -> list[NamedPeriod]:
     >>> [(found.words, found.form) for found in periods_in("Minutes of 12 Mar 2014, for FY24 Q2")]
     [('12 Mar 2014', 'day'), ('FY24 Q2', 'fiscal')]
     """
-    return [named for _, _, named in _written_in(text, month_first) if named]
+    return [named for _, _, named in _written_periods(text, month_first) if named]
 
 
 def impossible_in(text: str) -> list[tuple[int, int]]:
     """Return the spans of invalid days and periods, such as 2019-02-30."""
-    return [(start, end) for start, end, named in _written_in(text, False) if not named]
+    return [(start, end) for start, end, named in _written_periods(text, False) if not named]
 
 
-def _written_in(text: str, month_first: bool) -> list[tuple[int, int, NamedPeriod | None]]:
+def _written_periods(text: str, month_first: bool) -> list[tuple[int, int, NamedPeriod | None]]:
     """Return the spans that look like a day or period, without overlaps, and the periods they name."""
     if not _SIGNS.search(text):
         return []

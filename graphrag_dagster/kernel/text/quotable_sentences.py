@@ -9,7 +9,7 @@ import numpy as np
 
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.text.english_words import DANGLING, POINTING, STOP_WORDS, VERBS
-from graphrag_dagster.kernel.text.markup_spans import as_read, mark_before, mark_behind, time_before
+from graphrag_dagster.kernel.text.markup_spans import mark_before, mark_behind, plain_text, time_before
 from graphrag_dagster.kernel.text.text_similarity import stem, words
 
 _NAME = r"(?:[A-Z][\w.'’-]*|\([^()]{1,40}\)|\[[^\[\]]{1,40}\]|of|de|van|von)"
@@ -50,7 +50,7 @@ def speaker_before(sentence: str) -> tuple[str, int]:
     return ("", 0) if is_word else (speaker, chat.end())
 
 
-def asks(sentence: str) -> bool:
+def is_question(sentence: str) -> bool:
     """Return whether a sentence is a question."""
     return _ASKS.search(sentence) is not None
 
@@ -88,7 +88,7 @@ def turns(lines: Sequence[SentenceLine]) -> list[SpokenTurn]:
         if start or line.row != row:
             speaker, row = label, line.row
         said = line.text[start:]
-        spoken_turns.append(SpokenTurn(speaker, said, tuple(map(stem, words(said))), asks(said)))
+        spoken_turns.append(SpokenTurn(speaker, said, tuple(map(stem, words(said))), is_question(said)))
     return spoken_turns
 
 
@@ -193,7 +193,7 @@ def readability(sentence: str) -> float:
         sentence: with collapsed white space.
     """
     mark = mark_before(sentence)
-    text = as_read(sentence[mark : len(sentence) - mark_behind(sentence)])
+    text = plain_text(sentence[mark : len(sentence) - mark_behind(sentence)])
     text = text[time_before(text) :]
     ended = _END.search(text) is not None
     if not text or _is_code(text, ended=ended):
@@ -205,7 +205,7 @@ def readability(sentence: str) -> float:
     if not text.isascii():
         count += len(_EAST_ASIAN.findall(text)) // _TO_A_WORD
         foreign = 2 * len(_CASED.findall(text)) < sum(map(str.isalpha, text))
-    verb_factor = 1.0 if foreign else _sound(tokens)
+    verb_factor = 1.0 if foreign else _verb_score(tokens)
     form = _form(
         sentence[:mark],
         text,
@@ -215,7 +215,7 @@ def readability(sentence: str) -> float:
         count=count,
         sound=verb_factor,
     )
-    return form and form * verb_factor * _standing(text, words_said.lstrip(_OPENING)) * _length(count)
+    return form and form * verb_factor * _standalone_score(text, words_said.lstrip(_OPENING)) * _length(count)
 
 
 def _form(mark: str, text: str, said: str, *, ended: bool, entry: bool, count: int, sound: float) -> float:
@@ -229,7 +229,7 @@ def _form(mark: str, text: str, said: str, *, ended: bool, entry: bool, count: i
         return 0.0
     is_capitals = 2 * sum(map(str.isupper, said)) > letters
     if ended:
-        return _CAPITALS if is_capitals else 1.0 if item or begins(text) else _SMALL
+        return _CAPITALS if is_capitals else 1.0 if item or begins_sentence(text) else _SMALL
     if is_capitals and not item and not entry:
         return 0.0
     if text.endswith(":"):
@@ -237,11 +237,11 @@ def _form(mark: str, text: str, said: str, *, ended: bool, entry: bool, count: i
     if not item and (text.endswith(_CUT) or (count < _SHORT and _GOES_ON.search(text))):
         return 0.0
     if item or entry:
-        return _ITEM if begins(text) or item else _LINE
+        return _ITEM if begins_sentence(text) or item else _LINE
     return _LINE if sound > _NO_VERB else 0.0
 
 
-def begins(text: str) -> bool:
+def begins_sentence(text: str) -> bool:
     """Return whether a sentence without markup begins like one: not with an ordinary lower-case word."""
     stripped = text[speaker_before(text)[1] :].lstrip(_OPENING + "¿¡«‹")
     return not stripped[:1].islower() or _SMALL_NAME.match(stripped) is not None
@@ -249,8 +249,8 @@ def begins(text: str) -> bool:
 
 def is_whole(sentence: str) -> bool:
     """Return whether the first letter and the closing mark show that a sentence is complete."""
-    text = as_read(sentence[mark_before(sentence) :])
-    return begins(text) and _END.search(text) is not None
+    text = plain_text(sentence[mark_before(sentence) :])
+    return begins_sentence(text) and _END.search(text) is not None
 
 
 def _is_code(text: str, *, ended: bool) -> bool:
@@ -258,7 +258,7 @@ def _is_code(text: str, *, ended: bool) -> bool:
     return symbols > (_CODE_ENDED if ended else _CODE) or _NO_WORDS.match(text) is not None
 
 
-def dangles(said: str) -> bool:
+def refers_back(said: str) -> bool:
     """Return whether a sentence, without its speaker label, refers to what was said before it."""
     first = (said.lstrip(_OPENING).split() or [""])[0].strip(",.;:!?—–-").lower()
     return first in POINTING
@@ -275,7 +275,7 @@ def label_before(text: str) -> int:
     return 0 if needed else start
 
 
-def _sound(tokens: list[str]) -> float:
+def _verb_score(tokens: list[str]) -> float:
     """Return the verb score: a sentence needs a verb, and lists of names have none."""
     stripped = [token.strip(_OPENING + ".,;:!?”’)]").replace("’", "'") for token in tokens]
     if any(word in VERBS or (word.endswith("ed") and word.islower()) for word in stripped):
@@ -283,7 +283,7 @@ def _sound(tokens: list[str]) -> float:
     return 0.7 if any(word.endswith("s") and word.islower() for word in stripped[1:]) else _NO_VERB
 
 
-def _standing(sentence: str, bare: str) -> float:
+def _standalone_score(sentence: str, bare: str) -> float:
     """Return how well a sentence is understood without its context."""
     score = 1.0
     first = (bare.split() or [""])[0].strip(",.;:!?—–-").lower().replace("’", "'").split("'")[0]

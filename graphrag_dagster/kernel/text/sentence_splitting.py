@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.text.markup_spans import (
     TITLES,
     Span,
     pieces,
-    undivided,
+    undivided_spans,
 )
 
 _CLOSERS = "\"'”’»›)\\]}*_`"
@@ -92,13 +92,13 @@ def sentence_spans(text: str) -> list[Span]:
     spans: list[Span] = []
     for start, end in _blocks(text):
         position = start
-        whole = list(undivided(text, start, end))
+        whole = list(undivided_spans(text, start, end))
         span_starts = [span.start for span in whole]
         no_capitals = None
         for stop in _STOP.finditer(text, start, end):
             if stop.end() >= end:
                 break
-            if _inside(stop.start(), stop.end(), whole, span_starts):
+            if _is_inside(stop.start(), stop.end(), whole, span_starts):
                 continue
             if no_capitals is None:
                 no_capitals = _without_capitals(text, start, end)
@@ -106,11 +106,11 @@ def sentence_spans(text: str) -> list[Span]:
                 spans += pieces(text, position, stop.end())
                 position = stop.end()
         spans += pieces(text, position, end)
-    stripped = (_stripped(text, span.start, span.end) for span in spans)
+    stripped = (_strip(text, span.start, span.end) for span in spans)
     return [span for span in stripped if span.start < span.end]
 
 
-def _inside(start: int, end: int, spans: Sequence[Span], starts: Sequence[int]) -> bool:
+def _is_inside(start: int, end: int, spans: Sequence[Span], starts: Sequence[int]) -> bool:
     index = bisect_right(starts, start) - 1
     # A stop that belongs to the span it ends, such as a tag, is not inside of it.
     return index >= 0 and end < spans[index].end and start > spans[index].start
@@ -126,7 +126,7 @@ def _without_capitals(text: str, start: int, end: int) -> bool:
     return lower >= 2 * upper
 
 
-def _stripped(text: str, start: int, end: int) -> Span:
+def _strip(text: str, start: int, end: int) -> Span:
     part = text[start:end]
     return Span(start + len(part) - len(part.lstrip()), start + len(part.rstrip()))
 
@@ -151,8 +151,8 @@ def _lines_of_block(text: str, start: int, end: int) -> Iterator[tuple[int, int]
         is_outdented = line[0] > start and _indent(text, line) > _indent(text, following)
         if (
             is_outdented
-            or (is_dialogue and _said_at(text, following))
-            or _breaks(text, line, following, width)
+            or (is_dialogue and _is_speech_at(text, following))
+            or _is_meant_break(text, line, following, width)
         ):
             yield block_start, line[1]
             block_start = following[0]
@@ -166,15 +166,15 @@ def _indent(text: str, line: tuple[int, int]) -> int:
 
 def _is_dialogue(text: str, lines: Sequence[tuple[int, int]]) -> bool:
     """Return whether at least half of the lines, and at least two, begin with a speaker."""
-    count = sum(_said_at(text, line) for line in lines)
+    count = sum(_is_speech_at(text, line) for line in lines)
     return count > 1 and 2 * count >= len(lines)
 
 
-def _said_at(text: str, line: tuple[int, int]) -> bool:
+def _is_speech_at(text: str, line: tuple[int, int]) -> bool:
     return _SAID.match(text[line[0] : min(line[1], line[0] + 120)].lstrip()) is not None
 
 
-def _breaks(text: str, line: tuple[int, int], following: tuple[int, int], width: int) -> bool:
+def _is_meant_break(text: str, line: tuple[int, int], following: tuple[int, int], width: int) -> bool:
     """Return whether the line end between two lines is intended."""
     above = text[line[0] : line[1]].strip()
     below = text[following[0] : min(following[1], following[0] + 120)].strip()
@@ -189,7 +189,7 @@ def _breaks(text: str, line: tuple[int, int], following: tuple[int, int], width:
         return True
     if _STRUCTURE.match(above) and not _ADMONITION.match(above):
         return True
-    if _goes_on(above, below):
+    if _continues(above, below):
         return False
     if _indent(text, following) > _indent(text, line) + 1 and above[-1] not in _ENDING:
         # A term and its definition.
@@ -203,7 +203,7 @@ def _breaks(text: str, line: tuple[int, int], following: tuple[int, int], width:
     return len(above) + 1 + len(first_word) + max(8, width // 10) < width
 
 
-def _goes_on(above: str, below: str) -> bool:
+def _continues(above: str, below: str) -> bool:
     """Return whether a line continues in the next, judging by their words alone."""
     if below[0].islower() or _CONTINUES.search(above):
         return True
@@ -236,7 +236,7 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int, *, lowe
         return False
     # A closing quotation mark or bracket after the stop decides, except after initials.
     closed = len(marks) > 1 and not marks.endswith(("*", ">", "`"))
-    return _stop_after(
+    return _ends_at_stop(
         last_word, word, closed, last=not word and not is_code and _nothing_after(text, stop, end)
     )
 
@@ -253,7 +253,7 @@ def _is_whole_word(bare: str) -> bool:
     )
 
 
-def _stop_after(bare: str, following: str, closed: bool, *, last: bool) -> bool:
+def _ends_at_stop(bare: str, following: str, closed: bool, *, last: bool) -> bool:
     """Return whether a full stop after ``bare`` ends a sentence if the word ``following`` comes next.
 
     ``last``: nothing comes next.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.stable_values import comparable, cosines
+from graphrag_dagster.kernel.common.stable_values import cosines, round_for_comparison
 from graphrag_dagster.kernel.text.english_words import BASE_FORMS, STOP_WORDS
 
 _QUOTES = "\"'“”‘’«»`„‚"
@@ -22,10 +22,10 @@ def clean(text: str) -> str:
     printable = html.unescape(text)
     if not printable.isprintable():
         printable = "".join(filter(str.isprintable, printable.translate(_SPACES)))
-    return _bare(printable)
+    return _strip_marks(printable)
 
 
-def _bare(text: str) -> str:
+def _strip_marks(text: str) -> str:
     return " ".join(text.split()).strip(_QUOTES).strip()
 
 
@@ -38,7 +38,7 @@ def normalise(name: str) -> str:
     'HARBOUR&SONS LTD'
     """
     # NFKC turns some characters into blanks and others; stripping again makes this idempotent.
-    return _bare(unicodedata.normalize("NFKC", clean(name))).upper()
+    return _strip_marks(unicodedata.normalize("NFKC", clean(name))).upper()
 
 
 #: ROUGE-L F1 from which two sentences count as the same (spec_graphrag §12).
@@ -116,7 +116,7 @@ def diverse(
     available = np.ones(len(relevance), dtype=bool)
     chosen: list[int] = []
     while len(chosen) < most and available.any():
-        value = comparable(balance * relevance - (1 - balance) * likeness)
+        value = round_for_comparison(balance * relevance - (1 - balance) * likeness)
         best = int(np.where(available, value, -np.inf).argmax())
         available[best] = False
         if allowed(best, chosen):

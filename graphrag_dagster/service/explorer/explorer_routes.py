@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.lineage.lineage_steps import LineageStep
 from graphrag_dagster.kernel.lineage.row_lineage import WhyKind
 from graphrag_dagster.service.backend import Backend
 from graphrag_dagster.service.corpora_routes import Corpus
-from graphrag_dagster.service.error_responses import documented, without_paths
+from graphrag_dagster.service.error_responses import documented_errors, without_paths
 
 _LARGEST = 2**31 - 1
 Id = Annotated[str, Path(description="its id", max_length=200)]
@@ -59,31 +59,31 @@ def explorer_router(backend: Backend) -> APIRouter:
 
 
 def _add_map(router: APIRouter, backend: Backend) -> None:
-    @router.get("/overview", responses=documented(404, 409))
+    @router.get("/overview", responses=documented_errors(404, 409))
     async def overview(corpus: Corpus) -> Overview:
         """See what a corpus holds and how it can be asked."""
-        seen = await backend.explored(corpus, lambda seen: seen.overview())
+        seen = await backend.explore(corpus, lambda seen: seen.overview())
         # A note on settings that cannot be used names their file.
         return replace(seen, notes=[without_paths(note) for note in seen.notes])
 
-    @router.get("/communities", responses=documented(400, 404, 409))
+    @router.get("/communities", responses=documented_errors(400, 404, 409))
     async def communities(
         corpus: Corpus, within: CommunityId = None, level: Level = None, measure: Measure = "members"
     ) -> CommunityCells:
         """See the communities of a corpus, or inside one, as cells of a map."""
-        return await backend.explored(corpus, lambda seen: seen.communities(within, level, measure))
+        return await backend.explore(corpus, lambda seen: seen.communities(within, level, measure))
 
-    @router.get("/communities/{community_id}", responses=documented(404, 409))
+    @router.get("/communities/{community_id}", responses=documented_errors(404, 409))
     async def community(corpus: Corpus, community_id: Id) -> CommunityPage:
         """See a community with its report."""
-        return await backend.explored(corpus, lambda seen: seen.community(community_id))
+        return await backend.explore(corpus, lambda seen: seen.community(community_id))
 
-    @router.get("/communities/{community_id}/members", responses=documented(404, 409))
+    @router.get("/communities/{community_id}/members", responses=documented_errors(404, 409))
     async def members(corpus: Corpus, community_id: Id, offset: Offset = 0, limit: Limit = 100) -> Members:
         """See members of a community, those of the highest degree first."""
-        return await backend.explored(corpus, lambda seen: seen.members(community_id, offset, limit))
+        return await backend.explore(corpus, lambda seen: seen.members(community_id, offset, limit))
 
-    @router.get("/drawn", responses=documented(400, 404, 409))
+    @router.get("/drawn", responses=documented_errors(400, 404, 409))
     async def drawn(
         corpus: Corpus,
         level: Level = None,
@@ -91,26 +91,26 @@ def _add_map(router: APIRouter, backend: Backend) -> None:
         most: Annotated[int, Query(description="most nodes", ge=10, le=MOST_NODES)] = MOST_NODES,
     ) -> Drawn:
         """See the graph of a corpus, or of a community, drawn."""
-        return await backend.explored(corpus, lambda seen: seen.drawn(level, within, most))
+        return await backend.explore(corpus, lambda seen: seen.drawn(level, within, most))
 
 
 def _add_entities(router: APIRouter, backend: Backend) -> None:
-    @router.get("/entities/{entity_id}", responses=documented(404, 409))
+    @router.get("/entities/{entity_id}", responses=documented_errors(404, 409))
     async def entity(corpus: Corpus, entity_id: Id) -> EntityPage:
         """See an entity with what is around it."""
-        return await backend.explored(corpus, lambda seen: seen.entity(entity_id))
+        return await backend.explore(corpus, lambda seen: seen.entity(entity_id))
 
-    @router.get("/entities/{entity_id}/mentions", responses=documented(404, 409))
+    @router.get("/entities/{entity_id}/mentions", responses=documented_errors(404, 409))
     async def mentions(corpus: Corpus, entity_id: Id, offset: Offset = 0, limit: Limit = 50) -> Mentions:
         """See where an entity is named, each place in its sentence."""
-        return await backend.explored(corpus, lambda seen: seen.mentions(entity_id, offset, limit))
+        return await backend.explore(corpus, lambda seen: seen.mentions(entity_id, offset, limit))
 
-    @router.get("/entities/{entity_id}/neighbours", responses=documented(404, 409))
+    @router.get("/entities/{entity_id}/neighbours", responses=documented_errors(404, 409))
     async def neighbours(corpus: Corpus, entity_id: Id, offset: Offset = 0, limit: Limit = 100) -> Neighbours:
         """See entities that are related to one, the heaviest relationships first."""
-        return await backend.explored(corpus, lambda seen: seen.neighbours(entity_id, offset, limit))
+        return await backend.explore(corpus, lambda seen: seen.neighbours(entity_id, offset, limit))
 
-    @router.get("/why/{kind}/{asked}", responses=documented(404, 409))
+    @router.get("/why/{kind}/{asked}", responses=documented_errors(404, 409))
     async def why(
         corpus: Corpus,
         kind: WhyKind,
@@ -120,30 +120,30 @@ def _add_entities(router: APIRouter, backend: Backend) -> None:
         ] = 5,
     ) -> LineageStep:
         """See what a row rests on, down to the words of documents."""
-        return await backend.explored(corpus, lambda seen: seen.why(kind, asked, most))
+        return await backend.explore(corpus, lambda seen: seen.why(kind, asked, most))
 
-    @router.get("/find", responses=documented(400, 404, 409))
+    @router.get("/find", responses=documented_errors(400, 404, 409))
     async def find(
         corpus: Corpus,
         query: Annotated[str, Query(description="words", min_length=1, max_length=4_000)],
         limit: Annotated[int, Query(description="maximum number of each kind", ge=1, le=100)] = 20,
     ) -> Found:
         """Find what has all words: names, reports, documents, passages."""
-        return await backend.explored(corpus, lambda seen: seen.find(query, limit))
+        return await backend.explore(corpus, lambda seen: seen.find(query, limit))
 
 
 def _add_documents(router: APIRouter, backend: Backend) -> None:
-    @router.get("/documents/{document_id}", responses=documented(404, 409))
+    @router.get("/documents/{document_id}", responses=documented_errors(404, 409))
     async def document(corpus: Corpus, document_id: Id) -> DocumentPage:
         """See a document with its text units and entities."""
-        return await backend.explored(corpus, lambda seen: seen.document(document_id))
+        return await backend.explore(corpus, lambda seen: seen.document(document_id))
 
-    @router.get("/documents/{document_id}/units", responses=documented(404, 409))
+    @router.get("/documents/{document_id}/units", responses=documented_errors(404, 409))
     async def units(corpus: Corpus, document_id: Id, offset: Offset = 0, limit: Limit = 500) -> Units:
         """See text units of a document, in its order."""
-        return await backend.explored(corpus, lambda seen: seen.units(document_id, offset, limit))
+        return await backend.explore(corpus, lambda seen: seen.units(document_id, offset, limit))
 
-    @router.get("/documents/{document_id}/text", responses=documented(400, 404, 409))
+    @router.get("/documents/{document_id}/text", responses=documented_errors(400, 404, 409))
     async def text(
         corpus: Corpus,
         document_id: Id,
@@ -152,21 +152,21 @@ def _add_documents(router: APIRouter, backend: Backend) -> None:
         cited: Cited = None,
     ) -> DocumentText:
         """See a stretch of a document's text, cut where something is named, claimed or cited."""
-        return await backend.explored(corpus, lambda seen: seen.text(document_id, start, end, cited))
+        return await backend.explore(corpus, lambda seen: seen.text(document_id, start, end, cited))
 
-    @router.get("/documents/{document_id}/impact", responses=documented(404, 409))
+    @router.get("/documents/{document_id}/impact", responses=documented_errors(404, 409))
     async def impact(corpus: Corpus, document_id: Id) -> DocumentImpact:
         """See what would be different without a document."""
-        return await backend.explored(corpus, lambda seen: seen.impact(document_id))
+        return await backend.explore(corpus, lambda seen: seen.impact(document_id))
 
 
 def _add_tables(router: APIRouter, backend: Backend) -> None:
-    @router.get("/tables", responses=documented(404, 409))
+    @router.get("/tables", responses=documented_errors(404, 409))
     async def tables(corpus: Corpus) -> list[TableView]:
         """See which tables can be looked through."""
-        return await backend.explored(corpus, lambda seen: seen.tables())
+        return await backend.explore(corpus, lambda seen: seen.tables())
 
-    @router.get("/tables/{name}", responses=documented(400, 404, 409))
+    @router.get("/tables/{name}", responses=documented_errors(400, 404, 409))
     async def table(
         corpus: Corpus,
         name: Id,
@@ -178,30 +178,30 @@ def _add_tables(router: APIRouter, backend: Backend) -> None:
     ) -> TablePage:
         """See rows of a table, sorted and filtered."""
         order = Order(sort, descending, words)
-        return await backend.explored(corpus, lambda seen: seen.table(name, order, offset, limit))
+        return await backend.explore(corpus, lambda seen: seen.table(name, order, offset, limit))
 
     @router.get(
         "/tables/{name}/csv",
         response_class=StreamingResponse,
-        responses={**_CSV, **documented(400, 404, 409)},
+        responses={**_CSV, **documented_errors(400, 404, 409)},
     )
     async def table_csv(
         corpus: Corpus, name: Id, sort: Sort = None, descending: Descending = False, words: Words = ""
     ) -> StreamingResponse:
         """Get all rows of a table, sorted and filtered, as CSV."""
         order = Order(sort, descending, words)
-        pieces = await backend.explored(corpus, lambda seen: seen.csv(name, order))
+        pieces = await backend.explore(corpus, lambda seen: seen.csv(name, order))
         headers = {"Content-Disposition": f'attachment; filename="{name}.csv"'}
         return StreamingResponse(pieces, media_type="text/csv", headers=headers)
 
 
 def _add_snapshots(router: APIRouter, backend: Backend) -> None:
-    @router.get("/snapshots", responses=documented(404, 409))
+    @router.get("/snapshots", responses=documented_errors(404, 409))
     async def snapshots(corpus: Corpus) -> list[Snapshot]:
         """See the snapshots that are kept, the one published last first."""
-        return await backend.explored(corpus, lambda seen: seen.snapshots())
+        return await backend.explore(corpus, lambda seen: seen.snapshots())
 
-    @router.get("/changes", responses=documented(404, 409))
+    @router.get("/changes", responses=documented_errors(404, 409))
     async def changes(corpus: Corpus, before: Version = None, after: Version = None) -> Changes:
         """See what differs between two snapshots; default: the current one, and the one before."""
-        return await backend.explored(corpus, lambda seen: seen.changes(before, after))
+        return await backend.explore(corpus, lambda seen: seen.changes(before, after))

@@ -118,7 +118,7 @@ def bundle(modules: Mapping[str, str], entry: str) -> str:
     """
     declared: dict[str, str] = {}
     bodies = []
-    for name in dict.fromkeys(_in_order(modules, entry, ())):
+    for name in dict.fromkeys(_modules_in_order(modules, entry, ())):
         body = _EXPORTED.sub("", _IMPORT.sub("", _COMMENT.sub("", modules[name])))
         if unknown := _UNKNOWN_IMPORT.search(body):
             raise BundleError(f'{name}.js: write {unknown.group()!r} as import {{ a }} from "./b.js";')
@@ -140,11 +140,11 @@ def modules_of(folder: Path) -> dict[str, str]:
     return {name: file.read_text(encoding="utf-8") for name, file in files.items()}
 
 
-def _in_order(modules: Mapping[str, str], name: str, above: tuple[str, ...]) -> Iterator[str]:
+def _modules_in_order(modules: Mapping[str, str], name: str, above: tuple[str, ...]) -> Iterator[str]:
     if name not in modules:
         raise BundleError(f"there is no module {name}.js, which {above[-1] if above else 'the page'} imports")
     if name in above:
         raise BundleError(f"modules import each other in a circle: {' → '.join((*above, name))}")
     for imported in _IMPORT.findall(modules[name]):
-        yield from _in_order(modules, imported, (*above, name))
+        yield from _modules_in_order(modules, imported, (*above, name))
     yield name

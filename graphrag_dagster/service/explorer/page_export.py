@@ -21,7 +21,7 @@ from anyio.from_thread import start_blocking_portal
 
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.kernel.common.atomic_files import write_durably
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.service.explorer.page_bundle import hash_source, page_parts
 from graphrag_dagster.service.http_app import make_app
 from graphrag_dagster.service.settings import ServiceSettings
@@ -55,7 +55,7 @@ class CollectedResponses:
     told: str
 
 
-async def gathered(corpus: str, room: int) -> CollectedResponses:
+async def collect_responses(corpus: str, room: int) -> CollectedResponses:
     """Ask the server, in this process, for what its page shows of a corpus.
 
     The map and the graph of each level come first, then communities from C0 on, the most connected entities,
@@ -130,9 +130,7 @@ class _ExportFile:
         lacking = {sort: pair for sort, pair in self.counts.items() if pair[0] < pair[1]}
         if not lacking:
             return f"A complete offline view of {self.corpus}; asking questions needs a server."
-        left = "; ".join(
-            f"{has:,} of {counted(of, *_SORTS[sort][1:])}" for sort, (has, of) in lacking.items()
-        )
+        left = "; ".join(f"{has:,} of {plural(of, *_SORTS[sort][1:])}" for sort, (has, of) in lacking.items())
         return f"A partial offline view of {self.corpus}; to keep the file small it has only {left}."
 
     async def _fill(self, sort: str, items: Sequence[Sequence[Asked]]) -> None:
@@ -282,7 +280,7 @@ class PageFile:
 def export_page(corpus: str, file: Path, most_bytes: int) -> PageFile:
     """Write the explorer of a corpus as one file, which needs no server and asks none.
 
-    Where it would grow too large, parts are left out, and the page says which: see :func:`gathered`.
+    Where it would grow too large, parts are left out, and the page says which: see :func:`collect_responses`.
 
     Args:
         corpus: its name.
@@ -293,23 +291,23 @@ def export_page(corpus: str, file: Path, most_bytes: int) -> PageFile:
         ExportError: it cannot be written there, or not even the map fits into so few bytes.
         GraphragError: there is no such corpus, or nothing of it is published.
     """
-    with _named(file):
-        _try_place(file)
+    with _named_errors(file):
+        _check_destination(file)
     room = int((most_bytes - len(_page("", "").encode())) / _BASE64)
     # Who calls it may be in an event loop of its own, such as a notebook.
     with start_blocking_portal() as loop:
-        held = loop.call(gathered, corpus, room)
-    page = _page(_packed(held.answers), held.told).encode()
+        held = loop.call(collect_responses, corpus, room)
+    page = _page(_pack(held.answers), held.told).encode()
     if len(page) > most_bytes:
         raise PageExportError(
             f"the map of {corpus} alone takes {len(page) / 1e6:.1f} MB; raise the limit with --max-mb"
         )
-    with _named(file):
+    with _named_errors(file):
         write_durably(file, page.decode())
     return PageFile(file, len(page), held.told)
 
 
-def _try_place(file: Path) -> None:
+def _check_destination(file: Path) -> None:
     """Find out before all is gathered whether a file can be made there."""
     if file.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -318,7 +316,7 @@ def _try_place(file: Path) -> None:
 
 
 @contextmanager
-def _named(file: Path) -> Iterator[None]:
+def _named_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -327,7 +325,7 @@ def _named(file: Path) -> Iterator[None]:
         ) from error
 
 
-def _packed(answers: dict[str, Any]) -> str:
+def _pack(answers: dict[str, Any]) -> str:
     text = json.dumps(answers, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     # Without the time of day in its head, so that the same corpus makes the same file.
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
@@ -341,17 +339,17 @@ def _page(packed: str, told: str) -> str:
     return Template(parts.markup).substitute(
         policy=f'<meta http-equiv="Content-Security-Policy" content="{allowed}">',
         style=f"<style>{parts.style}</style>",
-        data=f'<script type="application/json" id="data">{_in_json(packed, told)}</script>',
-        script="".join(f"<script>{_closed(script)}</script>" for script in scripts),
+        data=f'<script type="application/json" id="data">{_json_for_script(packed, told)}</script>',
+        script="".join(f"<script>{_escape_script_end(script)}</script>" for script in scripts),
     )
 
 
-def _in_json(packed: str, told: str) -> str:
+def _json_for_script(packed: str, told: str) -> str:
     """What a script element can hold, whatever the name of the corpus."""
     return json.dumps({"told": told, "packed": packed}).replace("<", "\\u003c")
 
 
-def _closed(script: str) -> str:
+def _escape_script_end(script: str) -> str:
     """The script, which must not end its element before its end.
 
     Raises:

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.catalogue.search_methods import AUTO
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.document_filters import ALL
 from graphrag_dagster.service.backend import Backend
-from graphrag_dagster.service.error_responses import OPENAI_PREFIX, Refusal, documented, error_body
+from graphrag_dagster.service.error_responses import OPENAI_PREFIX, Refusal, documented_errors, error_body
 from graphrag_dagster.service.openai.chat_messages import (
     ChatBody,
     ChatCompletion,
@@ -120,7 +120,7 @@ def chat_router(backend: Backend) -> APIRouter:
     """Return the routes that an OpenAI client uses."""
     router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 
-    @router.get("/models", responses=documented(openai=True))
+    @router.get("/models", responses=documented_errors(openai=True))
     async def list_models(type: ModelType = "chat") -> ModelList:  # noqa: A002 - its name in the address.
         """List the corpora as models, by themselves and with the methods that suit a chat; or what embeds.
 
@@ -137,7 +137,7 @@ def chat_router(backend: Backend) -> APIRouter:
             ]
         )
 
-    @router.get("/models/{model}", responses=documented(404, openai=True))
+    @router.get("/models/{model}", responses=documented_errors(404, openai=True))
     async def read_model(model: str) -> Model:
         """Say whether a corpus can be asked."""
         if model.partition(":")[0] in await backend.names():
@@ -150,7 +150,7 @@ def chat_router(backend: Backend) -> APIRouter:
     @router.post(
         "/chat/completions",
         response_model=ChatCompletion,
-        responses={200: _STREAMED, **documented(400, 402, 404, 409, 429, 502, 504, openai=True)},
+        responses={200: _STREAMED, **documented_errors(400, 402, 404, 409, 429, 502, 504, openai=True)},
     )
     async def chat(body: ChatBody, request: Request) -> Response:
         """Answer the last message of the user, with a list of sources.

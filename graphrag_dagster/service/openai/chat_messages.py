@@ -167,7 +167,7 @@ def listed_sources(answer: Answer) -> str:
     """Return the sources of an answer as a list below its text, and its query; empty where it has none."""
     if not answer.sources:
         return ""
-    query = f"\n\n```sql\n{answer.query.shown}\n```" if answer.query else ""
+    query = f"\n\n```sql\n{answer.query.display_text}\n```" if answer.query else ""
     return _HEADING + "\n".join(_listed(source) for source in answer.sources) + query
 
 
@@ -175,7 +175,7 @@ def _listed(source: Source) -> str:
     if source.evidence is None:
         return f"- [{source.number}] {' '.join(source.title.split())}"
     told = source.evidence.told
-    return f"- [{source.number}] {' '.join(told.path.split())}: {told.alone}"
+    return f"- [{source.number}] {' '.join(told.path.split())}: {told.without_location}"
 
 
 class MarkFilter:

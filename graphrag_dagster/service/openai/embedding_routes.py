@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.service.backend import Backend
-from graphrag_dagster.service.error_responses import Refusal, documented
+from graphrag_dagster.service.error_responses import Refusal, documented_errors
 from graphrag_dagster.service.openai.chat_messages import Lenient
 from graphrag_dagster.service.question_stream import cancel_on_disconnect
 
@@ -136,7 +136,7 @@ def embeddings_router(backend: Backend) -> APIRouter:
     @router.post(
         "/embeddings",
         response_model=EmbeddingList,
-        responses=documented(400, 402, 404, 409, 429, 502, 504, openai=True),
+        responses=documented_errors(400, 402, 404, 409, 429, 502, 504, openai=True),
     )
     async def embed(body: EmbeddingBody, request: Request) -> Response:
         """Turn texts into vectors that can be compared with those of a corpus."""

@@ -44,7 +44,7 @@ def context_nodes(tables: Tables, run: StepRun) -> Iterator[Made]:
     texts = text_of_entity(taken)
     known = run.before(CONTEXT_VECTORS)
     stored = embed_rows(taken["entity_id"], texts, session.embedder(), known, named="context nodes")
-    session.still_uses(texts.to_list())
+    session.mark_in_use(texts.to_list())
     yield Made(CONTEXT_CANDIDATES, made.candidates)
     yield Made(
         CONTEXT_NODES,

@@ -74,4 +74,4 @@ class ContextSettings(SwitchedSection):
     def problem(self, settings: "CorpusSettings") -> str | None:
         """Return an error if vectors that entities are compared by are not stored."""
         compares = self.enabled and self.needs_texts
-        return settings.lacks_vectors(f"context.embedding {self.embedding}") if compares else None
+        return settings.missing_vectors_error(f"context.embedding {self.embedding}") if compares else None

@@ -7,7 +7,7 @@ from graphrag_dagster.kernel.models.call_estimates import (
     Estimate,
     MethodSize,
     Range,
-    around,
+    approximately,
     exactly,
     plan_summaries,
     summary_tokens,
@@ -19,7 +19,7 @@ from graphrag_dagster.kernel.questions.question import Basis
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.systems.coterag.extractive import ExtractiveCommunitySummariser
-from graphrag_dagster.systems.coterag.index.index_builder import parted
+from graphrag_dagster.systems.coterag.index.index_builder import partition_communities
 from graphrag_dagster.systems.coterag.index.summary_requests import summary_requests
 from graphrag_dagster.systems.coterag.llm.community_summaries import LlmCommunitySummariser
 from graphrag_dagster.systems.coterag.settings import CoteragSettings
@@ -41,8 +41,8 @@ def _summaries_estimate(planned: Planned) -> Estimate:
     """
     units, known = planned.units, planned.known
     own, seen = known.of_task("summarise"), known.average("summarise", "coterag_summary")
-    before, there = _asked_before(planned, own.reply_limit)
-    new = [there[place] for place in known.new("summarise", there)]
+    before, there = _earlier_requests(planned, own.reply_limit)
+    new = [there[place] for place in known.new_requests("summarise", there)]
     staying = sum(not unit.new and unit.unit_id in before for unit in units)
     if 0 < staying == len(units) == len(before):
         calls, inputs = exactly(len(new)), exactly(sum(map(known.size, new)))
@@ -52,16 +52,16 @@ def _summaries_estimate(planned: Planned) -> Estimate:
         inputs = calls * (sum(map(known.size, there)) / len(there))
     else:
         calls, inputs = plan_summaries(
-            around(SUMMARIES_PER_NAME * planned.names, known=False),
+            approximately(SUMMARIES_PER_NAME * planned.names, known=False),
             known.tokens(*(prompts.load(f"coterag_summary_{part}").text for part in ("system", "user"))),
             planned.settings.section(CoteragSettings).summary_tokens,
-            around(float(members_tokens(planned.names, planned.pairs)), known=False),
+            approximately(float(members_tokens(planned.names, planned.pairs)), known=False),
         )
     outputs = calls * summary_tokens(seen)
     return Estimate("coterag", "coterag_summary", own.name, calls, inputs, outputs, len(there) - len(new))
 
 
-def _asked_before(planned: Planned, reply_limit: int) -> tuple[set[str], list[ChatRequest]]:
+def _earlier_requests(planned: Planned, reply_limit: int) -> tuple[set[str], list[ChatRequest]]:
     """Return the text units of the index that there is, and the requests about its communities."""
     wanted = (tables.ENTITIES, tables.TRIPLES, tables.COMMUNITY_LEVELS, tables.TEXT_CHUNKS)
     read = {table: Warehouse().read_if_present(table, planned.corpus) for table in wanted}
@@ -77,7 +77,7 @@ def _asked_before(planned: Planned, reply_limit: int) -> tuple[set[str], list[Ch
         exact_names=own.exact_names,
         max_output_tokens=reply_limit,
     )
-    graph, _, communities = parted(made, own)
+    graph, _, communities = partition_communities(made, own)
     requests = summary_requests(graph, communities, chunks.sort("human_readable_id"))
     return set(chunks["text_unit_id"]), [summariser.request(one) for one in requests if not one.tiny]
 
@@ -94,7 +94,7 @@ _PROMPT = 700
 _ROW = 150
 
 
-def looked_again(basis: Basis) -> MethodSize:
+def with_fallback_rounds(basis: Basis) -> MethodSize:
     """The route, an answer, its validation, and both again after each round."""
     options = basis.settings.section(CoteragSettings)
     rounds = 0 if basis.method.name.endswith("-fallback") else options.fallback.rounds

@@ -40,7 +40,7 @@ class Thresholds:
 _CHAINS = (("community", "chunk", "entity", "fallback"), ("traversal", "entity", "fallback"))
 
 
-def disorder(values: Mapping[str, float], *, calibrated: bool = True) -> str | None:
+def order_problem(values: Mapping[str, float], *, calibrated: bool = True) -> str | None:
     """Return which two thresholds, or quantiles, are out of order and what to do; None where none are.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable, cosines
+from graphrag_dagster.kernel.common.stable_values import Scores, cosines, round_for_comparison
 from graphrag_dagster.kernel.questions.statement_reading import answer_sentences
 from graphrag_dagster.systems.coterag.coterag_options import PAPER, TermUnit
 from graphrag_dagster.systems.coterag.search.term_coverage import (
@@ -122,7 +122,7 @@ class ExtractiveEvidenceAnswerer:
     def answer(self, question: str, rows: Sequence[ContextUnit]) -> EvidenceAnswer:
         """Return sentences of the text units among the rows, each cited; see the port."""
         asked = question_terms(question, self._unit)
-        chosen = self._chosen(question, asked, _candidates(rows))
+        chosen = self._choose_sentences(question, asked, _candidates(rows))
         covered = coverage(asked, frozenset().union(*(one.stems for one in chosen)))
         if not covered:
             chosen = []
@@ -137,7 +137,9 @@ class ExtractiveEvidenceAnswerer:
     def answer_directly(self, _question: str) -> None:
         """Return None: nothing is known but the documents."""
 
-    def _chosen(self, question: str, asked: QuestionTerms, pool: Sequence[_Candidate]) -> list[_Candidate]:
+    def _choose_sentences(
+        self, question: str, asked: QuestionTerms, pool: Sequence[_Candidate]
+    ) -> list[_Candidate]:
         if not pool or not asked.units:
             return []
         vectors = self._embedder.embed([question, *(one.text for one in pool)])
@@ -146,12 +148,12 @@ class ExtractiveEvidenceAnswerer:
         chosen: list[_Candidate] = []
         held: set[str] = set()
         while open_.any() and len(chosen) < _MOST_SENTENCES:
-            before = asked.covered_by(held)
+            before = asked.terms_covered(held)
             gain = np.array([_gain(asked, before, held | one.stems) for one in pool])
             open_ &= (gain > 0) | (near >= _NEAR_BEST * near.max())
             if not open_.any():
                 break
-            best = int(np.where(open_, comparable(near + gain), -np.inf).argmax())
+            best = int(np.where(open_, round_for_comparison(near + gain), -np.inf).argmax())
             open_[best] = False
             chosen.append(pool[best])
             held |= pool[best].stems
@@ -192,7 +194,7 @@ def _candidates(rows: Sequence[ContextUnit]) -> list[_Candidate]:
                     continue
                 found.setdefault(text, _Candidate(text, row.id, quote, frozenset(terms(text))))
     pool = [one for one in found.values() if one.stems]
-    return [one for one in pool if not _is_scrap(one)] or pool
+    return [one for one in pool if not _is_fragment(one)] or pool
 
 
 def _is_heading(unit: str, text: str, quote: Quote | None) -> bool:
@@ -202,13 +204,13 @@ def _is_heading(unit: str, text: str, quote: Quote | None) -> bool:
     return not _CLOSED.search(text) and _EMPTY_LINE.match(unit, quote.span.end) is not None
 
 
-def _is_scrap(one: _Candidate) -> bool:
+def _is_fragment(one: _Candidate) -> bool:
     """Whether it is the little that a text unit has of the end of a sentence."""
     return one.text[:1].islower() and len(one.stems) < _LEAST_STEMS
 
 
 def _gain(asked: QuestionTerms, before: Sequence[bool], held: set[str] | frozenset[str]) -> float:
-    now = asked.covered_by(held)
+    now = asked.terms_covered(held)
     return share([new and not old for new, old in zip(now, before, strict=True)])
 
 
@@ -236,7 +238,7 @@ class ExtractiveCommunitySummariser:
         return [self._summary(request) for request in requests]
 
     def _summary(self, request: SummaryRequest) -> CommunitySummary:
-        chosen = [] if request.tiny else self._chosen(request)
+        chosen = [] if request.tiny else self._choose_sentences(request)
         said = [one.text for one in chosen] or self._triples(request)
         names = f"Entities: {', '.join(request.exact_names(self._exact_names))}."
         return CommunitySummary(
@@ -246,7 +248,7 @@ class ExtractiveCommunitySummariser:
             tuple(one.quote for one in chosen),
         )
 
-    def _chosen(self, request: SummaryRequest) -> list[SourceSentence]:
+    def _choose_sentences(self, request: SummaryRequest) -> list[SourceSentence]:
         """Sentences in the order of the corpus."""
         pool = request.sentences
         states = np.zeros((len(pool), len(request.triples)), dtype=np.bool_)
@@ -270,7 +272,7 @@ class ExtractiveCommunitySummariser:
             told |= states[best]
             left -= words[best]
             places.append(best)
-            likeness = np.maximum(likeness, [_alike(stems[best], other) for other in stems])
+            likeness = np.maximum(likeness, [_stem_cosine(stems[best], other) for other in stems])
         return [pool[place] for place in sorted(places)]
 
     def _triples(self, request: SummaryRequest) -> list[str]:
@@ -285,10 +287,10 @@ class ExtractiveCommunitySummariser:
 
 
 def _best(gain: Scores, likeness: Scores, open_: NDArray[np.bool_]) -> int:
-    value = comparable(_BALANCE * gain - (1 - _BALANCE) * likeness)
+    value = round_for_comparison(_BALANCE * gain - (1 - _BALANCE) * likeness)
     return int(np.where(open_, value, -np.inf).argmax())
 
 
-def _alike(one: set[str], other: set[str]) -> float:
+def _stem_cosine(one: set[str], other: set[str]) -> float:
     """Return the cosine of two sets of stems."""
     return len(one & other) / sqrt(len(one) * len(other)) if one and other else 0.0

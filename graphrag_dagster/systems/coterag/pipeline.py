@@ -61,7 +61,7 @@ def coterag(tables: Tables, run: StepRun) -> Iterator[Made]:
         tokenizer=get_tokenizer(settings.text_units.encoding),
         options=settings.section(CoteragSettings),
     )
-    session.still_uses(embedded)
+    session.mark_in_use(embedded)
     summaries, templated = made[COTERAG_SUMMARIES], made[COTERAG_DESCRIPTIONS]["templated"]
     told: dict[Table, dict[str, Any]] = {
         COTERAG_COMMUNITIES: {
@@ -95,7 +95,7 @@ STEPS = (
 )
 
 
-def _stores_hold_every_entity(of: CheckedPlace) -> list[str]:
+def _check_stores(of: CheckedPlace) -> list[str]:
     if not of.settings.makes("coterag"):
         return []
     entities, placed = set(of.read(tables.ENTITIES)["entity_id"]), of.read(COTERAG_STORES)
@@ -112,6 +112,6 @@ RULES: Sequence[TableRule] = (
     TableRule(
         COTERAG_STORES,
         "Every entity is of the main graph or preserved apart, and communities are of the main graph",
-        _stores_hold_every_entity,
+        _check_stores,
     ),
 )

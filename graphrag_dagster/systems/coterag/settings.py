@@ -16,7 +16,7 @@ from graphrag_dagster.systems.coterag.coterag_options import (
     TailTemplate,
     TermUnit,
     TermWeights,
-    disorder,
+    order_problem,
 )
 from graphrag_dagster.systems.coterag.index.entity_descriptions import MOST_TOKENS
 from graphrag_dagster.systems.coterag.index.triple_communities import KEPT_COMPONENT, LEAST_MEMBERS
@@ -54,7 +54,7 @@ class CoteragThresholds(Section):
         f"{PAPER.fallback}",
     )
 
-    def given(self) -> dict[str, float]:
+    def explicit_values(self) -> dict[str, float]:
         """Return the given thresholds by name; the coverage is always included."""
         return {name: value for name, value in self if value is not None}
 
@@ -72,8 +72,8 @@ class CoteragQuantiles(Section):
     )
 
     @model_validator(mode="after")
-    def _in_order(self) -> "CoteragQuantiles":
-        if problem := disorder(self.model_dump()):
+    def _check_order(self) -> "CoteragQuantiles":
+        if problem := order_problem(self.model_dump()):
             raise ValueError(problem)
         return self
 
@@ -103,7 +103,7 @@ class CoteragFallback(Section):
     chunks: Annotated[PositiveInt, Field(le=1000)] = Field(5, description="most text units that a round adds")
 
     @model_validator(mode="after")
-    def _grows(self) -> "CoteragFallback":
+    def _check_growth(self) -> "CoteragFallback":
         if self.most_entities < self.entities:
             raise ValueError(
                 f"most_entities ({self.most_entities}) must be at least entities ({self.entities})"
@@ -197,10 +197,10 @@ class CoteragSettings(SwitchedSection):
     fallback: CoteragFallback = Field(default_factory=CoteragFallback)
 
     @model_validator(mode="after")
-    def _thresholds_in_order(self) -> "CoteragSettings":
-        own = self.thresholds.given()
+    def _check_thresholds(self) -> "CoteragSettings":
+        own = self.thresholds.explicit_values()
         calibrated = self.profile == "calibrated"
-        if problem := disorder(own if calibrated else {**dict(PAPER), **own}, calibrated=calibrated):
+        if problem := order_problem(own if calibrated else {**dict(PAPER), **own}, calibrated=calibrated):
             raise ValueError(f"thresholds: {problem}")
         return self
 
@@ -225,7 +225,7 @@ class CoteragSettings(SwitchedSection):
                 "to vectors without prefixes; remove embeddings.query_prefix and "
                 "embeddings.document_prefix, or set coterag.profile to calibrated"
             )
-        return settings.lacks_vectors("coterag")
+        return settings.missing_vectors_error("coterag")
 
     def data_tokens(self) -> Mapping[str, tuple[str, int]]:
         """Return the most tokens of data in a prompt."""

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from graphrag_dagster.kernel.lineage.instance_lineage import quoted, triple_steps
+from graphrag_dagster.kernel.lineage.instance_lineage import quotation_step, triple_steps
 from graphrag_dagster.kernel.lineage.lineage_steps import LineageRows, LineageStep, SystemLineage, units_of
 
 _TRIPLES = "graph.triples"
@@ -24,7 +24,7 @@ def summary_step(rows: LineageRows, community_id: str, most: int | None) -> Line
     quotes = rows.of(_QUOTES, "community_id", [community_id]).sort("position")
     units = units_of(rows, quotes["text_unit_id"].unique())
     said = [
-        quoted(units, unit, start, end)
+        quotation_step(units, unit, start, end)
         for unit, start, end in quotes.select("text_unit_id", "start_char", "end_char").iter_rows()
     ]
     words = [one for one in said if one is not None]

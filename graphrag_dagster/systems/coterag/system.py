@@ -22,14 +22,14 @@ _FEATURES = (
 )
 
 
-def _of_coterag(
+def _coterag_method(
     name: str, text: str, function: str, *, without: str = "", lacking: tuple[str, ...] = ()
 ) -> SearchMethod:
     return SearchMethod(
         name,
         text,
         f"graphrag_dagster.systems.coterag.search.coterag_method:{function}",
-        "graphrag_dagster.systems.coterag.coterag_estimates:looked_again",
+        "graphrag_dagster.systems.coterag.coterag_estimates:with_fallback_rounds",
         brief="" if without else "communities by summaries and terms, their paths, and a second look",
         tasks=("evidence_router", "evidence_answerer", "answer_validator"),
         tables=(*TEXT_UNIT_TABLES, "graph.entities", *UNIT_VECTOR_TABLES, *_TABLES),
@@ -40,34 +40,34 @@ def _of_coterag(
     )
 
 
-def _ablated(part: str, text: str, *lacking: str) -> SearchMethod:
-    return _of_coterag(f"{COTERAG}-no-{part}", text, f"without_{part}", without=COTERAG, lacking=lacking)
+def _ablation(part: str, text: str, *lacking: str) -> SearchMethod:
+    return _coterag_method(f"{COTERAG}-no-{part}", text, f"without_{part}", without=COTERAG, lacking=lacking)
 
 
 METHODS = (
-    _of_coterag(
+    _coterag_method(
         COTERAG,
         "communities whose summaries and terms match, paths and passages of their entities, then what "
         "stands apart",
         "coterag",
     ),
-    _ablated(
+    _ablation(
         "communities",
         f"{COTERAG} over the whole graph, without matching communities or looking again",
         *("communities", "term coverage", "preserved store"),
     ),
-    _ablated(
+    _ablation(
         "coverage",
         f"{COTERAG} with communities chosen by similarity alone, whatever terms they cover",
         "term coverage",
     ),
-    _ablated("traversal", f"{COTERAG} without going on from the nearest entities", "traversal"),
-    _ablated("fallback", f"{COTERAG} without looking at what stands apart", "preserved store"),
+    _ablation("traversal", f"{COTERAG} without going on from the nearest entities", "traversal"),
+    _ablation("fallback", f"{COTERAG} without looking at what stands apart", "preserved store"),
     SearchMethod(
         "own-context",
         "a context that the model writes from what it knows; no document",
         "graphrag_dagster.systems.coterag.search.own_context:own_context",
-        "graphrag_dagster.systems.coterag.search.own_context:written_first",
+        "graphrag_dagster.systems.coterag.search.own_context:estimate_own_context",
         brief="what the model knows, no document",
         tasks=("context_writer", "answerer"),
         options=("engine", "response_type", "general_knowledge"),

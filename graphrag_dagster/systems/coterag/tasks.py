@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, asking
+from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, prompt_pairs
 from graphrag_dagster.kernel.tasks.answering_ports import ContextWriter
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Engine, OfEngine, Quote, Usage
 
@@ -181,7 +181,7 @@ class AnswerValidator(OfEngine, Protocol):
 
 
 COMMUNITY_SUMMARISER: Task[CommunitySummariser] = Task(
-    "community_summariser", "coterag", "summarise", asking("coterag_summary")
+    "community_summariser", "coterag", "summarise", prompt_pairs("coterag_summary")
 )
 EVIDENCE_ROUTER: Task[EvidenceRouter] = Task(
     "evidence_router", "coterag", "route", ("coterag_route_system", "route_user"), waited_for=True
@@ -190,14 +190,14 @@ EVIDENCE_ANSWERER: Task[EvidenceAnswerer] = Task(
     "evidence_answerer",
     "coterag",
     "answer",
-    asking("coterag_answer", "coterag_direct"),
+    prompt_pairs("coterag_answer", "coterag_direct"),
     waited_for=True,
 )
 ANSWER_VALIDATOR: Task[AnswerValidator] = Task(
-    "answer_validator", "coterag", "validate", asking("coterag_validate"), waited_for=True
+    "answer_validator", "coterag", "validate", prompt_pairs("coterag_validate"), waited_for=True
 )
 CONTEXT_WRITER: Task[ContextWriter | None] = Task(
-    "context_writer", "search", "answer", asking("own_context"), waited_for=True, done_by=(LLM,)
+    "context_writer", "search", "answer", prompt_pairs("own_context"), waited_for=True, done_by=(LLM,)
 )
 
 TASKS: tuple[Task[Any], ...] = (

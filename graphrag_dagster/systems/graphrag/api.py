@@ -12,7 +12,7 @@ from graphrag_dagster.systems.graphrag.search.graph_facts import facts_of as fac
 from graphrag_dagster.systems.graphrag.search.graph_query_templates import edges_of as edges_of
 from graphrag_dagster.systems.graphrag.search.local_search import ENTITIES as ENTITIES
 from graphrag_dagster.systems.graphrag.search.local_search import HEADERS as HEADERS
-from graphrag_dagster.systems.graphrag.search.map_reduce import finished as finished
+from graphrag_dagster.systems.graphrag.search.map_reduce import finish_answer as finish_answer
 from graphrag_dagster.systems.graphrag.search.search_estimates import one_call as one_call
 from graphrag_dagster.systems.graphrag.settings import CommunitySettings as CommunitySettings
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER as ANSWERER

@@ -44,26 +44,26 @@ def models(settings: CorpusSettings) -> Mapping[str, str]:
         EngineError: a model or a package that it needs is not there.
     """
     from graphrag_dagster.engines.neural.gliner_rebel_models import (
-        chosen_device,
+        choose_device,
         gliner_checkpoint,
         rebel_checkpoint,
     )
 
     own = settings.section(ExtractionSettings)
     used = (gliner_checkpoint(own.gliner.model), rebel_checkpoint(own.rebel.model))
-    device = chosen_device(own.device)
+    device = choose_device(own.device)
     return {one.setting: f"{one.version[:16]} on {device}" for one in used}
 
 
-def examined(settings: CorpusSettings) -> list[ProbeFinding]:
+def probe_models(settings: CorpusSettings) -> list[ProbeFinding]:
     """Return whether the two models can be loaded and used."""
     return [
-        _examined(ENTITY_MODEL, lambda: _entities_found(settings)),
-        _examined(RELATION_MODEL, lambda: _relations_read(settings)),
+        _probe_model(ENTITY_MODEL, lambda: _entities_found(settings)),
+        _probe_model(RELATION_MODEL, lambda: _relations_read(settings)),
     ]
 
 
-def _examined(probe: str, use: Callable[[], str]) -> ProbeFinding:
+def _probe_model(probe: str, use: Callable[[], str]) -> ProbeFinding:
     try:
         return ProbeFinding(probe, "works", use())
     except GraphragError as error:
@@ -83,20 +83,20 @@ def _relations_read(settings: CorpusSettings) -> str:
 
 
 def _entity_model(settings: CorpusSettings) -> "GlinerEntityModel":
-    from graphrag_dagster.engines.neural.gliner_rebel_models import chosen_device, gliner_checkpoint
+    from graphrag_dagster.engines.neural.gliner_rebel_models import choose_device, gliner_checkpoint
 
     own, gliner = settings.section(ExtractionSettings), settings.section(ExtractionSettings).gliner
-    version, device = gliner_checkpoint(gliner.model).version, chosen_device(own.device)
+    version, device = gliner_checkpoint(gliner.model).version, choose_device(own.device)
     return _shared_entity_model(
         gliner.model, version, tuple(gliner.labels), gliner.threshold, device, own.threads
     )
 
 
 def _relation_model(settings: CorpusSettings) -> "RebelRelationModel":
-    from graphrag_dagster.engines.neural.gliner_rebel_models import Writing, chosen_device, rebel_checkpoint
+    from graphrag_dagster.engines.neural.gliner_rebel_models import Writing, choose_device, rebel_checkpoint
 
     own, rebel = settings.section(ExtractionSettings), settings.section(ExtractionSettings).rebel
-    version, device = rebel_checkpoint(rebel.model).version, chosen_device(own.device)
+    version, device = rebel_checkpoint(rebel.model).version, choose_device(own.device)
     writing = Writing(rebel.beams, rebel.max_length, rebel.length_penalty, rebel.input_tokens, rebel.batch)
     return _shared_relation_model(rebel.model, version, writing, device, own.threads)
 

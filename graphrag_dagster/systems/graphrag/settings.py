@@ -48,7 +48,7 @@ class GlinerSettings(Section):
 
     @field_validator("labels")
     @classmethod
-    def _each_label_once(cls, labels: list[str]) -> list[str]:
+    def _check_labels(cls, labels: list[str]) -> list[str]:
         seen: dict[str, str] = {}
         for label in labels:
             if not any(map(str.isalnum, label)):
@@ -84,7 +84,7 @@ class RebelSettings(Section):
 
     @field_validator("relations")
     @classmethod
-    def _are_labels(cls, relations: list[str]) -> list[str]:
+    def _check_labels(cls, relations: list[str]) -> list[str]:
         for one in relations:
             if relation_label(one) is None:
                 raise ValueError(f"{one!r} is not a relation; write it in at most 8 words, such as has cause")
@@ -121,9 +121,9 @@ class TypingSettings(SwitchedSection):
 
     def data_tokens(self) -> Mapping[str, tuple[str, int]]:
         """Return the most tokens of names that one prompt asks about."""
-        from graphrag_dagster.systems.graphrag.llm.entity_typing import typed_at_once
+        from graphrag_dagster.systems.graphrag.llm.entity_typing import names_per_call
 
-        return {"type": ("typing", typed_at_once())}
+        return {"type": ("typing", names_per_call())}
 
 
 class GleaningSettings(Section):
@@ -194,13 +194,13 @@ class ExtractionSettings(Section):
     )
 
     @model_validator(mode="after")
-    def _examples_are_of_the_types(self) -> "ExtractionSettings":
+    def _check_example_types(self) -> "ExtractionSettings":
         if found := foreign_type(self.examples, self.entity_types):
             raise ValueError(f"examples.{found} is not one of entity_types: {', '.join(self.entity_types)}")
         return self
 
     @model_validator(mode="after")
-    def _examples_have_the_labels(self) -> "ExtractionSettings":
+    def _check_example_labels(self) -> "ExtractionSettings":
         if self.relation_labels and (found := unlabelled(self.examples)):
             raise ValueError(
                 f"examples.{found} has no relation, which relation_labels needs; set it to a label, such as "

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, GLINER_REBEL, LLM, SUPPORT_JUDGE, Task, asking
+from graphrag_dagster.kernel.catalogue.tasks import (
+    EXTRACTIVE,
+    GLINER_REBEL,
+    LLM,
+    SUPPORT_JUDGE,
+    Task,
+    prompt_pairs,
+)
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.answering_ports import (
@@ -28,7 +35,7 @@ GRAPH_EXTRACTOR: Task[GraphExtractor] = Task(
     "extraction",
     "extract",
     (
-        *asking("extract_graph"),
+        *prompt_pairs("extract_graph"),
         "extract_graph_labelled_system",
         "extract_graph_labelled_tuples_system",
         "extract_graph_tuples_system",
@@ -41,30 +48,30 @@ CLAIM_EXTRACTOR: Task[ClaimExtractor | None] = Task(
     "claim_extractor",
     "claims",
     "extract",
-    (*asking("extract_claims"), "extract_claims_tuples_system", "claims_check", "claims_continue"),
+    (*prompt_pairs("extract_claims"), "extract_claims_tuples_system", "claims_check", "claims_continue"),
     switch="claims",
 )
 ENTITY_TYPER: Task[EntityTyper | None] = Task(
-    "entity_typer", "typing", "type", asking("type_entities"), done_by=(LLM,), switch="typing"
+    "entity_typer", "typing", "type", prompt_pairs("type_entities"), done_by=(LLM,), switch="typing"
 )
 NAME_JUDGE: Task[NameJudge | None] = Task(
-    "name_judge", "resolution", "resolve", asking("judge_names"), done_by=(LLM,), switch="resolution"
+    "name_judge", "resolution", "resolve", prompt_pairs("judge_names"), done_by=(LLM,), switch="resolution"
 )
 DESCRIPTION_MERGER: Task[DescriptionMerger] = Task(
-    "description_merger", "graph", "summarise", asking("summarize_descriptions")
+    "description_merger", "graph", "summarise", prompt_pairs("summarize_descriptions")
 )
 REPORT_WRITER: Task[ReportWriter] = Task(
     "report_writer",
     "reports",
     "report",
-    (*asking("community_report"), "community_report_context_nodes"),
+    (*prompt_pairs("community_report"), "community_report_context_nodes"),
 )
 ANSWERER: Task[Answerer] = Task(
     "answerer",
     "search",
     "answer",
     (
-        *asking("global_map", "global_reduce", "local_search"),
+        *prompt_pairs("global_map", "global_reduce", "local_search"),
         "answer_general_knowledge",
         "answer_response_type",
         "global_map_points_system",
@@ -72,20 +79,20 @@ ANSWERER: Task[Answerer] = Task(
     ),
     waited_for=True,
 )
-RATER: Task[ReportRater] = Task("rater", "search", "judge", asking("rate_reports"), waited_for=True)
+RATER: Task[ReportRater] = Task("rater", "search", "judge", prompt_pairs("rate_reports"), waited_for=True)
 EXPLORER: Task[FollowUpExplorer] = Task(
-    "explorer", "search", "answer", asking("drift_primer", "drift_step"), waited_for=True
+    "explorer", "search", "answer", prompt_pairs("drift_primer", "drift_step"), waited_for=True
 )
 QUERY_WRITER: Task[QueryWriter | None] = Task(
     "query_writer",
     "search",
     "answer",
-    (*asking("write_sql"), "write_sql_again"),
+    (*prompt_pairs("write_sql"), "write_sql_again"),
     waited_for=True,
     done_by=(LLM,),
 )
 ROUTER: Task[Router | None] = Task(
-    "router", "search", "route", asking("route"), waited_for=True, done_by=(LLM,)
+    "router", "search", "route", prompt_pairs("route"), waited_for=True, done_by=(LLM,)
 )
 
 TASKS: tuple[Task[Any], ...] = (

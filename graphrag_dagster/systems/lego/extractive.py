@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable
+from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.graph.graph_labels import NO_PIECE, Places, VerbalizedRows, first_by_score
 from graphrag_dagster.kernel.text.text_similarity import diverse, stems
 from graphrag_dagster.systems.lego.retrieval.path_scorers import Bm25Scorer, StaticScorer, WordedScorer
@@ -63,7 +63,7 @@ class ExtractivePathSelector:
             chosen = _without_repeats(sums, candidates, most)
         else:
             order = first_by_score(sums, candidates, most + 1)
-            chosen = order[: min(before_the_fall(sums[order]), most)]
+            chosen = order[: min(count_before_drop(sums[order]), most)]
         return Selection(chosen, len(candidates), sums[chosen])
 
     def enough(self, question: str, paths: VerbalizedRows) -> Sufficiency:
@@ -80,16 +80,16 @@ class ExtractivePathSelector:
             # What scores alike has one rank: the best of theirs.
             falling = -scorer.scores(question, candidates)
             sums += 1.0 / (_FLATNESS + 1 + np.searchsorted(np.sort(falling), falling))
-        return comparable(sums)
+        return round_for_comparison(sums)
 
 
-def before_the_fall(scores: Scores) -> int:
+def count_before_drop(scores: Scores) -> int:
     """Return how many scores stand before their largest relative fall; all where none falls.
 
     Args:
         scores: one or more above 0, highest first.
     """
-    falls = comparable(-np.diff(scores) / scores[:-1])
+    falls = round_for_comparison(-np.diff(scores) / scores[:-1])
     return int(falls.argmax()) + 1 if len(falls) and falls.max() > 0 else len(scores)
 
 
@@ -155,7 +155,7 @@ class ExtractivePathAnswerer:
         found, of = np.unique(nodes[open_], return_inverse=True)
         summed: Scores = np.bincount(of, weights=shares[open_]).astype(np.float64)
         names = [paths.vocabulary.piece(one) for one in found]
-        weights = comparable(summed * (1 + _REPORTED * _named_in(reports, names)))
+        weights = round_for_comparison(summed * (1 + _REPORTED * _names_in_reports(reports, names)))
         # The first path that ends there; else the first that leads through it.
         rank = (np.arange(len(nodes))[:, None] + np.where(is_end, 0, len(nodes)))[open_]
         first = np.full(len(found), 2 * len(nodes))
@@ -170,7 +170,7 @@ class ExtractivePathAnswerer:
         )
 
 
-def _named_in(reports: Sequence[str], names: Sequence[str]) -> Flags:
+def _names_in_reports(reports: Sequence[str], names: Sequence[str]) -> Flags:
     """Return which names stand in reports as words [n]; in whatever capitals."""
     text = "\n".join(reports).casefold()
     parts = [rf"(?<!\w){re.escape(name.casefold())}(?!\w)" for name in names]

@@ -40,7 +40,7 @@ def paths(_tables: Tables, run: StepRun) -> Iterator[Made]:
     from graphrag_dagster.systems.lego.studies.gold_questions import linked_questions, questions_of
     from graphrag_dagster.systems.lego.studies.question_scores import with_judgements
     from graphrag_dagster.systems.lego.studies.recall_learning import learned_from_log, windows_of
-    from graphrag_dagster.systems.lego.studies.score_summary import summarised
+    from graphrag_dagster.systems.lego.studies.score_summary import summarise
     from graphrag_dagster.systems.lego.studies.study_runner import answer_questions
 
     own, folder, corpus = run.settings.section(PathSettings), run.corpora.folder(run.corpus), run.corpus
@@ -61,7 +61,7 @@ def paths(_tables: Tables, run: StepRun) -> Iterator[Made]:
             "nodes": store.nodes,
             "edges": store.edges,
             "left_out_triples": store.left_out,
-            "followed": store.followed(own.direction),
+            "followed": store.resolve_direction(own.direction),
             **session.finish(),
         },
     )
@@ -90,15 +90,15 @@ def paths(_tables: Tables, run: StepRun) -> Iterator[Made]:
     for table, frame in made.frames.items():
         yield Made(table, frame, told if table is PATH_ANSWERS else {})
 
-    judged, about = _judged(questions, answers, run)
+    judged, about = _judge_answers(questions, answers, run)
     yield Made(PATH_JUDGEMENTS, judged)
     scores = with_judgements(made.frames[PATH_SCORES], judged)
-    frame = summarised(scores, questions, costs=costs, seed=own.seed)
+    frame = summarise(scores, questions, costs=costs, seed=own.seed)
     measured = {"instances": frame["instance"].n_unique(), "measures": frame["measure"].n_unique()}
     yield Made(PATH_SUMMARY, frame, {**measured, **about})
 
 
-def _judged(
+def _judge_answers(
     questions: pl.DataFrame, answers: pl.DataFrame, run: StepRun
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Whether a model takes each answer for correct (Judge@1); nothing without a model."""

@@ -130,12 +130,12 @@ class PathRecallSettings(SwitchedSection):
 
     @field_validator("log")
     @classmethod
-    def _log_is_below(cls, file: str | None) -> str | None:
+    def _check_log_path(cls, file: str | None) -> str | None:
         return None if file is None else path_below(file)
 
     @field_validator("windows")
     @classmethod
-    def _rising(cls, windows: list[int]) -> list[int]:
+    def _check_rising(cls, windows: list[int]) -> list[int]:
         return sorted(set(windows))
 
 
@@ -144,7 +144,7 @@ _NAMES = ", ".join(one.name for one in INSTANCES)
 Hops = Annotated[int, Field(ge=1, le=20)]
 
 
-def without_a_model() -> list[str]:
+def instances_without_model() -> list[str]:
     """Return the names of the instances that use no model."""
     return [one.name for one in INSTANCES if not one.asks_model]
 
@@ -170,7 +170,7 @@ class CustomInstance(Section):
 
     @field_validator("extraction", mode="before")
     @classmethod
-    def _is_offered(cls, name: object) -> object:
+    def _check_module(cls, name: object) -> object:
         if why := REFUSED.get(str(name)):
             raise ValueError(f"{name} is not available: {why}")
         return name
@@ -207,7 +207,7 @@ class PathSettings(SwitchedSection):
         "csv, tsv, or MetaQA's txt; they are not documents of the corpus",
     )
     instances: list[str] = Field(
-        default_factory=without_a_model,
+        default_factory=instances_without_model,
         description=f"instances to run: {_NAMES}; default: those that use no model",
     )
     answering: str = Field(
@@ -318,12 +318,12 @@ class PathSettings(SwitchedSection):
 
     @field_validator("questions")
     @classmethod
-    def _files_are_below(cls, files: list[str]) -> list[str]:
+    def _check_files(cls, files: list[str]) -> list[str]:
         return list(dict.fromkeys(map(path_below, files)))
 
     @field_validator("instances")
     @classmethod
-    def _there_are_such(cls, names: list[str]) -> list[str]:
+    def _check_instances(cls, names: list[str]) -> list[str]:
         try:
             return list(dict.fromkeys(instance(name).name for name in names))
         except GraphragError as error:
@@ -331,7 +331,7 @@ class PathSettings(SwitchedSection):
 
     @field_validator("skip_ids")
     @classmethod
-    def _is_a_pattern(cls, pattern: str) -> str:
+    def _check_pattern(cls, pattern: str) -> str:
         try:
             re.compile(pattern)
         except re.error as error:
@@ -339,7 +339,7 @@ class PathSettings(SwitchedSection):
         return pattern
 
     @model_validator(mode="after")
-    def _names_are_different(self) -> "PathSettings":
+    def _check_names(self) -> "PathSettings":
         known = {one.name.casefold() for one in INSTANCES}
         for one in self.custom:
             if one.name.casefold() in known:
@@ -385,7 +385,7 @@ class PathSettings(SwitchedSection):
         return Recipe(found.name, found.options(base.options), base.scorer_model, found.reports)
 
     @property
-    def asked(self) -> Recipe:
+    def chosen_recipe(self) -> Recipe:
         """Recipe of the instance that answers questions in the search method ``paths``."""
         return self.recipe(self.answering)
 
@@ -395,7 +395,7 @@ class PathSettings(SwitchedSection):
 
     def deciding_answers(self) -> Recipe:
         """Return the instance that answers; what concerns gold answers decides no other answer."""
-        return self.asked
+        return self.chosen_recipe
 
     def own_files(self) -> list[str]:
         """Return the files of questions, and the log that the window is chosen by."""

@@ -46,7 +46,7 @@ SYSTEM = System(
             "text units that state the paths from what the question names, and those that a walk over names "
             "and text units reaches",
             "graphrag_dagster.systems.lego.search.lego_method:paths",
-            "graphrag_dagster.systems.lego.search.lego_estimates:walked",
+            "graphrag_dagster.systems.lego.search.lego_estimates:estimate_paths",
             brief="paths of the graph and the words that state them",
             tasks=("path_selector", "answerer"),
             tables=(

@@ -159,7 +159,7 @@ def _measure(name: str, meaning: str) -> Column:
     return column(name, "DOUBLE", f"{meaning}; null without gold answers", nullable=True)
 
 
-def _of_answer(suffix: str, who: str) -> tuple[Column, ...]:
+def _answer_measures(suffix: str, who: str) -> tuple[Column, ...]:
     return (
         _measure(f"hits_at_1{suffix}", f"1: the answer {who} contains a gold answer; 0: it does not"),
         _measure(f"answer_f1{suffix}", f"F1 of the answer {who} as one prediction"),
@@ -167,7 +167,7 @@ def _of_answer(suffix: str, who: str) -> tuple[Column, ...]:
     )
 
 
-def _of_paths(cut: int) -> tuple[Column, ...]:
+def _path_measures(cut: int) -> tuple[Column, ...]:
     first = f"first {cut} paths" if cut > 1 else "first path"
     return (
         _measure(f"path_precision_at_{cut}", f"Share of the {first} that contain a gold answer"),
@@ -186,9 +186,9 @@ PATH_SCORES = Table(
     (
         _QUESTION,
         _INSTANCE,
-        *_of_answer("", "of a model"),
-        *_of_answer("_lex", "made by rules"),
-        *(one for cut in (1, 4, 8, 16, 32) for one in _of_paths(cut)),
+        *_answer_measures("", "of a model"),
+        *_answer_measures("_lex", "made by rules"),
+        *(one for cut in (1, 4, 8, 16, 32) for one in _path_measures(cut)),
         _measure("subgraph_recall", "Share of the gold answers among the labels of the subgraph's nodes"),
         _measure("subgraph_f1", "F1 of the subgraph's nodes as predictions"),
         column("answers", "INTEGER", "Different gold answers"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, asking
+from graphrag_dagster.kernel.catalogue.tasks import LLM, Task, prompt_pairs
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.graph.graph_labels import Places, VerbalizedRows
 from graphrag_dagster.kernel.tasks.task_ports import Engine, OfEngine, Usage
@@ -143,15 +143,15 @@ PATH_SELECTOR: Task[PathSelector] = Task(
     (
         *(f"paths_select_{level}_system" for level in ("subgraph", "path", "node", "relation", "triple")),
         "paths_select_user",
-        *asking("paths_enough"),
+        *prompt_pairs("paths_enough"),
     ),
     waited_for=True,
 )
 PATH_ANSWERER: Task[PathAnswerer] = Task(
-    "path_answerer", "paths", "answer", asking("paths_answer"), waited_for=True
+    "path_answerer", "paths", "answer", prompt_pairs("paths_answer"), waited_for=True
 )
 PATH_JUDGE: Task[PathJudge | None] = Task(
-    "path_judge", "paths", "judge", asking("path_judge"), done_by=(LLM,)
+    "path_judge", "paths", "judge", prompt_pairs("path_judge"), done_by=(LLM,)
 )
 
 TASKS: tuple[Task[Any], ...] = (PATH_SELECTOR, PATH_ANSWERER, PATH_JUDGE)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.apps.cypher.embedded_graph import graph_of
 from graphrag_dagster.apps.cypher.language.cypher_expressions import _constant
 from graphrag_dagster.apps.cypher.language.cypher_functions import FUNCTIONS
-from graphrag_dagster.apps.cypher.language.guard import guarded
+from graphrag_dagster.apps.cypher.language.guard import guard_query
 from graphrag_dagster.apps.cypher.property_graph import run_embedded
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
@@ -125,7 +125,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_documented_form_gives_what_opencypher_gives(graph: Path) -> None:
     cases = [*((f"RETURN {text}", values, [row]) for text, values, row in ROWS), *QUERIES]
-    queries = [guarded(text, values) for text, values, _ in cases]
+    queries = [guard_query(text, values) for text, values, _ in cases]
     ended = subprocess.run(
         [sys.executable, "-P", "-c", _MANY],
         input=json.dumps(
@@ -162,13 +162,13 @@ def test_every_function_is_among_them() -> None:
 )
 def test_what_the_embedded_graph_cannot_do_is_said(query: str, told: str) -> None:
     with pytest.raises(QueryError, match=told):
-        guarded(query, {"l": list(range(50))})
+        guard_query(query, {"l": list(range(50))})
 
 
 def test_a_place_that_a_list_has_not_is_said(graph: Path) -> None:
     with pytest.raises(QuestionError, match="no entry at that place"):
-        run_embedded(graph, guarded("MATCH (n:Entity) RETURN n.names[5]"), QueryLimits(20, 500))
-    mended = guarded("MATCH (n:Entity) WHERE size(n.names) > 5 RETURN n.names[5]")
+        run_embedded(graph, guard_query("MATCH (n:Entity) RETURN n.names[5]"), QueryLimits(20, 500))
+    mended = guard_query("MATCH (n:Entity) WHERE size(n.names) > 5 RETURN n.names[5]")
     assert run_embedded(graph, mended, QueryLimits(20, 500)).rows == ()
 
 
@@ -180,7 +180,7 @@ def test_a_text_written_into_a_query_cannot_end_it(value: str | list[str]) -> No
 
 
 def test_a_server_is_sent_quantifiers_as_they_are() -> None:
-    sent = guarded(
+    sent = guard_query(
         "RETURN any(x IN [1, 2] WHERE x = $p), [x IN $l | {a: x}]", {"p": 1, "l": []}, dialect="neo4j"
     )
     assert "any(`x` IN [$literal_1, $literal_2] WHERE `x` = $given_p)" in sent.text

@@ -10,7 +10,7 @@ import pytest
 
 from graphrag_dagster.apps.cypher import cypher_process
 from graphrag_dagster.apps.cypher.embedded_graph import graph_of
-from graphrag_dagster.apps.cypher.language.guard import guarded
+from graphrag_dagster.apps.cypher.language.guard import guard_query
 from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.cypher_queries import REFUSED
@@ -45,7 +45,7 @@ def _passed(queries: list[str]) -> list[tuple[str, dict[str, object]]]:
     passed = []
     for query in queries:
         try:
-            one = guarded(query, {"p": 1})
+            one = guard_query(query, {"p": 1})
         except QueryError:
             continue
         passed.append((one.text, dict(one.parameters)))

@@ -19,7 +19,7 @@ from graphrag_dagster.kernel.models.local_embedders import shared_static
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
-from graphrag_dagster.kernel.questions.scope.scope_selection import restricted
+from graphrag_dagster.kernel.questions.scope.scope_selection import restrict_index
 from graphrag_dagster.kernel.settings.search_settings import GraphSearchSettings
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
@@ -253,14 +253,14 @@ def test_the_context_stays_within_its_tokens() -> None:
 
 def test_a_restricted_index_holds_nothing_of_other_documents() -> None:
     whole = small_index()
-    inside = restricted(whole, {"d mill.txt"})
+    inside = restrict_index(whole, {"d mill.txt"})
     assert inside.graph is None
     assert inside.triples is not None
     assert set(inside.triples["triple_id"]) == {"t0", "t1"}
     assert inside.context_nodes is not None
     assert inside.context_nodes.is_empty()
     assert inside.context_vectors is None
-    both = restricted(whole, {"d mill.txt", "d iron.txt"})
+    both = restrict_index(whole, {"d mill.txt", "d iron.txt"})
     assert both.context_nodes is not None
     assert both.context_nodes.height == 1
     found = answer(inside, OWNER)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.cypher.language.guard import guarded
+from graphrag_dagster.apps.cypher.language.guard import guard_query
 from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
 from support.cypher_queries import ALLOWED, REFUSED
 
@@ -25,7 +25,7 @@ def bare(text: str) -> str:
 @pytest.mark.parametrize("query", ALLOWED)
 def test_a_query_that_reads_is_written_anew(query: str) -> None:
     for dialect in ("embedded", "neo4j"):
-        passed = guarded(query, dialect=dialect)
+        passed = guard_query(query, dialect=dialect)
         assert not FORBIDDEN.search(bare(passed.text))
         assert " LIMIT " in passed.text
         # What was written anew has no literal of its own any more, but where the engine takes no parameter.
@@ -36,11 +36,11 @@ def test_a_query_that_reads_is_written_anew(query: str) -> None:
 def test_all_else_is_refused(query: str) -> None:
     for dialect in ("embedded", "neo4j"):
         with pytest.raises(QueryError, match=r"."):
-            guarded(query, dialect=dialect)
+            guard_query(query, dialect=dialect)
 
 
 def test_literals_and_names_are_kept_apart_from_the_query() -> None:
-    passed = guarded(
+    passed = guard_query(
         "MATCH (a {title: 'x\\'); DROP'}) WHERE a.n = 5 AND a.m = 5 RETURN a.n + $k AS sum", {"k": 1}
     )
     assert passed.text == (
@@ -56,7 +56,7 @@ def test_literals_and_names_are_kept_apart_from_the_query() -> None:
     [("", 100, True), (" LIMIT 7", 7, False), (" LIMIT 101", 100, True), (" LIMIT $n", 30, False)],
 )
 def test_a_limit_is_put_on_or_cut_down(end: str, limit: int, capped: bool) -> None:
-    passed = guarded(f"MATCH (n) WITH n LIMIT 1000 RETURN n{end}", {"n": 30})
+    passed = guard_query(f"MATCH (n) WITH n LIMIT 1000 RETURN n{end}", {"n": 30})
     assert passed.text.endswith(f"WITH `n` LIMIT 1000 RETURN `n` LIMIT {limit}")
     assert passed.capped is capped
 
@@ -65,11 +65,11 @@ def test_each_engine_is_asked_in_its_own_words() -> None:
     query = (
         "MATCH p = shortestPath((a)-[r:R*..2]-(b)) RETURN type(r), a.l[1..3], [x IN a.l | x], toString(a.n)"
     )
-    assert guarded(query).text == (
+    assert guard_query(query).text == (
         "MATCH `p` = (`a`)-[`r`:`R`* SHORTEST 1..2]-(`b`) RETURN label(`r`), `a`.`l`[2:3], "
         "list_transform(`a`.`l`, `x` -> `x`), CAST(`a`.`n` AS STRING) LIMIT 100"
     )
-    assert guarded(query, dialect="neo4j").text == (
+    assert guard_query(query, dialect="neo4j").text == (
         "MATCH `p` = shortestPath((`a`)-[`r`:`R`*1..2]-(`b`)) RETURN type(`r`), `a`.`l`[1..3], "
         "[`x` IN `a`.`l` | `x`], toString(`a`.`n`) LIMIT 100"
     )
@@ -80,13 +80,13 @@ def test_each_engine_is_asked_in_its_own_words() -> None:
 )
 def test_parameters_of_other_kinds_are_refused(value: object) -> None:
     with pytest.raises(QueryError, match="the parameter"):
-        guarded("RETURN $a", {"a": value})
+        guard_query("RETURN $a", {"a": value})
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
 def test_a_text_comes_back_as_it_is_and_changes_no_query(text: str) -> None:
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    passed = guarded(f"RETURN '{escaped}' AS a")
+    passed = guard_query(f"RETURN '{escaped}' AS a")
     assert passed.text == "RETURN $literal_1 AS `a` LIMIT 100"
     assert passed.parameters == {"literal_1": text}
 
@@ -97,7 +97,7 @@ def test_a_text_comes_back_as_it_is_and_changes_no_query(text: str) -> None:
 def test_whatever_it_is_given_it_refuses_or_lets_through(query: str) -> None:
     for text in (query, f"RETURN {query}", f"MATCH (a){query} RETURN a"):
         try:
-            passed = guarded(text)
+            passed = guard_query(text)
         except QueryError:
             continue
         assert not FORBIDDEN.search(bare(passed.text))
@@ -105,7 +105,7 @@ def test_whatever_it_is_given_it_refuses_or_lets_through(query: str) -> None:
 
 @pytest.mark.parametrize("query", [one for one in ALLOWED if "-1" not in one])
 def test_it_lets_through_again_what_it_wrote(query: str) -> None:
-    once = guarded(query, dialect="neo4j")
+    once = guard_query(query, dialect="neo4j")
     given_again = {name: value for name, value in once.parameters.items() if value is not None}
-    again = guarded(once.text, given_again, dialect="neo4j")
+    again = guard_query(once.text, given_again, dialect="neo4j")
     assert again.text == re.sub(r"\$(literal_\d+)", r"$given_\1", once.text)

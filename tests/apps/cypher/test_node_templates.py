@@ -15,10 +15,10 @@ from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.graphrag.search.graph_query_templates import (
     NodeQuestion,
-    around,
     attributes,
-    inside,
     members,
+    members_question,
+    neighbours_question,
     path,
     rows_of,
 )
@@ -54,20 +54,20 @@ def ends(*names: str) -> list[tuple[str, str]]:
 
 
 def test_edges_around_entities(dense: tuple[IndexSnapshot, QueryableGraph]) -> None:
-    assert same(*dense, around(named("n1", "n2")))
-    assert len(same(*dense, around(named("hub")))) == 100
-    of_label = same(*dense, around(named("n1", "n3", "hub"), ["r", "to"]))
+    assert same(*dense, neighbours_question(named("n1", "n2")))
+    assert len(same(*dense, neighbours_question(named("hub")))) == 100
+    of_label = same(*dense, neighbours_question(named("n1", "n3", "hub"), ["r", "to"]))
     assert {row["relation"] for row in of_label} == {"r", "to"}
     part = list(named("n1", "n2", "n3", "n4", "n5", "n6", "hub"))
-    within = same(*dense, around(named("n1", "n2"), within=part))
+    within = same(*dense, neighbours_question(named("n1", "n2"), within=part))
     assert within
     assert {row["head_id"] for row in within} | {row["tail_id"] for row in within} <= set(part)
-    assert not same(*dense, around(named("nobody")))
+    assert not same(*dense, neighbours_question(named("nobody")))
 
 
 def test_edges_inside_of_a_part(dense: tuple[IndexSnapshot, QueryableGraph]) -> None:
-    assert len(same(*dense, inside(named(*(f"n{number}" for number in range(30)))))) > 30
-    assert not same(*dense, inside(named("far")))
+    assert len(same(*dense, members_question(named(*(f"n{number}" for number in range(30)))))) > 30
+    assert not same(*dense, members_question(named("far")))
 
 
 @pytest.mark.parametrize(
@@ -109,4 +109,4 @@ def test_what_is_told_of_entities_and_members_of_communities(
     assert {row["entity_id"] for row in same(index, index.graph, members({one: ""}))} == set(
         index.members.filter(community_id=one)["entity_id"]
     )
-    assert same(index, index.graph, around(entities))
+    assert same(index, index.graph, neighbours_question(entities))

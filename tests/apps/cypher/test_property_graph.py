@@ -13,7 +13,7 @@ from graphrag_dagster.apps.cypher.settings import CypherSettings
 from graphrag_dagster.apps.cypher.tables import GRAPH_TABLES
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import EngineError, WarehouseError
-from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_made
+from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_derived
 from graphrag_dagster.kernel.storage.published import published, rollback
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.triple_graphs import publish_triples
@@ -51,7 +51,7 @@ def test_a_newer_snapshot_has_its_own_and_the_older_goes(coast: Path, home: Path
     after = graph_of(Warehouse(), "coast")
     assert b"Hanna Quill" not in after.read_bytes()
     assert sorted(after.parent.glob("*.lbug")) == [after]
-    delete_made(Warehouse(), "coast")
+    delete_derived(Warehouse(), "coast")
     assert not after.exists()
 
 

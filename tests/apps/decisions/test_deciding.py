@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.documents.file_discovery import DECISIONS_FILE, DEC
 from graphrag_dagster.kernel.settings.corpus_settings import load_settings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.graphrag.resolution.settings import Decision, changing_decisions
+from graphrag_dagster.systems.graphrag.resolution.settings import Decision, edit_decisions
 from support.commands import Run
 from support.named import Texts, write_tables
 
@@ -238,7 +238,7 @@ def guarded() -> Iterator[Path]:
     """The folder of a corpus with a decision, which cannot be written."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with changing_decisions(folder) as kept:
+        with edit_decisions(folder) as kept:
             kept.append(Decision(verdict="same", names=["Ann Lee", "Bo Kay"], id="one"))
         (folder / DECISIONS_LOCK).unlink()
         folder.chmod(0o555)
@@ -258,7 +258,7 @@ def test_a_folder_that_cannot_be_written_is_told(guarded: Path) -> None:
     before = (guarded / DECISIONS_FILE).read_bytes()
     with (
         pytest.raises(CorpusError, match=r"nothing was written: .*corpus\.yaml"),
-        changing_decisions(guarded) as kept,
+        edit_decisions(guarded) as kept,
     ):
         kept.pop()
     assert (guarded / DECISIONS_FILE).read_bytes() == before
@@ -292,7 +292,7 @@ def test_who_waits_too_long_is_told(town: Path) -> None:
     with (
         FileLock(town / DECISIONS_LOCK),
         pytest.raises(CorpusError, match="another process is writing decisions on names"),
-        changing_decisions(town, 0.05),
+        edit_decisions(town, 0.05),
     ):
         pass
 

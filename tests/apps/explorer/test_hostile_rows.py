@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_dagster.apps.explorer.document_text import folded, place_of
+from graphrag_dagster.apps.explorer.document_text import fold, place_of
 from graphrag_dagster.apps.explorer.explorer import Explorer
 from graphrag_dagster.apps.explorer.table_pages import Order
 from graphrag_dagster.kernel import tables
@@ -153,6 +153,6 @@ def test_a_word_is_found_at_its_place() -> None:
     for word in ("istanbul", "élodie", "ELODIE"):
         span = place_of(text, word)
         assert span is not None
-        assert folded(text[span.start : span.end]) == folded(word)
+        assert fold(text[span.start : span.end]) == fold(word)
     assert place_of(text, "nobody") is None
     assert place_of(text, "") is None

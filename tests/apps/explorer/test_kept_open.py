@@ -66,9 +66,9 @@ def test_a_snapshot_that_was_deleted_is_told(coast: Path) -> None:
 
 def test_no_more_are_kept_than_are_to_be(coast: Path) -> None:
     cache, warehouse = SnapshotCache(most=1), Warehouse()
-    with cache.opened(warehouse, "coast") as shown:
+    with cache.open(warehouse, "coast") as shown:
         cache.close()
         assert shown.totals(f"select count(*) as n from {shown[tables.ENTITIES]}")["n"] > 0
-    with cache.opened(warehouse, "coast") as again:
+    with cache.open(warehouse, "coast") as again:
         assert again.sources is not shown.sources
     cache.close()

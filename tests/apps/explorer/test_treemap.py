@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.pipeline.result_display import Rectangle, squarified
+from graphrag_dagster.kernel.pipeline.result_display import Rectangle, squarify
 
 FRAME = Rectangle(3.0, 5.0, 60.0, 40.0)
 VALUES = st.lists(st.integers(1, 10_000), min_size=1, max_size=60).map(
@@ -14,7 +14,7 @@ VALUES = st.lists(st.integers(1, 10_000), min_size=1, max_size=60).map(
 
 @given(VALUES)
 def test_areas_are_in_proportion_and_fill_the_frame(values: list[int]) -> None:
-    made = squarified(values, FRAME)
+    made = squarify(values, FRAME)
     scale = FRAME.width * FRAME.height / sum(values)
     assert [one.width * one.height for one in made] == pytest.approx([value * scale for value in values])
     for one in made:
@@ -26,7 +26,7 @@ def test_areas_are_in_proportion_and_fill_the_frame(values: list[int]) -> None:
 
 @given(VALUES)
 def test_no_two_share_more_than_an_edge(values: list[int]) -> None:
-    made = squarified(values, FRAME)
+    made = squarify(values, FRAME)
     for place, one in enumerate(made):
         for other in made[place + 1 :]:
             wide = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
@@ -35,7 +35,7 @@ def test_no_two_share_more_than_an_edge(values: list[int]) -> None:
 
 
 def test_the_example_of_its_authors_comes_out_as_theirs() -> None:
-    made = squarified([6, 6, 4, 3, 2, 2, 1], Rectangle(0, 0, 6, 4))
+    made = squarify([6, 6, 4, 3, 2, 2, 1], Rectangle(0, 0, 6, 4))
     assert [(one.width, one.height) for one in made[:3]] == [
         pytest.approx((3, 2)),
         pytest.approx((3, 2)),
@@ -44,10 +44,10 @@ def test_the_example_of_its_authors_comes_out_as_theirs() -> None:
 
 
 def test_nothing_is_made_of_nothing() -> None:
-    assert squarified([], FRAME) == []
+    assert squarify([], FRAME) == []
 
 
 @pytest.mark.parametrize("values", [[1, 0], [-1], [1, 2]])
 def test_values_that_cannot_be_areas_are_refused(values: list[float]) -> None:
     with pytest.raises(ValueError, match="positive|largest"):
-        squarified(values, FRAME)
+        squarify(values, FRAME)

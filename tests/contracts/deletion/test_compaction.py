@@ -12,7 +12,7 @@ import pytest
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_made
+from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_derived
 from graphrag_dagster.kernel.storage import duckdb_access as opening
 from graphrag_dagster.kernel.storage.compaction import compact
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -224,7 +224,7 @@ def test_a_file_that_was_replaced_while_it_was_opened_is_not_opened_again_withou
             compact(warehouse, "coast")
         return telling(place, alias, read_only=read_only)
 
-    with opening.staying_open():
+    with opening.keep_open():
         opening._cache.let_go()
         monkeypatch.setattr(opening, "_attaching", slow)
         with warehouse.connect("coast") as connection:
@@ -276,7 +276,7 @@ def test_what_a_killed_process_left_goes_with_its_corpus(
     elif file == "gone":
         warehouse.file("coast").unlink()
     before = {*tmp_path.iterdir()} - {home}
-    assert {*delete_made(warehouse, "coast").paths} == before
+    assert {*delete_derived(warehouse, "coast").paths} == before
     assert {*tmp_path.iterdir()} <= {home}
 
 

@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import inst
 from graphrag_dagster.kernel.pipeline.orchestration.run_history import purge_history
 from graphrag_dagster.kernel.storage.published import published
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.graphrag.resolution.settings import Decision, written
+from graphrag_dagster.systems.graphrag.resolution.settings import Decision, decisions_text
 from support.corpora import write_corpus
 from support.endpoint import ScriptedEndpoint
 from support.gone import erase_and_publish, index_unpublished, traces
@@ -100,7 +100,7 @@ def test_names_of_a_decision_that_was_taken_back_leave_no_byte(home: Path) -> No
     # Two of a document that has gone since, and one that no name is any more.
     gone = Decision(verdict="same", names=["Quorvax Zentholm", "Zentholm of Ostrellin"], id="d2")
     third = Decision(verdict="same", names=["Hanna Quill", "Quill of Blimmerwick"], id="d3")
-    file.write_text(written([plain, gone, third]), encoding="utf-8")
+    file.write_text(decisions_text([plain, gone, third]), encoding="utf-8")
     run_job("coast")
     standing = published(Warehouse(), "coast")
     assert standing is not None
@@ -110,7 +110,7 @@ def test_names_of_a_decision_that_was_taken_back_leave_no_byte(home: Path) -> No
     run_job("coast")
     assert standing.file.exists()
     # Taken back, what no text has goes; a decision on names that are there costs no snapshot.
-    file.write_text(written([plain]), encoding="utf-8")
+    file.write_text(decisions_text([plain]), encoding="utf-8")
     run_job("coast")
     kept = published(Warehouse(), "coast")
     purge()

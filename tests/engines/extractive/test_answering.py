@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.engines.extractive.answer_types import defines, things, wanted
+from graphrag_dagster.engines.extractive.answer_types import answer_type_of, defines, things_of_type
 from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.retrieval.sentence_relevance import relevance
@@ -99,7 +99,11 @@ def answer(question: str, rows: Sequence[ContextUnit] = ROWS, form: AnswerForm |
     ],
 )
 def test_the_first_question_word_says_what_is_wanted(question: str, kind: str, noun: str) -> None:
-    assert (wanted(question).shape, wanted(question).kind, wanted(question).noun) == ("sentence", kind, noun)
+    assert (answer_type_of(question).shape, answer_type_of(question).kind, answer_type_of(question).noun) == (
+        "sentence",
+        kind,
+        noun,
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +123,7 @@ def test_the_first_question_word_says_what_is_wanted(question: str, kind: str, n
 def test_lists_comparisons_and_overviews_are_told_apart(
     question: str, shape: str, type_: str, sides: tuple[str, ...]
 ) -> None:
-    found = wanted(question)
+    found = answer_type_of(question)
     assert (found.shape, found.type, found.sides) == (shape, type_, sides)
 
 
@@ -139,7 +143,7 @@ def test_lists_comparisons_and_overviews_are_told_apart(
 def test_things_that_can_answer_are_found_in_sentences(
     kind: str, sentence: str, noun: str, first: str
 ) -> None:
-    span = things(kind, sentence, noun)[0]  # type: ignore[arg-type]
+    span = things_of_type(kind, sentence, noun)[0]  # type: ignore[arg-type]
     assert sentence[span.start : span.end] == first
 
 
@@ -148,7 +152,7 @@ def test_things_that_can_answer_are_found_in_sentences(
     [("time", "It was late."), ("number", "In 1998 it ended."), ("person", "It was Licence TL-7."), ("place", "Boats sail."), ("other", "Anna left Oslo in 1998.")],
 )  # fmt: skip
 def test_nothing_is_found_where_nothing_is_named(kind: str, sentence: str) -> None:
-    assert things(kind, sentence) == []  # type: ignore[arg-type]
+    assert things_of_type(kind, sentence) == []  # type: ignore[arg-type]
 
 
 def test_a_definition_says_what_something_is_near_its_beginning() -> None:

@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.engines.extractive.extractive_report_writer import ExtractiveReportWriter
-from graphrag_dagster.engines.extractive.report_sentences import SentenceCandidate, central, covering, joined
+from graphrag_dagster.engines.extractive.report_sentences import (
+    SentenceCandidate,
+    central_sentences,
+    covering_sentences,
+    join_names,
+)
 from graphrag_dagster.kernel.tasks.task_ports import (
     ContextEntity,
     ContextRelationship,
@@ -83,7 +88,7 @@ def test_the_title_names_the_two_members_of_the_highest_degree_and_what_their_se
         for n, name in enumerate(["Ingrid Vell", "Vell", "Orrin Vask"], start=1)
     )
     assert write(request(entities=forms)).title == "Ingrid Vell and Orrin Vask: north quay"
-    assert [joined(list("abc")[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
+    assert [join_names(list("abc")[:n]) for n in range(4)] == ["", "a", "a and b", "a, b and c"]
 
 
 def test_every_sentence_is_quoted_word_for_word_and_stands_alone() -> None:
@@ -176,7 +181,7 @@ def test_of_sentences_about_the_same_members_the_first_is_chosen(degrees: list[i
         for n, order in enumerate(named)
     ]
     one = request(entities=members, relationships=())
-    assert covering(one, pool, 1) == central(pool, members, 1) == pool[:1]
+    assert covering_sentences(one, pool, 1) == central_sentences(pool, members, 1) == pool[:1]
 
 
 def test_a_batch_gives_what_each_request_gives_alone() -> None:

@@ -8,13 +8,13 @@ from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphE
 from graphrag_dagster.engines.extractive.parsing.language_detection import (
     likely_languages,
     name_of,
-    unreadable,
+    unreadable_reason,
 )
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     check_ledger,
+    check_something_read,
     extraction_frames,
-    nothing_read,
     unreadable_units,
     with_claims,
 )
@@ -55,14 +55,14 @@ NO_PROSE = [
 @pytest.mark.parametrize("language", FOREIGN)
 def test_prose_in_another_language_is_told(language: str) -> None:
     told = f"written in {language}; the extractive engine reads English"
-    assert unreadable(FOREIGN[language], ["en"]) == told
-    assert unreadable(FOREIGN[language] * 200, ["en"]) == told
-    assert unreadable(FOREIGN[language], []) is None
+    assert unreadable_reason(FOREIGN[language], ["en"]) == told
+    assert unreadable_reason(FOREIGN[language] * 200, ["en"]) == told
+    assert unreadable_reason(FOREIGN[language], []) is None
 
 
 @pytest.mark.parametrize("text", NO_PROSE)
 def test_what_is_no_prose_is_read(text: str) -> None:
-    assert unreadable(text, ["en"]) is None
+    assert unreadable_reason(text, ["en"]) is None
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_what_is_no_prose_is_read(text: str) -> None:
     ],
 )
 def test_english_is_read_also_beside_another_language(text: str) -> None:
-    assert unreadable(text, ["en"]) is None
+    assert unreadable_reason(text, ["en"]) is None
 
 
 def test_other_languages_are_read_where_the_settings_say_so() -> None:
-    assert unreadable(FOREIGN["German"], ["de", "en"]) is None
+    assert unreadable_reason(FOREIGN["German"], ["de", "en"]) is None
     assert (
-        unreadable(ENGLISH * 3, ["de", "fr"])
+        unreadable_reason(ENGLISH * 3, ["de", "fr"])
         == "written in English; the extractive engine reads German and French"
     )
 
@@ -111,9 +111,9 @@ def test_nothing_is_extracted_from_what_is_not_read_and_the_ledger_says_why() ->
     assert set(frames.entities["text_unit_id"]) == {"a"}
     told = "written in German; the extractive engine reads English"
     assert unreadable_units(frames.ledger) == [f"2 of 3 text units unreadable: {told}"]
-    assert nothing_read(frames.ledger) == []
-    assert nothing_read(frames.ledger[1:]) == [f"2 of 2 text units unreadable: {told}"]
-    assert nothing_read(frames.ledger.clear()) == []
+    assert check_something_read(frames.ledger) == []
+    assert check_something_read(frames.ledger[1:]) == [f"2 of 2 text units unreadable: {told}"]
+    assert check_something_read(frames.ledger.clear()) == []
     assert not check_ledger(
         text_chunks=pl.DataFrame({"text_unit_id": ["a", "b", "c"]}),
         unit_ledger=frames.ledger,

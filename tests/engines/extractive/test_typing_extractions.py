@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster.engines.neural.neural_extractor import assembled
+from graphrag_dagster.engines.neural.neural_extractor import assemble_records
 from graphrag_dagster.engines.neural.rebel_parsing import LabelledMention, by_name, parse
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
 from graphrag_dagster.kernel.text.markup_spans import Span
-from graphrag_dagster.systems.graphrag.index.extraction import typed, untyped
+from graphrag_dagster.systems.graphrag.index.extraction import type_entities, untyped_names
 from graphrag_dagster.systems.graphrag.index.extraction_tables import ExtractionFrames, extraction_frames
 from graphrag_dagster.systems.graphrag.index.incremental_extraction import extract_new
 from graphrag_dagster.systems.graphrag.llm.entity_typing import LlmEntityTyper
@@ -45,7 +45,7 @@ def extracted(chunks: pl.DataFrame = CHUNKS) -> ExtractionFrames:
     units = [TextUnit(*row) for row in chunks.select("text_unit_id", "text").iter_rows()]
     return extraction_frames(
         [
-            assembled(
+            assemble_records(
                 unit,
                 by_name(unit.text, [LabelledMention(Span(0, 5), "city", 0.9)]),
                 [parse(TEXTS[unit.id][1])],
@@ -80,7 +80,7 @@ def typer(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedEndpoint], LlmEn
 
 
 def test_without_a_model_rules_decide() -> None:
-    made, _ = typed(extracted(), CHUNKS, None)
+    made, _ = type_entities(extracted(), CHUNKS, None)
     assert decided(made) == BY_RULES
     assert types(made) == types(extracted())
     assert made.typings["problem"].null_count() == 3
@@ -91,7 +91,7 @@ def test_a_model_is_asked_about_names_without_a_type_alone(
 ) -> None:
     says = {"remdesivir": "other", "Zeta assay": "method", "hepatitis": "city"}
     with ScriptedEndpoint(lambda body: typing_reply(body, says.__getitem__) or "") as endpoint:
-        made, _ = typed(extracted(), CHUNKS, typer(endpoint))
+        made, _ = type_entities(extracted(), CHUNKS, typer(endpoint))
     assert [names_in(one.body) for one in endpoint.chats] == [["remdesivir", "Zeta assay", "hepatitis"]]
     assert decided(made) == {
         ("u1", "REMDESIVIR"): ("DRUG", "rule"),
@@ -111,7 +111,7 @@ def test_a_reply_of_no_use_leaves_it_to_rules_and_is_told(
     typer: Callable[[ScriptedEndpoint], LlmEntityTyper],
 ) -> None:
     with ScriptedEndpoint(lambda _: "I would rather write a poem.") as endpoint:
-        made, _ = typed(extracted(), CHUNKS, typer(endpoint))
+        made, _ = type_entities(extracted(), CHUNKS, typer(endpoint))
     assert decided(made) == BY_RULES
     assert made.typings["problem"].null_count() == 0
 
@@ -120,7 +120,7 @@ def test_what_was_typed_before_is_typed_anew_also_where_it_is_taken_over(
     typer: Callable[[ScriptedEndpoint], LlmEntityTyper],
 ) -> None:
     with ScriptedEndpoint(lambda body: typing_reply(body, lambda _: "city") or "") as endpoint:
-        before = typed(extracted(CHUNKS[:2]), CHUNKS, typer(endpoint))[0]
+        before = type_entities(extracted(CHUNKS[:2]), CHUNKS, typer(endpoint))[0]
     assert {by for _, by in decided(before).values()} == {"model"}
     anew: list[str] = []
 
@@ -130,19 +130,19 @@ def test_what_was_typed_before_is_typed_anew_also_where_it_is_taken_over(
 
     again = extract_new(CHUNKS, before, extract)
     assert anew == ["u3"]
-    by_rules = typed(again.frames, CHUNKS, None)[0]
-    whole = typed(extracted(), CHUNKS, None)[0]
+    by_rules = type_entities(again.frames, CHUNKS, None)[0]
+    whole = type_entities(extracted(), CHUNKS, None)[0]
     assert all(one.equals(getattr(whole, name)) for name, one in vars(by_rules).items())
 
 
 def test_names_are_put_as_they_are_written() -> None:
     frames = extracted()
-    asked = untyped(frames.entities, frames.typings, CHUNKS)
+    asked = untyped_names(frames.entities, frames.typings, CHUNKS)
     assert [(one.unit.id, one.names) for one in asked] == [
         ("u1", ("remdesivir",)),
         ("u2", ("Zeta assay", "hepatitis")),
     ]
-    assert untyped(frames.entities, frames.typings.clear(), CHUNKS) == []
+    assert untyped_names(frames.entities, frames.typings.clear(), CHUNKS) == []
 
 
 @pytest.mark.parametrize(

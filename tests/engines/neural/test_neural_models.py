@@ -11,7 +11,7 @@ from graphrag_dagster.engines.neural.gliner_rebel_models import (
     GlinerEntityModel,
     RebelRelationModel,
     Writing,
-    chosen_device,
+    choose_device,
 )
 from graphrag_dagster.engines.neural.neural_extractor import NeuralGraphExtractor
 from graphrag_dagster.errors import EngineError
@@ -233,9 +233,9 @@ def test_more_labels_than_the_model_reads_are_refused(tmp_path: Path, gliner: Pa
 @needs_extra
 def test_a_wanted_gpu_that_there_is_not_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert (chosen_device("auto"), chosen_device("cpu")) == ("cpu", "cpu")
+    assert (choose_device("auto"), choose_device("cpu")) == ("cpu", "cpu")
     with pytest.raises(EngineError, match="extraction.device is cuda, but PyTorch finds no GPU"):
-        chosen_device("cuda")
+        choose_device("cuda")
 
 
 @pytest.mark.skipif(INSTALLED, reason="the extra is installed")
@@ -244,7 +244,7 @@ def test_a_missing_extra_says_what_to_install() -> None:
     for use in (
         lambda: entities(Path("/models/gliner")).mentions(WUHAN),
         lambda: RebelRelationModel("Babelscape/rebel-large").relations([WUHAN]),
-        lambda: chosen_device("auto"),
+        lambda: choose_device("auto"),
     ):
         with pytest.raises(EngineError, match=told):
             use()

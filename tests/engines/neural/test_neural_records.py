@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.engines.neural.label_rules import SCIENTIFIC, label_by_name
-from graphrag_dagster.engines.neural.neural_extractor import assembled
-from graphrag_dagster.engines.neural.rebel_parsing import LabelledMention, by_name, joined, parse
+from graphrag_dagster.engines.neural.neural_extractor import assemble_records
+from graphrag_dagster.engines.neural.rebel_parsing import LabelledMention, by_name, join_mentions, parse
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
@@ -21,19 +21,19 @@ def mention(text: str, words: str, label: str, score: float = 0.9, at: int = 0) 
 
 def extracted(written: str, text: str = TEXT, *wanted: str) -> UnitExtraction:
     found = [mention(text, "Remdesivir", "drug"), mention(text, "Wuhan", "city")]
-    return assembled(TextUnit("u", text), by_name(text, found), [parse(written)], SCIENTIFIC, wanted)
+    return assemble_records(TextUnit("u", text), by_name(text, found), [parse(written)], SCIENTIFIC, wanted)
 
 
 def test_mentions_of_one_label_that_touch_are_one() -> None:
     text = "SARS-CoV-2 spike, spike protein"
     first, second = mention(text, "SARS-CoV-2", "protein", 0.8), mention(text, "spike", "protein", 0.95)
     third, fourth = mention(text, "spike protein", "protein"), mention(text, "protein", "gene")
-    assert joined([second, first]) == [LabelledMention(Span(0, 16), "protein", 0.95)]
-    assert joined([first, second, third])[1:] == [third]
-    assert joined([LabelledMention(Span(0, 4), "a", 0.8), LabelledMention(Span(5, 9), "b", 0.8)])[
+    assert join_mentions([second, first]) == [LabelledMention(Span(0, 16), "protein", 0.95)]
+    assert join_mentions([first, second, third])[1:] == [third]
+    assert join_mentions([LabelledMention(Span(0, 4), "a", 0.8), LabelledMention(Span(5, 9), "b", 0.8)])[
         0
     ].span == Span(0, 4)
-    assert len(joined([third, fourth])) == 2
+    assert len(join_mentions([third, fourth])) == 2
 
 
 @given(
@@ -50,9 +50,9 @@ def test_joining_loses_no_character_and_is_done_once(mentions: list[LabelledMent
     def covered(found: list[LabelledMention]) -> set[tuple[int, str]]:
         return {(at, one.label) for one in found for at in range(one.span.start, one.span.end)}
 
-    found = joined(mentions)
+    found = join_mentions(mentions)
     assert covered(mentions) <= covered(found)
-    assert joined(list(reversed(mentions))) == found
+    assert join_mentions(list(reversed(mentions))) == found
     assert all(one.score == 0.9 for one in found)
 
 
@@ -132,7 +132,7 @@ def test_other_relations_than_the_wanted_are_not_taken_nor_what_only_they_name()
 
 
 def test_a_unit_of_which_nothing_is_left_says_so() -> None:
-    made = assembled(TextUnit("u", "x"), [], [parse("words")], SCIENTIFIC)
+    made = assemble_records(TextUnit("u", "x"), [], [parse("words")], SCIENTIFIC)
     assert (made.state, made.reason, len(made.quarantined)) == ("empty", "no entities found", 1)
 
 
@@ -142,7 +142,7 @@ def test_ends_of_relations_are_entities_whatever_the_text(
 ) -> None:
     found = [LabelledMention(Span(s, min(s + n, len(text))), "drug", 0.9) for s, n in places if s < len(text)]
     parsed = [parse(f"<triplet> {written} <subj> {text} <obj> treats"), parse(written)]
-    made = assembled(TextUnit("u", text), by_name(text, joined(found)), parsed, SCIENTIFIC)
+    made = assemble_records(TextUnit("u", text), by_name(text, join_mentions(found)), parsed, SCIENTIFIC)
     names = {one.name for one in made.entities}
     assert all({one.source, one.target} <= names for one in made.relationships)
     assert all(normalise(one.name) == one.name for one in made.entities)

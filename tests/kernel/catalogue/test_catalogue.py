@@ -12,20 +12,20 @@ from graphrag_dagster.kernel.catalogue.registry import (
     embedders,
     engines,
     formats,
-    loaded,
-    named,
-    ordered,
-    requested_with,
+    load_target,
+    order_stages,
+    requested_stages_for,
+    require_named,
     roles,
     stage_of,
     stages,
     stages_reading,
     tasks,
-    users_of,
+    users_of_stages,
 )
 from graphrag_dagster.kernel.catalogue.system import KINDS, Stage
 from graphrag_dagster.kernel.catalogue.tasks import SHARED_PROMPTS
-from graphrag_dagster.kernel.common.state_comparison import flattened
+from graphrag_dagster.kernel.common.state_comparison import flatten
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.tasks import prompts
 
@@ -42,7 +42,7 @@ def test_every_table_is_of_a_stage_and_every_stage_has_tables() -> None:
 
 def test_every_section_and_key_is_one_of_the_settings() -> None:
     settings = CorpusSettings()
-    known = set(flattened(settings.model_dump(mode="json"))) | set(CorpusSettings.model_fields)
+    known = set(flatten(settings.model_dump(mode="json"))) | set(CorpusSettings.model_fields)
     sections = [section for stage in stages().values() for section in stage.sections]
     assert set(sections) <= set(CorpusSettings.model_fields)
     keys = {key for stage in stages().values() for key in stage.without_effect}
@@ -64,7 +64,7 @@ def test_engines_make_what_they_say_they_do() -> None:
     for engine in engines().values():
         assert set(engine.does) == {task.name for task in tasks().values() if engine.name in task.done_by}
         for name, make in engine.does.items():
-            assert callable(loaded(make)), (engine.name, name)
+            assert callable(load_target(make)), (engine.name, name)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_an_engine_says_of_each_task_what_makes_who_does_it(does: Any, told: str
 
 def test_what_is_declared_can_be_loaded() -> None:
     for one in (*formats().values(), *embedders().values()):
-        assert callable(loaded(one.read if hasattr(one, "read") else one.factory)), one
+        assert callable(load_target(one.read if hasattr(one, "read") else one.factory)), one
 
 
 def test_stages_come_after_those_they_read() -> None:
@@ -96,24 +96,24 @@ def test_stages_come_after_those_they_read() -> None:
 
 
 def test_a_request_takes_the_requests_it_reads_with_it() -> None:
-    assert requested_with("questions") == ["questions"]
-    assert requested_with("answers") == ["questions", "answers"]
-    assert requested_with("evaluation") == ["questions", "answers", "evaluation"]
+    assert requested_stages_for("questions") == ["questions"]
+    assert requested_stages_for("answers") == ["questions", "answers"]
+    assert requested_stages_for("evaluation") == ["questions", "answers", "evaluation"]
 
 
 def test_users_of_models_are_of_one_stage() -> None:
-    users = [*users_of("index"), *users_of("request"), *users_of("run")]
+    users = [*users_of_stages("index"), *users_of_stages("request"), *users_of_stages("run")]
     assert len(users) == len(set(users))
 
 
 def test_a_name_that_there_is_not_is_told_with_those_that_there_are() -> None:
     with pytest.raises(CatalogueError, match="there is no engine 'lmm'; use one of extractive, llm"):
-        named(engines(), "lmm", "engine")
+        require_named(engines(), "lmm", "engine")
 
 
 def test_a_stage_that_reads_one_there_is_not_is_refused() -> None:
     with pytest.raises(CatalogueError, match="'weather'; use one of imports, corpus, extraction"):
-        ordered((*stages().values(), Stage("forecast", version=1, reads=("weather",))))
+        order_stages((*stages().values(), Stage("forecast", version=1, reads=("weather",))))
 
 
 def test_stages_that_read_each_other_in_a_circle_are_refused() -> None:
@@ -123,4 +123,4 @@ def test_stages_that_read_each_other_in_a_circle_are_refused() -> None:
     with pytest.raises(
         CatalogueError, match=r"in a circle: .*corpus.*reports|in a circle: .*reports.*corpus"
     ):
-        ordered(circular)
+        order_stages(circular)

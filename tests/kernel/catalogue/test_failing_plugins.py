@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from graphrag_dagster import Index
 from graphrag_dagster.errors import CatalogueError, PluginError, QuestionError
-from graphrag_dagster.kernel.catalogue.registry import guarded, in_plugin, loaded
+from graphrag_dagster.kernel.catalogue.registry import guard_plugin, load_target, plugin_errors
 from graphrag_dagster.kernel.documents.file_reading import Declined, FileContents, read_file
 from graphrag_dagster.kernel.documents.file_records import SourceFile
 from graphrag_dagster.service.http_app import make_app
@@ -163,11 +163,11 @@ def test_a_reader_that_fails_is_named_and_others_read_on(kind: str, told: str) -
 
 @pytest.mark.usefixtures("lame")
 def test_what_is_built_in_is_not_blamed_on_a_package() -> None:
-    with pytest.raises(ZeroDivisionError), in_plugin("method", "local", "answering"):
+    with pytest.raises(ZeroDivisionError), plugin_errors("method", "local", "answering"):
         raise ZeroDivisionError
     made = object()
-    assert guarded(made, "engine", "extractive") is made
+    assert guard_plugin(made, "engine", "extractive") is made
     with pytest.raises(AttributeError):
-        _ = guarded(made, "engine", "lame").nothing  # type: ignore[attr-defined]
+        _ = guard_plugin(made, "engine", "lame").nothing  # type: ignore[attr-defined]
     with pytest.raises(CatalogueError):
-        loaded("graphrag_dagster.nowhere:x")
+        load_target("graphrag_dagster.nowhere:x")

@@ -76,7 +76,7 @@ def test_what_cannot_be_used_is_left_out_with_one_warning(
     with plugged_in(tmp_path, modules, points), caplog.at_level(logging.WARNING):
         for _ in range(2):
             assert list(registry.methods()) == [*(one.name for one in declared_methods()), "fine"]
-        states = {one.name: one.problem is None for one in registry.installed()}
+        states = {one.name: one.problem is None for one in registry.installed_plugins()}
     assert states == {name: False, "fine": True}
     (told,) = caplog.messages
     assert told.startswith(f"the method {name!r} of toy 1.0 is left out: {problem}")
@@ -163,4 +163,4 @@ def test_what_answers_is_a_function_or_names_one(target: object) -> None:
 )
 def test_a_function_that_is_not_there_is_named(target: str) -> None:
     with pytest.raises(CatalogueError, match=f"{target} cannot be loaded"):
-        registry.loaded(target)
+        registry.load_target(target)

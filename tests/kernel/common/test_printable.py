@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.common.printable import counted, json_text, printable, shortened, told_of
+from graphrag_dagster.kernel.common.printable import json_text, os_error_message, plural, printable, shorten
 
 HOSTILE = "\x1b]0;title\x07 \x1b[2Jgone \x9b31m \u202egnp.exe \x7f \ud800 over\rwritten :warning: [/] [red]x"
 SPELT = r"\x1b]0;title\x07 \x1b[2Jgone \x9b31m \u202egnp.exe \x7f \ud800 over\x0dwritten :warning: [/] [red]x"
@@ -34,7 +34,7 @@ def test_what_commands_a_terminal_is_spelt_out_and_nothing_else_changes() -> Non
     ],
 )
 def test_a_line_is_cut_and_shows_what_cannot_be_seen(text: str, most: int, told: str) -> None:
-    assert shortened(text, most) == told
+    assert shorten(text, most) == told
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,10 @@ def test_any_text_comes_back_from_json(text: str) -> None:
 
 
 def test_numbers_have_their_nouns() -> None:
-    assert [counted(number, "question") for number in (0, 1, 2, 1250)] == [
+    assert [plural(number, "question") for number in (0, 1, 2, 1250)] == [
         "0 questions", "1 question", "2 questions", "1,250 questions",
     ]  # fmt: skip
-    assert counted(2, "reply", "replies") == "2 replies"
+    assert plural(2, "reply", "replies") == "2 replies"
 
 
 @pytest.mark.parametrize(
@@ -84,4 +84,4 @@ def test_numbers_have_their_nouns() -> None:
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="numbers of errors are those of POSIX")
 def test_an_error_of_the_system_names_its_mend(error: OSError, told: str) -> None:
-    assert told_of(error) == told
+    assert os_error_message(error) == told

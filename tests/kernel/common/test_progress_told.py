@@ -7,13 +7,13 @@ import pytest
 
 from graphrag_dagster.kernel.common.progress import (
     PendingCall,
-    calls_now,
+    current_calls,
     listening,
-    quietly,
+    pending_call,
     say,
     stage,
     track,
-    under_way,
+    without_progress,
 )
 
 
@@ -63,7 +63,7 @@ def test_stages_and_steps_are_heard_in_their_order_and_nothing_afterwards(heard:
 
 
 def test_stages_of_a_stage_are_not_heard(heard: Heard) -> None:
-    with stage("whole"), quietly():
+    with stage("whole"), without_progress():
         assert list(track("ab", "part")) == ["a", "b"]
     with stage("next"):
         pass
@@ -82,19 +82,22 @@ def test_what_nobody_listens_to_is_in_the_log(caplog: pytest.LogCaptureFixture) 
 
 
 def test_calls_are_counted_as_waiting_as_sent_and_as_done_where_they_end_well() -> None:
-    before = calls_now()
-    with under_way("m", "route") as first, under_way("m", "route") as second:
-        assert (calls_now().in_flight - before.in_flight, calls_now().waiting - before.waiting) == (0, 2)
+    before = current_calls()
+    with pending_call("m", "route") as first, pending_call("m", "route") as second:
+        assert (current_calls().in_flight - before.in_flight, current_calls().waiting - before.waiting) == (
+            0,
+            2,
+        )
         second.sent, second.begun = True, -2.0
-        assert calls_now().oldest is second
+        assert current_calls().oldest is second
         first.sent, first.begun = True, -3.0
-        assert (calls_now().in_flight - before.in_flight, calls_now().oldest) == (2, first)
-    assert calls_now().done - before.done == 2
-    with pytest.raises(ValueError, match="no"), under_way("m", "route"):
+        assert (current_calls().in_flight - before.in_flight, current_calls().oldest) == (2, first)
+    assert current_calls().done - before.done == 2
+    with pytest.raises(ValueError, match="no"), pending_call("m", "route"):
         raise ValueError("no")
-    assert calls_now() == type(before)(before.done + 2, before.in_flight, before.waiting, before.oldest)
+    assert current_calls() == type(before)(before.done + 2, before.in_flight, before.waiting, before.oldest)
 
 
 def test_a_task_without_words_of_its_own_is_told_by_its_name() -> None:
-    assert PendingCall("m", "route").words == "choosing the search method"
-    assert PendingCall("m", "write_a_poem").words == "write a poem"
+    assert PendingCall("m", "route").description == "choosing the search method"
+    assert PendingCall("m", "write_a_poem").description == "write a poem"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.common import stable_values
-from graphrag_dagster.kernel.common.stable_values import comparable, cosines, stable_id, unit_rows
+from graphrag_dagster.kernel.common.stable_values import cosines, round_for_comparison, stable_id, unit_rows
 
 PARTS = st.lists(st.text(max_size=3) | st.integers(-20, 20), max_size=3)
 
@@ -24,9 +24,9 @@ def test_ids_are_equal_where_all_parts_are(one: list[object], other: list[object
 
 
 def test_scores_that_differ_by_the_order_of_their_parts_are_equal() -> None:
-    one, other = comparable(np.array([0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1]))
+    one, other = round_for_comparison(np.array([0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1]))
     assert one == other
-    apart, near = comparable(np.array([1e-11, 1e-13]))
+    apart, near = round_for_comparison(np.array([1e-11, 1e-13]))
     assert (apart, near) == (1e-11, 0.0)
 
 

@@ -11,7 +11,7 @@ from graphrag_dagster.kernel.common.state_comparison import (
     compare_documents,
     compare_files,
     compare_values,
-    flattened,
+    flatten,
 )
 
 folders = st.dictionaries(
@@ -55,9 +55,9 @@ def test_a_moved_file_is_renamed_and_a_copy_is_added() -> None:
 
 
 def test_nested_values_are_compared_by_dotted_keys() -> None:
-    before = flattened({"a": {"b": 1, "c": {}}, "l": [1, 2]})
+    before = flatten({"a": {"b": 1, "c": {}}, "l": [1, 2]})
     assert before == {"a.b": 1, "l": [1, 2]}
-    now = flattened({"a": {"b": 1, "c": {"d": True}}, "l": [2]})
+    now = flatten({"a": {"b": 1, "c": {"d": True}}, "l": [2]})
     assert compare_values(before, now) == [Change("a.c.d", None, True), Change("l", [1, 2], [2])]
 
 
@@ -92,4 +92,4 @@ def test_what_changed_and_what_there_is_are_counted() -> None:
     found = FileChanges(
         added=("a",), edited=("b", "c"), renamed=(("d", "e"),), removed=("f", "g"), unchanged=7
     )
-    assert (len(found), found.now) == (6, 11)
+    assert (len(found), found.current_count) == (6, 11)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.documents.file_discovery import FoundFile, discover, matches, shown
+from graphrag_dagster.kernel.documents.file_discovery import FoundFile, discover, display_path, matches
 
 
 def found(folder: Path, ignore: tuple[str, ...] = (), max_bytes: int = 1000) -> dict[str, FoundFile]:
@@ -211,7 +211,7 @@ def test_odd_names_survive(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=8), st.binary(max_size=8))
 def test_different_names_are_shown_differently(one: bytes, other: bytes) -> None:
-    assert (shown(os.fsdecode(one)) == shown(os.fsdecode(other))) == (one == other)
+    assert (display_path(os.fsdecode(one)) == display_path(os.fsdecode(other))) == (one == other)
 
 
 @pytest.fixture

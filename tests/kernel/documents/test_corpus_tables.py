@@ -4,7 +4,7 @@ import json
 import polars as pl
 import pytest
 
-from graphrag_dagster.kernel.documents.column_roles import ColumnError, ColumnNames, choose
+from graphrag_dagster.kernel.documents.column_roles import ColumnError, ColumnNames, choose_columns
 from graphrag_dagster.kernel.documents.file_reading import format_of, reader_of
 from graphrag_dagster.kernel.documents.file_records import Reading, SourceFile, UnreadableError, metadata_json
 from graphrag_dagster.kernel.documents.readers.data.delimited_tables import sniff_delimiter
@@ -21,7 +21,7 @@ def texts(reading: Reading) -> list[str]:
 
 
 def test_columns_are_guessed() -> None:
-    chosen = choose(None, ["ID", "Headline", "Body", "Published", "desk"], "a.csv")
+    chosen = choose_columns(None, ["ID", "Headline", "Body", "Published", "desk"], "a.csv")
     assert (chosen.text, chosen.title, chosen.id, chosen.date, chosen.metadata) == (
         "Body",
         "Headline",
@@ -33,7 +33,7 @@ def test_columns_are_guessed() -> None:
 
 def test_columns_as_set_go_before_guesses() -> None:
     names = ColumnNames(text="story", title="desk", metadata=("id",))
-    chosen = choose(names, ["id", "title", "story", "text", "desk"], "a.csv")
+    chosen = choose_columns(names, ["id", "title", "story", "text", "desk"], "a.csv")
     assert (chosen.text, chosen.title, chosen.metadata) == ("story", "desk", ("id",))
 
 
@@ -42,7 +42,7 @@ def test_columns_as_set_go_before_guesses() -> None:
 )
 def test_a_column_that_does_not_exist(names: ColumnNames) -> None:
     with pytest.raises(ColumnError, match=r"news/a\.csv has no column '(story|day|x)'.* id, text"):
-        choose(names, ["id", "text"], "news/a.csv")
+        choose_columns(names, ["id", "text"], "news/a.csv")
 
 
 def test_no_text_column_names_what_there_is_and_the_mend() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.documents.text_units import check_units, cut
+from graphrag_dagster.kernel.documents.text_units import check_units, cut_text_units
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from support.reading import read_corpus
@@ -34,7 +34,7 @@ def documents(*texts: str) -> pl.DataFrame:
 
 
 def units(frame: pl.DataFrame, strategy: str = "tokens", size: int = 600, overlap: int = 100) -> pl.DataFrame:
-    return cut(frame, strategy=strategy, size=size, overlap=overlap, encoding="cl100k_base")
+    return cut_text_units(frame, strategy=strategy, size=size, overlap=overlap, encoding="cl100k_base")
 
 
 @pytest.mark.parametrize("strategy", ["tokens", "sentences", "characters", "none"])
@@ -166,7 +166,7 @@ def test_no_documents_make_no_units() -> None:
 def test_settings_are_checked(wrong: dict[str, object], message: str) -> None:
     given_settings = {"strategy": "tokens", "size": 600, "overlap": 100, "encoding": "cl100k_base"} | wrong
     with pytest.raises(SettingsError, match=message):
-        cut(documents("a"), **given_settings)  # type: ignore[arg-type]
+        cut_text_units(documents("a"), **given_settings)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel.documents.file_reading import Declined, FileContents
 from graphrag_dagster.kernel.documents.file_records import FileLimits, SourceFile
-from graphrag_dagster.kernel.documents.reader_process import ReaderProcess, _crashed, reader_process
+from graphrag_dagster.kernel.documents.reader_process import ReaderProcess, _crash_reason, reader_process
 from support.files import docx
 from support.reading import read_corpus
 
@@ -74,9 +74,9 @@ def test_a_process_that_died_between_files_is_no_reason_to_fail(reader: ReaderPr
 
 def test_a_crash_is_told_by_its_signal() -> None:
     limits = FileLimits()
-    assert "its reader crashed (SIGSEGV)" in _crashed(-signal.SIGSEGV, limits)
-    assert "files.max_seconds (60.0)" in _crashed(-signal.SIGXCPU, limits)
-    assert "code 3" in _crashed(3, limits)
+    assert "its reader crashed (SIGSEGV)" in _crash_reason(-signal.SIGSEGV, limits)
+    assert "files.max_seconds (60.0)" in _crash_reason(-signal.SIGXCPU, limits)
+    assert "code 3" in _crash_reason(3, limits)
 
 
 def test_the_process_knows_no_keys(reader: ReaderProcess, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def test_the_order_of_triples_changes_nothing(rows: list[Triple], drawn: random.
 def test_a_written_graph_is_read_as_it_was(tmp_path: Path) -> None:
     store = graph_of([("ä -> b", "p", "$"), ("$", "q", "c")], alone=["z"])
     store.write(tmp_path)
-    opened = PathStore.opened(tmp_path)
+    opened = PathStore.open(tmp_path)
     assert told(opened) == told(store)
     assert isinstance(opened.heads, np.memmap)
     assert list(opened.entity_ids) == list(store.entity_ids)
@@ -64,13 +64,13 @@ def test_a_damaged_graph_is_refused(tmp_path: Path) -> None:
     graph_of([("a", "p", "b")]).write(tmp_path)
     (tmp_path / "tails.npy").write_bytes(b"no array")
     with pytest.raises(WarehouseError, match="delete it"):
-        PathStore.opened(tmp_path)
+        PathStore.open(tmp_path)
 
 
 def test_directions_are_found_by_edges_back() -> None:
-    assert graph_of([("a", "p", "b"), ("b", "~p", "a")]).followed("auto") == "out"
-    assert graph_of([("a", "p", "b"), ("b", "p", "c")]).followed("auto") == "both"
-    assert graph_of([]).followed("auto") == "both"
+    assert graph_of([("a", "p", "b"), ("b", "~p", "a")]).resolve_direction("auto") == "out"
+    assert graph_of([("a", "p", "b"), ("b", "p", "c")]).resolve_direction("auto") == "both"
+    assert graph_of([]).resolve_direction("auto") == "both"
 
 
 def test_namesakes_stay_apart_and_are_written_alike() -> None:
@@ -113,7 +113,7 @@ def test_paths_of_different_lengths_are_written_piece_by_piece() -> None:
     a, b, c = (node(store, one) for one in "abc")
     short = Paths(store, np.array([[a, b]]), np.array([[0]]), np.array([[False]]), np.ones(1))
     long = Paths(store, np.array([[a, b, c]]), np.array([[0, 1]]), np.array([[False, True]]), np.full(1, 0.5))
-    both = Paths.joined([short, long])
+    both = Paths.concatenate([short, long])
     assert both.verbalised.texts == ["a -> p -> b", "a -> p -> b -> ~q -> c"]
     assert both.lengths.tolist() == [1, 2]
     assert both.ends.tolist() == [b, c]

@@ -16,7 +16,7 @@ from graphrag_dagster.cli.commands.cache_commands import cancel_batch, list_batc
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models import batch_queue as batch_desk
 from graphrag_dagster.kernel.models.batch_queue import BatchPending, BatchSender
-from graphrag_dagster.kernel.models.batch_store import BatchStore, finished
+from graphrag_dagster.kernel.models.batch_store import BatchStore, finished_batches
 from graphrag_dagster.kernel.models.cache.cache_database import Database, database_at
 from graphrag_dagster.kernel.models.cache.cache_maintenance import Upkeep
 from graphrag_dagster.kernel.models.cache.cached_models import CachedChatModel, Sender
@@ -26,7 +26,7 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint import request_bodies as bodies
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.model_costs import Budget, ModelUse
-from graphrag_dagster.kernel.models.probing.endpoint_check import checkup
+from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.storage.corpus_store import models_of
 from graphrag_dagster.kernel.tasks import prompts
@@ -77,7 +77,7 @@ class Place:
 
         async def gate() -> None:
             if checked:
-                await checkup(OpenAIChatModel(self.settings), CapabilityStore(database))
+                await check_endpoint(OpenAIChatModel(self.settings), CapabilityStore(database))
 
         model = CachedChatModel(sender, account, till, gate)
         extractor = LlmGraphExtractor(model, prompts, entity_types=["person"], gleaning_rounds=rounds)
@@ -278,7 +278,7 @@ def test_a_batch_that_fails_says_why(place: Callable[..., Place]) -> None:
     made = place(batch_fails="The limit of enqueued tokens is reached.", batch_steps=0)
     made.pending(1)
     with closing(Database(made.path)) as database:
-        assert finished(database, models_of) == ({}, [])
+        assert finished_batches(database, models_of) == ({}, [])
     with pytest.raises(EndpointError, match="was refused: The limit of enqueued tokens is reached"):
         made.run(2)
     made.pending(3)
@@ -360,13 +360,13 @@ def test_the_sensor_hears_of_corpora_that_can_go_on(place: Callable[..., Place])
     made = place(batch_steps=2)
     made.pending(1, rounds=0)
     with closing(Database(made.path)) as database:
-        assert finished(database, models_of) == ({}, [])
+        assert finished_batches(database, models_of) == ({}, [])
         ready = {"c": ("batch_000001",)}
-        assert finished(database, models_of) == ({}, [])
-        assert finished(database, models_of) == (ready, [])
+        assert finished_batches(database, models_of) == ({}, [])
+        assert finished_batches(database, models_of) == (ready, [])
     made.run(2)
     with closing(Database(made.path)) as database:
-        assert finished(database, models_of) == ({}, [])
+        assert finished_batches(database, models_of) == ({}, [])
 
 
 def test_the_sensor_goes_on_although_an_endpoint_is_gone(place: Callable[..., Place]) -> None:
@@ -374,7 +374,7 @@ def test_the_sensor_goes_on_although_an_endpoint_is_gone(place: Callable[..., Pl
     made.pending(1)
     made.query("update batches set url = 'http://127.0.0.1:9/v1'")
     with closing(Database(made.path)) as database:
-        ready, problems = finished(database, models_of)
+        ready, problems = finished_batches(database, models_of)
     assert ready == {}
     assert "cannot reach http://127.0.0.1:9/v1" in problems[0]
 

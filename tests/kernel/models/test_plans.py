@@ -10,7 +10,7 @@ from graphrag_dagster.apps.evaluation.stages.evaluation_plan import EvaluationSi
 from graphrag_dagster.kernel.models.call_estimates import (
     MethodSize,
     Range,
-    around,
+    approximately,
     exactly,
     plan_extraction,
     plan_merging,
@@ -32,7 +32,7 @@ def in_order(*ranges: Range) -> bool:
 @given(RANGES, RANGES, NUMBERS)
 def test_a_range_is_in_order_whatever_is_done_with_it(one: Range, other: Range, number: float) -> None:
     assert in_order(one, other, one + other, one * other, one * number, one.at_most(other))
-    assert in_order(exactly(number), around(number, known=True), around(number, known=False))
+    assert in_order(exactly(number), approximately(number, known=True), approximately(number, known=False))
 
 
 def test_what_is_expected_stays_and_the_ends_give_way() -> None:

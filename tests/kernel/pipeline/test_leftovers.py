@@ -3,7 +3,7 @@ import weakref
 
 from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import (
     collect,
-    collecting_new_objects,
+    collect_only_new_objects,
     defer_collection,
 )
 
@@ -19,7 +19,7 @@ def test_what_a_step_leaves_in_cycles_is_collected_in_the_block_only() -> None:
         outside = weakref.ref(Node())
         collect()
         assert outside() is not None
-        with collecting_new_objects():
+        with collect_only_new_objects():
             inside = weakref.ref(Node())
             collect()
             assert inside() is None

@@ -4,15 +4,15 @@ import pytest
 
 from graphrag_dagster.kernel.catalogue.registry import stages as declared_stages
 from graphrag_dagster.kernel.catalogue.registry import stages_made
-from graphrag_dagster.kernel.common.state_comparison import compare_values, flattened
+from graphrag_dagster.kernel.common.state_comparison import compare_values, flatten
 from graphrag_dagster.kernel.pipeline.index_status import following, stages_of_prompts, stages_of_settings
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.tasks.prompts import all_prompts
 
 
 def stages(content: dict[str, object], base: dict[str, object] | None = None) -> set[str]:
-    before = flattened(parse_settings(base or {}, "corpus.yaml").model_dump(mode="json"))
-    now = flattened(parse_settings({**(base or {}), **content}, "corpus.yaml").model_dump(mode="json"))
+    before = flatten(parse_settings(base or {}, "corpus.yaml").model_dump(mode="json"))
+    now = flatten(parse_settings({**(base or {}), **content}, "corpus.yaml").model_dump(mode="json"))
     changes = compare_values(before, now)
     assert changes
     return stages_of_settings(changes, before, now)
@@ -77,7 +77,7 @@ def test_a_setting_concerns_the_stages_that_read_it(
 
 def test_prompts_concern_the_stages_that_send_them() -> None:
     def of(name: str, settings: dict[str, object]) -> set[str]:
-        return stages_of_prompts([name], flattened(parse_settings(settings, "x").model_dump(mode="json")))
+        return stages_of_prompts([name], flatten(parse_settings(settings, "x").model_dump(mode="json")))
 
     assert of("extract_graph_system", {}) == set()
     assert of("extract_graph_system", LLM) == {"extraction"}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.retrieval.rerankers import unit_features
-from graphrag_dagster.kernel.retrieval.sentence_relevance import FEATURES, AskedWords, asks_what_was_said
+from graphrag_dagster.kernel.retrieval.sentence_relevance import FEATURES, AskedWords, asks_for_statements
 from graphrag_dagster.kernel.retrieval.sentence_weights import ANSWER_WEIGHTS, UNIT_WEIGHTS
 from graphrag_dagster.kernel.text.quotable_sentences import ContextLines, SentenceLine, turns
 
@@ -93,9 +93,9 @@ def test_neighbours_are_of_the_same_row(rows: list[int], distance: int) -> None:
 
 
 def test_what_was_said_is_asked_for_by_words_of_saying_and_thinking() -> None:
-    assert asks_what_was_said("Summarise the discussion of fees.")
-    assert asks_what_was_said("Why did she disagree?")
-    assert not asks_what_was_said("When did the strike end?")
+    assert asks_for_statements("Summarise the discussion of fees.")
+    assert asks_for_statements("Why did she disagree?")
+    assert not asks_for_statements("When did the strike end?")
 
 
 def test_words_that_tell_in_which_document_to_look_count_for_titles_and_speakers_alone() -> None:

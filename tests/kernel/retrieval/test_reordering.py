@@ -12,7 +12,7 @@ from graphrag_dagster.kernel.retrieval.rerankers import (
     Moved,
     Reranked,
     Sought,
-    reordered,
+    rerank,
     windows,
 )
 
@@ -35,7 +35,7 @@ class Fixed:
 
 def put(scores: list[float], first: int | None = None) -> tuple[list[str], Reranked]:
     ids = [f"u{place}" for place in range(len(scores))]
-    return reordered(ids, str, SOUGHT, Fixed(scores), len(ids) if first is None else first)
+    return rerank(ids, str, SOUGHT, Fixed(scores), len(ids) if first is None else first)
 
 
 scores_of_units = st.lists(st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0]), max_size=30)
@@ -90,7 +90,7 @@ def test_scores_that_are_none_are_an_error_that_names_the_reranker(scores: list[
     with pytest.raises(
         EngineError, match="the reranker fixed@1 gave no finite score for each of 2 text units"
     ):
-        reordered(["a", "b"], str, SOUGHT, Fixed(scores), 60)
+        rerank(["a", "b"], str, SOUGHT, Fixed(scores), 60)
 
 
 TEXTS = [

@@ -82,7 +82,7 @@ def test_local_follows_the_named_film_to_its_director():
     assert found.units.ids[:2] == ("u9", "u8")
     assert retriever.units(QUESTION).ids.index("u8") > 1
     assert found.entities.ids[:2] == ("e-Blood Street", "e-Leo Fong")
-    assert found.linked == retriever.linked(QUESTION)
+    assert found.linked == retriever.linked_names(QUESTION)
     (name,) = found.linked
     assert (name.text, name.title, name.entity_id) == ("Blood Street", "Blood Street", "e-Blood Street")
     assert (name.how, name.sure, name.named) == ("exact", 1.0, True)

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.retrieval.lexical_index import LexicalIndex, WordRarity
 from graphrag_dagster.kernel.retrieval.multihop.multihop_retrieval import SHIPPED, Following
-from graphrag_dagster.kernel.retrieval.multihop.name_graph import LeadIndex, NameGraph, leads, name_graph
+from graphrag_dagster.kernel.retrieval.multihop.name_graph import (
+    LeadIndex,
+    NameGraph,
+    leading_words,
+    name_graph,
+)
 from graphrag_dagster.kernel.retrieval.multihop.question_parsing import NameReach
 from graphrag_dagster.kernel.retrieval.retriever import Retriever
 from graphrag_dagster.kernel.retrieval.search_words import Clauses, TermFinder, sentence_words, sentences
@@ -87,12 +92,12 @@ def graph_of(texts: list[str], entities: dict[str, list[int]], titles: dict[str,
     ],
 )
 def test_what_a_text_begins_to_speak_of(text, about):
-    assert leads(text) == about
+    assert leading_words(text) == about
 
 
 @given(st.text(max_size=80))
 def test_any_text_may_begin_with_anything(text):
-    assert all(lead.strip() for lead in leads(text))
+    assert all(lead.strip() for lead in leading_words(text))
 
 
 def test_a_name_is_found_in_what_a_text_spells_with_more_words():
@@ -148,10 +153,10 @@ def test_each_sentence_has_its_share_of_the_question():
     index, words = LexicalIndex([text]), sentence_words(text)
     stems = index.terms("happiness of a harbour, hiring").stems
     assert stems == ("happi", "harbour", "hire")
-    assert TermFinder(stems).found(words).tolist() == [
+    assert TermFinder(stems).find(words).tolist() == [
         [False] * 3, [True, False, False], [False, True, False], [False, False, True],
     ]  # fmt: skip
-    assert TermFinder([]).found(words).shape == (4, 0)
+    assert TermFinder([]).find(words).shape == (4, 0)
 
 
 WORDS = st.lists(st.sampled_from(["happi", "happy", "happily", "hap", "happinesses", "Hap.", "x\n", "é?"]))
@@ -163,7 +168,7 @@ def test_stems_are_found_as_the_words_that_begin_with_them(text, stems):
         ends = (stem, f"{stem[:-1]}y") if stem.endswith("i") else (stem,)
         return word.startswith(ends) and len(word) <= len(stem) + 5
 
-    found = TermFinder(stems).found(sentence_words(text))
+    found = TermFinder(stems).find(sentence_words(text))
     for at, sentence in enumerate(sentences(text)):
         words = re.findall(r"\w+", sentence.lower())
         of_words = [max((s for s in stems if begins(s, word)), key=len, default=None) for word in words]

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.common.stable_values import cosines, unit_rows
 from graphrag_dagster.kernel.retrieval.lexical_index import LexicalIndex
-from graphrag_dagster.kernel.retrieval.ranking import TextRanker, first_places, ranked, rows_of, z_scores
+from graphrag_dagster.kernel.retrieval.ranking import (
+    TextRanker,
+    first_places,
+    rank_by_score,
+    rows_of,
+    z_scores,
+)
 
 TEXTS = ["red fox jumps", "red hen", "grey wolf howls loudly tonight"]
 VECTORS = np.array([[1, 0], [0, 1], [0, 0]], dtype=np.float32)
@@ -87,7 +93,7 @@ def test_lengths_must_agree():
 
 
 def test_equal_scores_keep_the_order_of_the_table():
-    assert ranked("abcd", np.array([1.0, 2.0, 1.0, 2.0])).ids == ("b", "d", "a", "c")
+    assert rank_by_score("abcd", np.array([1.0, 2.0, 1.0, 2.0])).ids == ("b", "d", "a", "c")
 
 
 @given(st.lists(st.integers(0, 4).map(float), max_size=30), st.integers(0, 35))

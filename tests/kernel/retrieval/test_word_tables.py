@@ -70,16 +70,16 @@ def test_what_was_written_is_what_is_opened(tmp_path: Path) -> None:
         first, second = tmp_path / name, tmp_path / f"{name} again"
         for folder in (first, second):
             folder.mkdir()
-        kept.written(first, made)
-        kept.written(second, kept.opened(first, kind))
+        kept.write_cached(first, made)
+        kept.write_cached(second, kept.open_cached(first, kind))
         files = [one.relative_to(first) for one in first.rglob("*") if one.is_file()]
         assert len(files) > 3
         for file in files:
             assert (second / file).read_bytes() == (first / file).read_bytes()
-    rarity, again = WordRarity.of_texts(TEXTS), kept.opened(tmp_path / "rarity", WordRarity)
+    rarity, again = WordRarity.of_texts(TEXTS), kept.open_cached(tmp_path / "rarity", WordRarity)
     for word in ("red", "harbour", "of", "zoe", "unheard"):
-        assert (rarity.of(word), rarity.knows(word), rarity.is_plain(word)) == (
-            *(again.of(word), again.knows(word)),
+        assert (rarity.of(word), rarity.has_word(word), rarity.is_plain(word)) == (
+            *(again.of(word), again.has_word(word)),
             again.is_plain(word),
         )
 
@@ -90,8 +90,8 @@ def test_arrays_in_files_are_mapped_where_they_are_large_and_no_file_stays_open(
 ) -> None:
     monkeypatch.setattr(kept, "_MAPPED_FROM", least)
     made = Arrays(np.arange(3), np.ones((2, 3), np.float32), np.empty(0, np.int32), 7)
-    kept.written(tmp_path, made)
-    found = kept.opened(tmp_path, Arrays)
+    kept.write_cached(tmp_path, made)
+    found = kept.open_cached(tmp_path, Arrays)
     assert found.size == 7
     for name in ("numbers", "by_row", "none"):
         array, again = getattr(made, name), getattr(found, name)
@@ -100,4 +100,4 @@ def test_arrays_in_files_are_mapped_where_they_are_large_and_no_file_stays_open(
     assert not [one for one in Path("/proc/self/fd").glob("*") if tmp_path in one.resolve().parents]
     (tmp_path / "numbers.npy").write_bytes((tmp_path / "numbers.npy").read_bytes()[:-1])
     with pytest.raises(WarehouseError, match="delete it"):
-        kept.opened(tmp_path, Arrays)
+        kept.open_cached(tmp_path, Arrays)

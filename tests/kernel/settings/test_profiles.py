@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.common.state_comparison import flattened
+from graphrag_dagster.kernel.common.state_comparison import flatten
 from graphrag_dagster.kernel.pipeline.corpus_changes import changed_settings
 from graphrag_dagster.kernel.settings.corpus_settings import (
     CorpusSettings,
@@ -19,7 +19,7 @@ PAPER = profiles()["paper"]
 
 
 def flat(content: dict[str, object]) -> dict[str, object]:
-    return flattened(parse_settings(content, "corpus.yaml").model_dump(mode="json"))
+    return flatten(parse_settings(content, "corpus.yaml").model_dump(mode="json"))
 
 
 def nested(key: str, value: object) -> dict[str, object]:

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.storage.corpus_names import check_name, made_of
+from graphrag_dagster.kernel.storage.corpus_names import check_name, name_from_folder
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 
 
@@ -94,7 +94,7 @@ def test_no_root_means_no_corpora(tmp_path: Path) -> None:
     ],
 )
 def test_a_name_is_made_of_any_folder(folder: str, name: str) -> None:
-    assert made_of(folder) == made_of(folder) == check_name(name)
+    assert name_from_folder(folder) == name_from_folder(folder) == check_name(name)
 
 
 def test_folders_that_give_one_name_are_told_apart_and_keep_theirs(

@@ -10,9 +10,9 @@ from graphrag_dagster.kernel.storage.duckdb_access import (
     Opened,
     attach,
     is_busy,
+    keep_open,
     open_alone,
-    open_often,
-    staying_open,
+    open_shared,
     writing_instance,
 )
 
@@ -20,7 +20,7 @@ from graphrag_dagster.kernel.storage.duckdb_access import (
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / 'it\'s a "file".duckdb'
-    made = open_often(path, read_only=False)
+    made = open_shared(path, read_only=False)
     made.connection.execute("create table numbers as select 1 as number")
     made.close()
     return path
@@ -31,7 +31,7 @@ def numbers(opened: Opened) -> list[int]:
 
 
 def add(path: Path, number: int) -> None:
-    opened = open_often(path, read_only=False)
+    opened = open_shared(path, read_only=False)
     opened.connection.execute("insert into numbers values (?)", [number])
     opened.close()
 
@@ -85,7 +85,7 @@ def test_no_file_is_written_with_the_compression_that_takes_half_of_the_time(tmp
     assert {"FSST", "DICT_FSST"} & compressions_of(tmp_path / "otherwise.duckdb", "words")
     often, alone, attached = (tmp_path / f"{name}.duckdb" for name in ("often", "alone", "attached"))
     for opened in (
-        open_often(often, read_only=False),
+        open_shared(often, read_only=False),
         open_alone(alone, read_only=False, config={"threads": 1}),
     ):
         opened.connection.execute(texts.format("words"))
@@ -98,23 +98,23 @@ def test_no_file_is_written_with_the_compression_that_takes_half_of_the_time(tmp
 
 
 def test_what_was_not_committed_is_not_kept(file: Path) -> None:
-    opened = open_often(file, read_only=False)
+    opened = open_shared(file, read_only=False)
     opened.connection.begin()
     opened.connection.execute("insert into numbers values (2)")
     opened.close()
-    again = open_often(file, read_only=True)
+    again = open_shared(file, read_only=True)
     assert numbers(again) == [1]
     again.close()
 
 
 def test_openings_to_read_share_the_file_and_end_one_by_one(file: Path) -> None:
-    first, second = open_often(file, read_only=True), open_often(file, read_only=True)
+    first, second = open_shared(file, read_only=True), open_shared(file, read_only=True)
     with pytest.raises(duckdb.Error, match="read-only"):
         first.connection.execute("insert into numbers values (2)")
     first.close()
     assert numbers(second) == [1]
     with pytest.raises(duckdb.Error) as refused:
-        open_often(file, read_only=False)
+        open_shared(file, read_only=False)
     assert is_busy(refused.value)
     with pytest.raises(duckdb.Error) as refused:
         open_alone(file, read_only=False, config={"threads": 1})
@@ -126,20 +126,20 @@ def test_openings_to_read_share_the_file_and_end_one_by_one(file: Path) -> None:
 def test_a_file_that_is_open_alone_is_busy_until_it_is_closed(file: Path) -> None:
     alone = open_alone(file, read_only=False, config={"threads": 1})
     with pytest.raises(duckdb.Error) as refused:
-        open_often(file, read_only=True)
+        open_shared(file, read_only=True)
     assert is_busy(refused.value)
     alone.close()
     add(file, 2)
 
 
 def test_another_file_is_opened_beside_one_that_is_open(file: Path, tmp_path: Path) -> None:
-    first = open_often(file, read_only=True)
-    other = open_often(tmp_path / "other.duckdb", read_only=False)
+    first = open_shared(file, read_only=True)
+    other = open_shared(tmp_path / "other.duckdb", read_only=False)
     other.connection.execute("create table numbers as select 7 as number")
     assert (numbers(first), numbers(other)) == ([1], [7])
     other.close()
     first.close()
-    again = open_often(tmp_path / "other.duckdb", read_only=True)
+    again = open_shared(tmp_path / "other.duckdb", read_only=True)
     assert numbers(again) == [7]
     again.close()
 
@@ -149,7 +149,7 @@ def test_what_is_no_database_is_told_and_leaves_nothing_open(file: Path, tmp_pat
     broken.write_text("no database" * 1000)
     for _ in range(2):
         with pytest.raises(duckdb.Error) as refused:
-            open_often(broken, read_only=True)
+            open_shared(broken, read_only=True)
         assert not is_busy(refused.value)
     add(file, 2)
 
@@ -160,32 +160,32 @@ def test_what_duckdb_keeps_of_a_file_in_memory_goes_when_nobody_uses_it(file: Pa
         assert told
         return int(told[0])
 
-    with staying_open():
-        first = open_often(file, read_only=False)
+    with keep_open():
+        first = open_shared(file, read_only=False)
         first.connection.execute("create table large as select hash(range) as number from range(20_000_000)")
         limit = first.connection.execute("select current_setting('memory_limit')").fetchone()
         assert kept(first) > 64_000_000
         first.close()
-        second = open_often(file, read_only=True)
+        second = open_shared(file, read_only=True)
         assert kept(second) < 40_000_000
         assert second.connection.execute("select current_setting('memory_limit')").fetchone() == limit
         second.close()
 
 
 def test_temporary_tables_and_settings_of_one_opening_are_not_those_of_the_next(file: Path) -> None:
-    first = open_often(file, read_only=False)
+    first = open_shared(file, read_only=False)
     first.connection.execute("create temporary table passing as select 1 as number")
     first.close()
-    second = open_often(file, read_only=False)
+    second = open_shared(file, read_only=False)
     with pytest.raises(duckdb.CatalogException):
         second.connection.execute("from passing")
     second.close()
 
 
 def test_a_file_that_stays_open_serves_the_next_and_whoever_is_let_in(file: Path) -> None:
-    with staying_open():
+    with keep_open():
         add(file, 2)
-        reader = open_often(file, read_only=True)
+        reader = open_shared(file, read_only=True)
         assert numbers(reader) == [1, 2]
         reader.close()
         # This process itself may open it in another way at once.
@@ -215,7 +215,7 @@ for _ in range(200):
 
 
 def test_a_file_that_stays_open_is_left_to_another_process_after_a_moment(file: Path) -> None:
-    with staying_open():
+    with keep_open():
         add(file, 2)
         told = run([sys.executable, "-c", COUNTED, str(file)], check=True, capture_output=True, timeout=60)
         assert told.stdout == b"[(2,)]\n"
@@ -228,17 +228,17 @@ def test_a_file_that_took_the_place_of_one_that_stays_open_is_the_one_that_is_op
     other = tmp_path / "other.duckdb"
     with duckdb.connect(str(other)) as connection:
         connection.execute("create table numbers as select 7 as number")
-    with staying_open():
+    with keep_open():
         add(file, 2)
         other.replace(file)
-        reader = open_often(file, read_only=True)
+        reader = open_shared(file, read_only=True)
         assert numbers(reader) == [7]
         reader.close()
 
 
 def test_many_threads_open_and_close_at_once(file: Path) -> None:
     def read(_: int) -> list[int]:
-        opened = open_often(file, read_only=True)
+        opened = open_shared(file, read_only=True)
         try:
             return numbers(opened)
         finally:

@@ -45,7 +45,7 @@ from graphrag_dagster.kernel.storage.published import (
 )
 from graphrag_dagster.kernel.storage.published.snapshot_contents import can_copy_base, contents
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import FORMAT
-from graphrag_dagster.kernel.storage.sql_sandbox import queried
+from graphrag_dagster.kernel.storage.sql_sandbox import run_query
 from graphrag_dagster.kernel.storage.warehouse import Warehouse, qualified
 from support.corpora import write_corpus
 from support.damage import holed
@@ -221,7 +221,7 @@ def test_what_has_not_changed_makes_no_file_but_the_manifest_is_kept_up(warehous
 
 
 def selected(warehouse: Warehouse, query: str) -> list[Any]:
-    with queried(warehouse, "coast", query, values=True) as found:
+    with run_query(warehouse, "coast", query, values=True) as found:
         return [row[0] for row in found.rows]
 
 

@@ -11,7 +11,7 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.pipeline.orchestration.executors import (
     EXECUTOR,
     chosen_executor,
-    loaded_before_forks,
+    preloaded_modules,
 )
 from support.engines import STEPS, Place, Tables
 
@@ -67,7 +67,7 @@ for thread in pathlib.Path("/proc/self/task").iterdir():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="steps are forked from what is loaded on Linux only")
 def test_what_is_loaded_before_steps_are_forked_begins_no_work() -> None:
-    command = [sys.executable, "-c", _THREADS, *loaded_before_forks()]
+    command = [sys.executable, "-c", _THREADS, *preloaded_modules()]
     names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     idle = {"jemalloc_bg_thd", "polars-ooc-clea"}
     assert {name for name in names if not name.startswith("python")} <= idle
@@ -86,7 +86,7 @@ def _work(number: int) -> None:
 @pytest.mark.long
 def test_processes_forked_from_what_is_loaded_work_in_all_engines() -> None:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(loaded_before_forks())
+    context.set_forkserver_preload(preloaded_modules())
     for _ in range(6):
         forked = [context.Process(target=_work, args=(number,)) for number in range(4)]
         for one in forked:

@@ -16,11 +16,11 @@ from graphrag_dagster.systems.context_leiden.settings import ContextSettings
 from graphrag_dagster.systems.context_leiden.studies.context_study import (
     AS_SET,
     Indexed,
+    drop_edges,
     study,
-    thinned,
     variants,
 )
-from graphrag_dagster.systems.context_leiden.studies.metric_tables import SHOWN, in_the_papers_form, verdict
+from graphrag_dagster.systems.context_leiden.studies.metric_tables import SHOWN, format_as_paper, verdict
 from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
 from support.corpora import write_corpus
 
@@ -66,16 +66,16 @@ def test_each_variant_differs_in_what_its_name_says() -> None:
 @given(shares=st.lists(st.floats(0, 1), min_size=2, max_size=5))
 def test_thinner_graphs_are_parts_of_denser_ones(shares: list[float]) -> None:
     edges = index().relationships
-    kept = [set(thinned(edges, share)["relationship_id"]) for share in sorted(shares)]
+    kept = [set(drop_edges(edges, share)["relationship_id"]) for share in sorted(shares)]
     assert all(few <= more for few, more in pairwise(kept))
-    assert thinned(edges, 1).equals(edges)
+    assert drop_edges(edges, 1).equals(edges)
 
 
 def test_without_texts_only_the_structure_is_compared_and_no_budget_is_no_gain() -> None:
     made = study(index(), STUDIED, pl.Series("entity_id", RINGS), None)
     assert "embedding=text" not in set(made["variant"])
     CONTEXT_METRICS.validated(made)
-    told = in_the_papers_form(made)
+    told = format_as_paper(made)
     assert set(told["variant"]) == set(made["variant"])
     assert told.select("variant", "level").is_unique().all()
     assert set(SHOWN) < set(told.columns)

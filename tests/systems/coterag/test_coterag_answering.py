@@ -26,7 +26,7 @@ from graphrag_dagster.systems.coterag.search.answer_loop import (
     CoteragAnswer,
     CoteragEngines,
     Supported,
-    answered,
+    run_answer_loop,
 )
 from graphrag_dagster.systems.coterag.settings import CoteragFallback, CoteragSettings
 from graphrag_dagster.systems.coterag.tasks import EvidenceAnswer
@@ -62,7 +62,7 @@ def ask(parts: Parts = PARTS, question: str = QUESTION, **given: Any) -> Coterag
         given.pop("validator", Finds()),
         given.pop("support", None),
     )
-    return answered(question, parts.index(), engines, CoteragSettings(**given))
+    return run_answer_loop(question, parts.index(), engines, CoteragSettings(**given))
 
 
 def shown(answer: CoteragAnswer) -> list[tuple[str, Any]]:

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.errors import GraphragError, SettingsError
-from graphrag_dagster.systems.coterag.coterag_options import MEASURED, PAPER, disorder
+from graphrag_dagster.systems.coterag.coterag_options import MEASURED, PAPER, order_problem
 from graphrag_dagster.systems.coterag.index.threshold_calibration import (
     background,
-    calibrated,
+    calibrate,
     pseudo_questions,
 )
 from graphrag_dagster.systems.coterag.search.vector_matching import Vectors, by_rank
@@ -39,7 +39,7 @@ def frame(vectors: list[list[float]], embedder: str = "chosen") -> pl.DataFrame:
 
 def test_quantiles_of_the_background_are_the_thresholds() -> None:
     cosines = np.arange(1000) / 1000
-    found = calibrated(dict.fromkeys(SETS, cosines), OWN)
+    found = calibrate(dict.fromkeys(SETS, cosines), OWN)
     assert dict(found.thresholds) == pytest.approx(
         {
             "community": 0.0999,
@@ -56,36 +56,36 @@ def test_quantiles_of_the_background_are_the_thresholds() -> None:
 
 
 def test_too_few_pairs_leave_the_measured_thresholds() -> None:
-    found = calibrated(dict.fromkeys(SETS, np.full(499, 0.1)), OWN)
+    found = calibrate(dict.fromkeys(SETS, np.full(499, 0.1)), OWN)
     assert found.thresholds == MEASURED
     assert set(found.rows["source"]) == {"measured", "paper"}
-    assert calibrated({}, OWN).thresholds == MEASURED
+    assert calibrate({}, OWN).thresholds == MEASURED
 
 
 @pytest.mark.long
 @given(st.lists(st.lists(st.floats(-1, 1), min_size=500, max_size=520), min_size=3, max_size=3))
 def test_calibrated_thresholds_are_in_order(cosines: list[list[float]]) -> None:
-    found = calibrated({name: np.array(one) for name, one in zip(SETS, cosines, strict=True)}, OWN)
-    assert disorder(dict(found.thresholds)) is None
+    found = calibrate({name: np.array(one) for name, one in zip(SETS, cosines, strict=True)}, OWN)
+    assert order_problem(dict(found.thresholds)) is None
     assert found.thresholds.fallback < 1
 
 
 def test_thresholds_that_are_given_hold_or_are_refused() -> None:
     cosines = dict.fromkeys(SETS, np.arange(1000) / 2000)
-    found = calibrated(cosines, CoteragSettings(thresholds={"fallback": 0.9, "coverage": 0.4}))
+    found = calibrate(cosines, CoteragSettings(thresholds={"fallback": 0.9, "coverage": 0.4}))
     assert (found.thresholds.fallback, found.thresholds.coverage) == (0.9, 0.4)
     assert found.rows["source"].to_list().count("given") == 2
     with pytest.raises(
         SettingsError, match=r"coterag.thresholds: entity \(0.48.*must be at least chunk \(0.6\)"
     ):
-        calibrated(cosines, CoteragSettings(thresholds={"chunk": 0.6}))
+        calibrate(cosines, CoteragSettings(thresholds={"chunk": 0.6}))
 
 
 def test_the_papers_thresholds_need_no_background() -> None:
     cosines = dict.fromkeys(SETS, np.arange(1000) / 1000)
-    raw = calibrated(cosines, CoteragSettings(profile="paper_raw"))
+    raw = calibrate(cosines, CoteragSettings(profile="paper_raw"))
     assert (raw.thresholds, raw.route) == (PAPER, pytest.approx(0.94905))
-    assert calibrated({}, CoteragSettings(profile="paper_neo4j")).thresholds.community == 0.5
+    assert calibrate({}, CoteragSettings(profile="paper_neo4j")).thresholds.community == 0.5
 
 
 def test_the_background_leaves_out_what_shares_a_document() -> None:
@@ -155,12 +155,12 @@ def test_quantiles_of_the_paper_are_in_order() -> None:
         name: getattr(OWN.quantiles, name)
         for name in ("community", "entity", "traversal", "chunk", "fallback")
     }
-    assert disorder(values) is None
+    assert order_problem(values) is None
 
 
 def test_text_units_stand_in_for_summaries_that_are_too_few() -> None:
     cosines = np.arange(1000) / 1000
-    found = calibrated({"summaries": np.full(20, 0.9), "chunks": cosines, "descriptions": cosines / 2}, OWN)
+    found = calibrate({"summaries": np.full(20, 0.9), "chunks": cosines, "descriptions": cosines / 2}, OWN)
     assert found.thresholds.community == pytest.approx(0.0999)
     assert found.rows.filter(pl.col("threshold") == "community")["source"].item() == "calibrated"
     assert found.thresholds.chunk == pytest.approx(0.94905)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.systems.coterag.coterag_options import PAPER, paper_thresholds
-from graphrag_dagster.systems.coterag.search.path_traversal import Edge, Traversal, traversed
-from graphrag_dagster.systems.coterag.search.vector_matching import CommunityMatch, matched
+from graphrag_dagster.systems.coterag.search.path_traversal import Edge, Traversal, traverse
+from graphrag_dagster.systems.coterag.search.vector_matching import CommunityMatch, match_communities
 from support.coterag_graphs import chain
 
 RANKED = [(0.90, 0.2), (0.80, 0.9), (0.78, 0.6), (0.76, 0.52), (0.75, 1.0), (0.60, 1.0)]
@@ -19,7 +19,7 @@ shares = st.floats(0, 1)
 def chosen(rows: list[tuple[float, float]], **options: object) -> list[CommunityMatch]:
     similarity, coverage = (np.array([row[place] for row in rows]) for place in (0, 1))
     ids = [f"c{number}" for number in range(len(rows))]
-    return matched(ids, similarity, coverage, PAPER, **options)  # type: ignore[arg-type]
+    return match_communities(ids, similarity, coverage, PAPER, **options)  # type: ignore[arg-type]
 
 
 def selected(rows: list[tuple[float, float]], **options: object) -> list[float]:
@@ -61,7 +61,7 @@ def test_an_index_score_of_three_quarters_is_a_cosine_of_a_half(cosine: float, k
     thresholds = paper_thresholds("paper_neo4j", {})
     assert (thresholds.community, thresholds.entity, thresholds.traversal) == (0.5, 0.5, 0.5)
     assert (thresholds.chunk, thresholds.fallback, thresholds.coverage) == (0.70, 0.80, 0.51)
-    found = matched(["c"], np.array([cosine]), np.array([1.0]), thresholds)
+    found = match_communities(["c"], np.array([cosine]), np.array([1.0]), thresholds)
     assert bool(found) is kept
     assert paper_thresholds("paper_raw", {"chunk": 0.6}) == replace(PAPER, chunk=0.6)
 
@@ -69,7 +69,7 @@ def test_an_index_score_of_three_quarters_is_a_cosine_of_a_half(cosine: float, k
 def walked(names: str, below: str = "", **options: object) -> Traversal:
     edges = [Edge(*row, "c1") for row in chain(*names)]
     similarity = {name: 0.5 if name in below else 0.9 for name in names}
-    return traversed(["a"], edges, similarity, 0.75, **options)  # type: ignore[arg-type]
+    return traverse(["a"], edges, similarity, 0.75, **options)  # type: ignore[arg-type]
 
 
 def test_a_path_ends_after_five_hops_or_below_the_threshold() -> None:
@@ -82,13 +82,13 @@ def test_a_path_ends_after_five_hops_or_below_the_threshold() -> None:
 def test_paths_go_both_ways_and_along_wanted_relations_only() -> None:
     edges = [Edge("b", "To", "a", "c1"), Edge("a", "from", "c", "c1"), Edge("a", "to", "c", "c1")]
     cosines = {"a": 0.9, "b": 0.8, "c": 0.85}
-    found = traversed(["a"], edges, cosines, 0.75, relations=["TO"])
+    found = traverse(["a"], edges, cosines, 0.75, relations=["TO"])
     assert [(one.head, one.relation, one.tail) for one in found.triples] == [
         ("a", "to", "c"),
         ("b", "To", "a"),
     ]
     assert found.reached == {"b": 1, "c": 1}
-    cut = traversed(["a"], edges, cosines, 0.75, most=2)
+    cut = traverse(["a"], edges, cosines, 0.75, most=2)
     assert (len(cut.triples), cut.cut) == (2, 1)
 
 
@@ -101,7 +101,7 @@ def test_what_is_reached_is_near_enough_and_connected(
 ) -> None:
     similarity = {str(node): value for node, value in enumerate(cosines)}
     edges = [Edge(str(one), "r", str(other), "c") for one, other in rows]
-    found = traversed(["0"], edges, similarity, 0.5, hops=hops, most=1000)
+    found = traverse(["0"], edges, similarity, 0.5, hops=hops, most=1000)
     inside = {"0", *found.reached}
     assert all(similarity[one] > 0.5 and 0 < hop <= hops for one, hop in found.reached.items())
     assert all({one.head, one.tail} <= inside for one in found.triples)
@@ -109,7 +109,7 @@ def test_what_is_reached_is_near_enough_and_connected(
         assert any(one in {t.head, t.tail} and t.hop == hop for t in found.triples), (
             "no triple leads to what was reached"
         )
-    again = traversed(["0"], edges[::-1], similarity, 0.5, hops=hops, most=1000)
+    again = traverse(["0"], edges[::-1], similarity, 0.5, hops=hops, most=1000)
     assert again.reached == found.reached
     order = [-one.similarity for one in found.triples]
     assert order == sorted(order)

@@ -112,7 +112,7 @@ def test_communities_part_the_main_graph(found: list[tuple[str, str, str]]) -> N
     made = leiden_communities(graph, parted)
     assert sorted(made.members["entity_id"]) == sorted(in_store(parted, "main"))
     assert made.communities["size"].sum() == len(made.members)
-    inside = made.inside(graph)
+    inside = made.triples_inside(graph)
     assert (inside >= 0).sum() == made.communities["triples"].sum()
     assert leiden_communities(graph, parted).members.equals(made.members)
 

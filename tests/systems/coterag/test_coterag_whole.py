@@ -17,7 +17,7 @@ from graphrag_dagster.systems.coterag.index.entity_descriptions import descripti
 from graphrag_dagster.systems.coterag.index.summary_requests import summary_requests
 from graphrag_dagster.systems.coterag.index.threshold_calibration import (
     background,
-    calibrated,
+    calibrate,
     pseudo_questions,
 )
 from graphrag_dagster.systems.coterag.index.triple_communities import (
@@ -26,7 +26,7 @@ from graphrag_dagster.systems.coterag.index.triple_communities import (
     stores,
     triple_graph,
 )
-from graphrag_dagster.systems.coterag.search.answer_loop import CoteragEngines, answered
+from graphrag_dagster.systems.coterag.search.answer_loop import CoteragEngines, run_answer_loop
 from graphrag_dagster.systems.coterag.search.coterag_snapshot import CoteragSnapshot
 from graphrag_dagster.systems.coterag.search.term_coverage import community_terms
 from graphrag_dagster.systems.coterag.search.vector_matching import Vectors
@@ -90,7 +90,7 @@ def index() -> CoteragSnapshot:
         "descriptions": dict(titles.select("entity_id", "documents").iter_rows()),
         "chunks": {unit: [unit] for unit in texts},
     }
-    thresholds = calibrated(
+    thresholds = calibrate(
         {
             name: background(questions, asked["documents"].to_list(), made[name], behind[name], seed=1)
             for name in made
@@ -99,7 +99,7 @@ def index() -> CoteragSnapshot:
     )
     assert thresholds.rows.filter(pl.col("threshold") == "chunk")["source"].item() == "calibrated"
     community = found.members.select("entity_id", "community_id")
-    ids, inside = graph.entities["entity_id"], pl.Series(found.inside(graph))
+    ids, inside = graph.entities["entity_id"], pl.Series(found.triples_inside(graph))
     names = dict(found.communities.select("number", "community_id").iter_rows())
     return CoteragSnapshot(
         entities=graph.entities.select("entity_id", "title")
@@ -137,7 +137,7 @@ def ask(whole: CoteragSnapshot, question: str):
         ExtractiveEvidenceAnswerer(embedder),
         ExtractiveAnswerValidator(),
     )
-    return answered(question, whole, engines, CoteragSettings())
+    return run_answer_loop(question, whole, engines, CoteragSettings())
 
 
 def test_a_question_finds_its_community_and_quotes_its_texts(whole: CoteragSnapshot) -> None:

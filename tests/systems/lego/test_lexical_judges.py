@@ -10,7 +10,7 @@ from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows
 from graphrag_dagster.systems.lego.extractive import (
     ExtractivePathAnswerer,
     ExtractivePathSelector,
-    before_the_fall,
+    count_before_drop,
     softmax,
 )
 from graphrag_dagster.systems.lego.retrieval.scorer_registry import scorer_of
@@ -46,7 +46,7 @@ def test_words_and_vectors_select_together() -> None:
     [([1.0], 1), ([0.5, 0.5], 2), ([0.9, 0.8, 0.1], 2), ([1.0, 0.5, 0.25], 1), ([4, 3, 1.5], 2)],
 )
 def test_a_selection_ends_where_scores_fall_most(scores: list[float], count: int) -> None:
-    assert before_the_fall(np.array(scores, dtype=np.float64)) == count
+    assert count_before_drop(np.array(scores, dtype=np.float64)) == count
 
 
 def test_a_selection_is_never_empty_nor_too_large() -> None:

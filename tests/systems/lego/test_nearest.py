@@ -85,14 +85,14 @@ def test_vectors_are_made_in_batches_and_read_as_they_were_written(tmp_path: Pat
     made = triple_vectors(STORE, CorpusEmbedder(letters), "float16")
     assert letters.batches == [4, 1]
     made.write(tmp_path, "triples")
-    opened = TextVectors.opened(tmp_path, "triples", "letters", STORE.edges)
+    opened = TextVectors.open(tmp_path, "triples", "letters", STORE.edges)
     assert isinstance(opened.vectors, np.memmap)
     assert opened.vectors.tolist() == made.vectors.tolist()
     for embedder, count in (("letters", 2), ("others", STORE.edges)):
         with pytest.raises(WarehouseError, match="make them again"):
-            TextVectors.opened(tmp_path, "triples", embedder, count)
+            TextVectors.open(tmp_path, "triples", embedder, count)
     with pytest.raises(WarehouseError, match="labels cannot be read"):
-        TextVectors.opened(tmp_path, "labels", "letters", 1)
+        TextVectors.open(tmp_path, "labels", "letters", 1)
 
 
 def test_vectors_that_do_not_fit_are_refused_with_their_size() -> None:

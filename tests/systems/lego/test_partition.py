@@ -125,14 +125,14 @@ def test_where_no_report_is_nothing_is_looked_through() -> None:
 
 def test_a_partition_is_read_as_it_was_written(tmp_path: Path) -> None:
     partition_of(GROUPS).write(tmp_path)
-    opened = GraphPartition.opened(tmp_path, GROUPS)
+    opened = GraphPartition.open(tmp_path, GROUPS)
     assert isinstance(opened.community_of, np.memmap)
     assert opened.community_of.tolist() == partition_of(GROUPS).community_of.tolist()
     with pytest.raises(WarehouseError, match="communities of 9 nodes for a graph of 2"):
-        GraphPartition.opened(tmp_path, graph_of([("a", "p", "b")]))
+        GraphPartition.open(tmp_path, graph_of([("a", "p", "b")]))
     (tmp_path / "communities.npy").write_bytes(b"no array")
     with pytest.raises(WarehouseError, match="make them again"):
-        GraphPartition.opened(tmp_path, GROUPS)
+        GraphPartition.open(tmp_path, GROUPS)
 
 
 def test_a_graph_without_edges_or_nodes() -> None:

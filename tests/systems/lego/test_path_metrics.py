@@ -12,9 +12,9 @@ from graphrag_dagster.systems.lego.search.reasoning_paths import Outcome, PathQu
 from graphrag_dagster.systems.lego.studies.answer_metrics import (
     Answers,
     NormalisedLabels,
+    answer_items,
     answer_scores,
-    items,
-    normalised,
+    normalise_answer,
     subgraph_scores,
 )
 from graphrag_dagster.systems.lego.studies.question_scores import (
@@ -24,7 +24,7 @@ from graphrag_dagster.systems.lego.studies.question_scores import (
     path_scores,
     question_scores,
 )
-from graphrag_dagster.systems.lego.studies.score_summary import summarised
+from graphrag_dagster.systems.lego.studies.score_summary import summarise
 from graphrag_dagster.systems.lego.tables import PATH_SCORES, PATH_SUMMARY
 from graphrag_dagster.systems.lego.tasks import PathAnswer
 from support.path_graphs import graph_of, node
@@ -38,16 +38,16 @@ def said(text: str, named: tuple[str, ...] | None = None, engine: str = "llm") -
 
 
 def test_what_is_normalised_away() -> None:
-    assert normalised("  The  Beatles!") == "beatles"
-    assert normalised("A.I. theory of the an") == "ai theory of"
-    assert normalised("$") == ""
+    assert normalise_answer("  The  Beatles!") == "beatles"
+    assert normalise_answer("A.I. theory of the an") == "ai theory of"
+    assert normalise_answer("$") == ""
 
 
 def test_answers_are_found_by_whole_words_or_anywhere() -> None:
     by_words, anywhere = Answers.of(["art"]), Answers.of(["art"], "paper")
-    assert by_words.within(normalised("Bart said: ART!")) == {0}
-    assert by_words.within(normalised("Bart")) == set()
-    assert anywhere.within(normalised("Bart")) == {0}
+    assert by_words.answers_in(normalise_answer("Bart said: ART!")) == {0}
+    assert by_words.answers_in(normalise_answer("Bart")) == set()
+    assert anywhere.answers_in(normalise_answer("Bart")) == {0}
 
 
 def test_answers_that_normalise_to_nothing_are_counted_and_never_found() -> None:
@@ -55,7 +55,7 @@ def test_answers_that_normalise_to_nothing_are_counted_and_never_found() -> None
         gold = Answers.of(["$", "The", "b", "B!", " "], matching)
         assert len(gold) == 3
         assert gold.unmatchable == 2
-        assert [gold.texts[place] for place in gold.within(normalised("$ the b"))] == ["B!"]
+        assert [gold.texts[place] for place in gold.answers_in(normalise_answer("$ the b"))] == ["B!"]
 
 
 def test_a_reply_is_one_prediction_and_a_list() -> None:
@@ -84,15 +84,15 @@ def test_saying_unknown_is_no_answer_even_if_something_is_called_so() -> None:
 
 def test_a_line_that_is_an_answer_is_not_split_at_its_comma() -> None:
     gold = ["Crouching Tiger, Hidden Dragon"]
-    assert items("1. Crouching Tiger, Hidden Dragon\n• Hulk, Eden", gold) == [gold[0], "Hulk", "Eden"]
+    assert answer_items("1. Crouching Tiger, Hidden Dragon\n• Hulk, Eden", gold) == [gold[0], "Hulk", "Eden"]
 
 
 def test_paths_by_hand() -> None:
-    first, second = normalised("a1 -> r -> b"), normalised("a1 -> r -> b -> r2 -> c")
+    first, second = normalise_answer("a1 -> r -> b"), normalise_answer("a1 -> r -> b -> r2 -> c")
     gold = Answers.of(["b", "c"])
     both = path_scores([first, second], gold)
     assert (both["path_precision_at_4"], both["path_recall_at_4"]) == (1, 1)
-    half = path_scores([normalised("a1 -> r -> x"), first], gold)
+    half = path_scores([normalise_answer("a1 -> r -> x"), first], gold)
     assert [half[f"path_{name}_at_32"] for name in ("precision", "recall", "f1", "hit")] == [0.5, 0.5, 0.5, 1]
     assert half["path_hit_at_1"] == 0
     assert path_scores([], gold)["path_precision_at_8"] == 0
@@ -123,7 +123,7 @@ def test_f1_of_a_reply_as_one_is_at_most_its_hit(reply: str, gold: list[str]) ->
 
 @given(st.lists(texts, max_size=40), st.lists(texts, min_size=1, max_size=5))
 def test_more_paths_never_lose_an_answer(paths: list[str], gold: list[str]) -> None:
-    found = path_scores([normalised(one) for one in paths], Answers.of(gold))
+    found = path_scores([normalise_answer(one) for one in paths], Answers.of(gold))
     recalls = [found[f"path_recall_at_{cut}"] for cut in CUTS]
     assert recalls == sorted(recalls, key=lambda value: value or 0)
 
@@ -134,14 +134,14 @@ def test_the_order_of_answers_changes_nothing(gold: list[str], reply: str, drawn
     drawn.shuffle(mixed)
     one, other = Answers.of(gold), Answers.of(mixed)
     assert answer_scores(said(reply), one) == answer_scores(said(reply), other)
-    assert path_scores([normalised(reply)], one) == path_scores([normalised(reply)], other)
+    assert path_scores([normalise_answer(reply)], one) == path_scores([normalise_answer(reply)], other)
 
 
 @given(st.lists(st.sampled_from(["The Doors", "a -> b", "$", "x"]), min_size=2, max_size=2))
 def test_pieces_normalise_as_the_path_that_they_make(ends: list[str]) -> None:
     store = graph_of([(ends[0], "starred_actors", ends[1])])
     written = Subgraph.of_edges(store, np.arange(1), ()).triples()
-    assert NormalisedLabels(store).texts(written) == [normalised(text) for text in written.texts]
+    assert NormalisedLabels(store).texts(written) == [normalise_answer(text) for text in written.texts]
 
 
 def outcome(reply: PathAnswer) -> Outcome:
@@ -181,7 +181,7 @@ def test_means_by_instance_and_hops() -> None:
     costs = pl.DataFrame(
         {"question_id": ["1"], "instance": ["12"], "module": ["retrieval"], "seconds": [0.25]}
     )
-    found = summarised(scores, questions, costs=costs, resamples=50)
+    found = summarise(scores, questions, costs=costs, resamples=50)
     assert PATH_SUMMARY.validated(found).height == found.height
     rows = {(one["instance"], one["hops"], one["measure"]): one for one in found.iter_rows(named=True)}
     every = rows["12", "all", "hits_at_1_lex"]

@@ -46,7 +46,7 @@ def labels(store: PathStore, found: Linked) -> list[str]:
 def test_seeds(
     question: str, entities: list[str], wanted: list[str], by: str, unknown: tuple[str, ...]
 ) -> None:
-    found = SeedLinker(FILMS).linked(question, entities)
+    found = SeedLinker(FILMS).link(question, entities)
     assert (labels(FILMS, found), found.by, found.unknown) == (wanted, by, unknown)
 
 
@@ -56,7 +56,7 @@ def test_namesakes_are_all_seeds_the_better_linked_first() -> None:
     )
     rows = pl.DataFrame({"head_id": ["2", "2"], "relation": ["in", "of"], "tail_id": ["3", "3"]})
     store = store_of(entities, rows)
-    found = SeedLinker(store).linked("whatever", ["Paris"])
+    found = SeedLinker(store).link("whatever", ["Paris"])
     assert [store.entity_ids[seed] for seed in found.seeds] == ["2", "1"]
 
 
@@ -77,11 +77,11 @@ class _ByFirstWord:
 
 def test_vectors_count_where_no_name_stands_in_the_question() -> None:
     linker = SeedLinker(FILMS, CorpusEmbedder(_ByFirstWord()))
-    assert labels(FILMS, linker.linked("Craig's films, of Craig")) == []
-    found = linker.linked("craig made what?")
+    assert labels(FILMS, linker.link("Craig's films, of Craig")) == []
+    found = linker.link("craig made what?")
     assert (labels(FILMS, found), found.by) == (["Craig Brewer"], "vectors")
-    assert linker.linked("nothing alike").by == "none"
+    assert linker.link("nothing alike").by == "none"
 
 
 def test_an_empty_graph_has_no_seeds() -> None:
-    assert SeedLinker(graph_of([]), CorpusEmbedder(_ByFirstWord())).linked("Craig?", ["Craig"]).by == "none"
+    assert SeedLinker(graph_of([]), CorpusEmbedder(_ByFirstWord())).link("Craig?", ["Craig"]).by == "none"

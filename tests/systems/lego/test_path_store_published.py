@@ -37,7 +37,7 @@ def test_it_goes_with_its_snapshot_and_comes_back_with_a_rollback(tmp_path: Path
     publish_triples(warehouse, "films", [("A", "$", "B"), ("B", "->", "C")])
     second = path_arrays_of(warehouse, "films", NONE).folder
     assert path_arrays_of(warehouse, "films", Prefilter()).folder.parent == second.parent
-    opened = PathStore.opened(first)
+    opened = PathStore.open(first)
     rollback(warehouse, "films")
     assert path_arrays_of(warehouse, "films", NONE).folder == first
     for number in range(3):

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.lego.retrieval.scorer_registry import scorer_of
 from graphrag_dagster.systems.lego.search.graph_arrays import path_store_of
-from graphrag_dagster.systems.lego.training.gold_paths import held_out
+from graphrag_dagster.systems.lego.training.gold_paths import is_held_out
 from graphrag_dagster.systems.lego.training.path_model_training import PathTraining
 from support.commands import Run
 from support.films import ONE_HOP, SETTINGS, TRIPLES, TWO_HOP, write_films
@@ -53,7 +53,7 @@ def topics_held_out(seed: int) -> set[str]:
     own = CorpusStore().settings("films").paths
     store = path_store_of(Warehouse(), "films", own.prefilter.prefilter())
     entities = zip(store.entity_ids, range(store.nodes), strict=True)
-    return {store.label(place) for entity, place in entities if held_out(entity, seed=seed)}
+    return {store.label(place) for entity, place in entities if is_held_out(entity, seed=seed)}
 
 
 def seed_that_holds_out(films: Path, wanted: set[str], spared: set[str]) -> int:

@@ -110,7 +110,7 @@ def test_units_of_the_best_path_come_first_then_those_that_state_more_of_it(inde
 
 
 def test_the_shipped_recipe_asks_no_model() -> None:
-    recipe = PathSettings().asked
+    recipe = PathSettings().chosen_recipe
     assert (recipe.name, recipe.asks_selector, recipe.scores) == ("12", False, True)
 
 

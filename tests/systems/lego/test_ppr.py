@@ -16,7 +16,7 @@ from graphrag_dagster.systems.lego.search.instance_definitions import PathOption
 from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery
 from graphrag_dagster.systems.lego.settings import PathSettings
 from graphrag_dagster.systems.lego.subgraphs.personalized_pagerank import PageRanks, page_ranks_of
-from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import largest
+from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import largest_places
 from graphrag_dagster.systems.lego.subgraphs.subgraph_extraction import extractor_of
 from graphrag_dagster.systems.lego.subgraphs.transition_matrix import adjacency_of
 from support.path_graphs import Triple, graph_of, node
@@ -104,7 +104,7 @@ def test_vectors_are_shared_by_all_who_ask_for_a_graph() -> None:
 )
 def test_the_largest_are_kept_and_the_seeds(values: list[float], most: int, data: st.DataObject) -> None:
     seeds = tuple(data.draw(st.sets(st.integers(0, len(values) - 1), max_size=3)))
-    found = largest(np.array(values), most, seeds).tolist()
+    found = largest_places(np.array(values), most, seeds).tolist()
     wanted = sorted(range(len(values)), key=lambda one: (one not in seeds, -round(values[one], 12), one))
     kept = [one for one in wanted if values[one] > 0 or one in seeds]
     assert found == sorted(kept[: max(most, len(seeds))])
@@ -142,7 +142,7 @@ def test_the_order_of_triples_changes_no_subgraph(
 
 def test_a_hub_of_many_edges(tmp_path: Path) -> None:
     graph_of([("hub", "p", f"leaf{place:06}") for place in range(100_000)]).write(tmp_path)
-    store = PathStore.opened(tmp_path)
+    store = PathStore.open(tmp_path)
     labels, edges = extracted(store, node(store, "leaf000007"), max_ent=1000)
     assert (len(labels), edges) == (1000, 999)
     assert "leaf000007" in labels

@@ -9,10 +9,10 @@ from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.graph.adjacency_arrays import Followed
 from graphrag_dagster.systems.lego.subgraphs.approximate_pagerank import (
     fora_ranks,
+    push,
     push_ranks,
-    pushed,
     rbs_ranks,
-    spread_from,
+    spread_places,
 )
 from graphrag_dagster.systems.lego.subgraphs.transition_matrix import adjacency_of
 from support.path_graphs import graph_of, node
@@ -27,7 +27,7 @@ thresholds = st.floats(1e-4, 2)
 
 def test_the_worked_example() -> None:
     store = graph_of([("s", "p", "a"), ("s", "p", "b"), ("a", "p", "t")])
-    reserves, residues = pushed(adjacency_of(store, "out"), (node(store, "s"),), D, 0.3)
+    reserves, residues = push(adjacency_of(store, "out"), (node(store, "s"),), D, 0.3)
     order = [node(store, label) for label in "sabt"]
     assert reserves[order].tolist() == pytest.approx([0.2, 0.08, 0.08, 0.064])
     assert residues[order].tolist() == pytest.approx([0.576, 0, 0, 0])
@@ -39,7 +39,7 @@ def test_push_is_pagerank_less_what_its_residues_bring(
 ) -> None:
     seeds = tuple(data.draw(st.sets(st.integers(0, store.nodes - 1), min_size=1, max_size=3)))
     adjacency = adjacency_of(store, followed)
-    reserves, residues = pushed(adjacency, seeds, D, rmax)
+    reserves, residues = push(adjacency, seeds, D, rmax)
     assert reserves.sum() + residues.sum() == pytest.approx(1)
     assert (residues <= rmax * np.maximum(adjacency.degrees, 1) + 1e-15).all()
     exact = solved(store, followed, seeds)
@@ -80,10 +80,10 @@ def test_mass_is_spread_alike_by_a_product_and_edge_by_edge() -> None:
         one_by_one, together = np.zeros((2, store.nodes))
         seeds, everything = np.array([0, 1]), np.arange(store.nodes)
         mass = np.linspace(0.1, 1, store.nodes)
-        assert spread_from(adjacency, seeds, everything, mass, together).tolist() == sorted(
+        assert spread_places(adjacency, seeds, everything, mass, together).tolist() == sorted(
             set().union(
                 *(
-                    spread_from(adjacency, seeds, everything[[one]], mass[[one]], one_by_one).tolist()
+                    spread_places(adjacency, seeds, everything[[one]], mass[[one]], one_by_one).tolist()
                     for one in range(store.nodes)
                 )
             )

@@ -5,14 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
-from graphrag_dagster.systems.lego.llm.path_selection import fitting, says_none, selected
+from graphrag_dagster.systems.lego.llm.path_selection import (
+    count_that_fit,
+    is_empty_selection,
+    parse_selection,
+)
 
 P1, P2 = "a -> r -> b", "a -> r -> b -> r2 -> c"
 
 
 def test_a_beginning_of_a_path_is_selected_by_the_rule_of_the_paper_alone() -> None:
-    assert selected(P2, [P1, P2], "default") == [1]
-    assert selected(P2, [P1, P2], "paper") == [0, 1]
+    assert parse_selection(P2, [P1, P2], "default") == [1]
+    assert parse_selection(P2, [P1, P2], "paper") == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -40,15 +44,15 @@ def test_a_beginning_of_a_path_is_selected_by_the_rule_of_the_paper_alone() -> N
     ],
 )
 def test_lines_name_candidates(reply: str, places: list[int]) -> None:
-    assert selected(reply, [P1, P2], "default") == places
+    assert parse_selection(reply, [P1, P2], "default") == places
 
 
 def test_labels_that_look_like_numbers_and_bullets_are_found() -> None:
     shown = ["1. FC Köln", "12", "- x", "7) up", "'quoted'", "us", "US", "$"]
     for place, text in enumerate(shown):
-        assert selected(text, shown, "default") == [place]
-        assert selected(f"{place + 1}. {text}", shown, "default") == [place]
-    assert selected("Us", shown, "default") == [5]
+        assert parse_selection(text, shown, "default") == [place]
+        assert parse_selection(f"{place + 1}. {text}", shown, "default") == [place]
+    assert parse_selection("Us", shown, "default") == [5]
 
 
 @given(
@@ -59,7 +63,7 @@ def test_labels_that_look_like_numbers_and_bullets_are_found() -> None:
 def test_a_numbered_list_selects_itself(shown: list[str]) -> None:
     shown = [text for text in shown if text]
     reply = "\n".join(f"{number}. {text}" for number, text in enumerate(shown, start=1))
-    found = selected(reply, shown, "default")
+    found = parse_selection(reply, shown, "default")
     # Candidates that differ in capitals alone may stand for each other.
     assert len(found) <= len(shown)
     assert {shown[place].casefold() for place in found} == {text.casefold() for text in shown}
@@ -69,7 +73,7 @@ def test_a_numbered_list_selects_itself(shown: list[str]) -> None:
     ("reply", "none"), [("NONE", True), ("none.", True), ('"None"', True), ("none of them", False)]
 )
 def test_nothing_may_be_selected(reply: str, none: bool) -> None:
-    assert says_none(reply) is none
+    assert is_empty_selection(reply) is none
 
 
 @given(st.lists(st.integers(1, 20), max_size=12), st.integers(0, 60))
@@ -79,7 +83,7 @@ def test_as_many_as_fit_are_shown(sizes: list[int], most: int) -> None:
     def written(count: int) -> str:
         return "\n".join(" word" * size for size in sizes[:count])
 
-    count = fitting(len(sizes), written, most, tokenizer)
+    count = count_that_fit(len(sizes), written, most, tokenizer)
     assert count == max(
         (n for n in range(1, len(sizes) + 1) if tokenizer.count(written(n)) <= most), default=0
     )

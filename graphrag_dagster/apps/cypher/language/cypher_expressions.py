@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from graphrag_dagster.apps.cypher.language.cypher_functions import FUNCTIONS, Dialect, called
+from graphrag_dagster.apps.cypher.language.cypher_functions import FUNCTIONS, Dialect, function_call
 from graphrag_dagster.apps.cypher.language.lexer import CypherToken, words
 from graphrag_dagster.kernel.questions.context.index_snapshot import QueryError
 
@@ -314,7 +314,7 @@ class Expressions:
             return "count(*)"
         arguments = [] if self._ahead(")") else self._several(self._expression)
         self._take(")")
-        written = called(name, arguments, self._dialect, distinct=distinct) if arguments else None
+        written = function_call(name, arguments, self._dialect, distinct=distinct) if arguments else None
         if written is None:
             raise QueryError(
                 f"the function {name}() with {len(arguments)} arguments is not allowed; allowed are "
@@ -350,7 +350,7 @@ class Expressions:
         variable, values, entries = self._drawn()
         self._take("WHERE")
         if entries is not None:
-            written = _joined(quantifier, self._for_each(variable, entries))
+            written = _join_conditions(quantifier, self._for_each(variable, entries))
         else:
             condition = self._in_lambda(variable, self._expression)
             null = values == "null" and self._dialect == "embedded"
@@ -493,16 +493,16 @@ def _constant(value: Any) -> str:
     if isinstance(value, float):
         return f"CAST({value!r} AS DOUBLE)"
     if isinstance(value, str):
-        return f"'{_ESCAPED.sub(_escaped, value)}'"
+        return f"'{_ESCAPED.sub(_escape, value)}'"
     return f"[{', '.join(map(_constant, value))}]"
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     point = ord(found[0])
     return f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
 
 
-def _joined(quantifier: str, conditions: list[str]) -> str:
+def _join_conditions(quantifier: str, conditions: list[str]) -> str:
     """What a quantifier says of conditions, one for each entry of a list."""
     if quantifier == "all":
         return f"({' AND '.join(conditions) or 'true'})"

@@ -58,7 +58,7 @@ _NAMED = {name.lower(): name for name in (*_SAME, *_NEO4J)}
 FUNCTIONS = tuple(sorted(_NAMED.values(), key=str.lower))
 
 
-def called(name: str, arguments: list[str], dialect: Dialect, *, distinct: bool = False) -> str | None:
+def function_call(name: str, arguments: list[str], dialect: Dialect, *, distinct: bool = False) -> str | None:
     """Return the call of a function; None where there is none of that name and number of arguments."""
     known = _NAMED.get(name.lower())
     if known is None or (distinct and known not in _AGGREGATES):

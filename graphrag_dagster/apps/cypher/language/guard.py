@@ -158,7 +158,7 @@ class Guarded:
     capped: bool = False
 
 
-def guarded(
+def guard_query(
     query: str,
     parameters: Mapping[str, Any] | None = None,
     *,
@@ -219,10 +219,10 @@ class _Clauses(Patterns):
             written = f"{written} UNION{every} {self._part()[1]}"
         self._taken(";")
         if self._next.kind != "end":
-            raise self._refused()
+            raise self._refusal()
         return Guarded(written, self.parameters, columns, self._most, self._capped)
 
-    def _refused(self) -> QueryError:
+    def _refusal(self) -> QueryError:
         if self._words[self._at - 1].upper == ";":
             return self._wrong("one query at a time; there is another")
         return QueryError(
@@ -253,7 +253,7 @@ class _Clauses(Patterns):
             elif self._next.kind == "end":
                 raise QueryError("the query returns nothing: end it with RETURN")
             else:
-                raise self._refused()
+                raise self._refusal()
 
     def _where(self) -> str:
         return f" WHERE {self._expression()}" if self._taken("WHERE") else ""

@@ -77,7 +77,7 @@ def _word(found: re.Match[str]) -> CypherToken:
     kind, value = found.lastgroup, found.group()
     match kind:
         case "text":
-            return CypherToken("text", _unescaped(value[1:-1]), *found.span())
+            return CypherToken("text", _unescape(value[1:-1]), *found.span())
         case "quoted":
             return CypherToken("quoted", _named(value[1:-1]), *found.span())
         case "parameter":
@@ -105,11 +105,11 @@ def _integer(digits: str) -> str:
     return digits
 
 
-def _unescaped(text: str) -> str:
-    return _ESCAPED.sub(_meant, text)
+def _unescape(text: str) -> str:
+    return _ESCAPED.sub(_unescape_one, text)
 
 
-def _meant(escape: re.Match[str]) -> str:
+def _unescape_one(escape: re.Match[str]) -> str:
     if escape[3] is not None:
         if escape[3] not in _PLAIN:
             raise QueryError(f"a text has the unknown escape \\{escape[3]}")

@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.questions.context.context_rows import (
     entity_rows,
     report_provenance,
 )
-from graphrag_dagster.kernel.questions.context.context_units import as_row
+from graphrag_dagster.kernel.questions.context.context_units import row_text
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
@@ -59,7 +59,7 @@ class RetrievedContext:
     ran: GraphQueryRun | None = None
 
 
-def packed(search: Search, found: RetrievedContext) -> LocalContext:
+def pack_context(search: Search, found: RetrievedContext) -> LocalContext:
     """Return what was found as a context, each kind in order of rank until its next row does not fit.
 
     A sentence stands there once. Facts come before the entities, whose descriptions then say what is left.
@@ -86,10 +86,10 @@ class _Packer:
         """Return as many rows of a result as fit; nothing where there is none."""
         if ran is None:
             return ""
-        lines = [f"-----{_RESULT}", ran.text, as_row(ran.found.columns)]
+        lines = [f"-----{_RESULT}", ran.text, row_text(ran.found.columns)]
         used, room = self._count("\n".join(lines)), int(self._left * _RESULTS)
         for row in ran.found.rows:
-            line = as_row("" if value is None else value for value in row)
+            line = row_text("" if value is None else value for value in row)
             used += self._count(f"\n{line}")
             if used > room:
                 break
@@ -105,10 +105,10 @@ class _Packer:
         header = 0 if taken else self._count(f"-----{_HEADERS[kind]}\n\n")
         used = header
         for every in rows:
-            row = self._new(every)
+            row = self._without_repeats(every)
             tokens = self._tokens(row)
             if used + tokens > room and not any(self._sections.values()):
-                row = self._cut(row, room - used)
+                row = self._shorten_to_fit(row, room - used)
                 tokens = self._tokens(row)
             if used + tokens > room:
                 break
@@ -118,7 +118,7 @@ class _Packer:
             self._said.update(_sentences(row.unit.text))
         self._left -= used if used > header else 0
 
-    def _new(self, row: LocalRow) -> LocalRow:
+    def _without_repeats(self, row: LocalRow) -> LocalRow:
         """The row without the sentences that the rows before it hold; a report stays whole."""
         if row.unit.kind == "report":
             return row
@@ -126,7 +126,7 @@ class _Packer:
         sentences = tuple(one for one in row.unit.sentences if one[0] not in self._said)
         return replace(row, unit=replace(row.unit, text=text, sentences=sentences))
 
-    def _cut(self, row: LocalRow, room: int) -> LocalRow:
+    def _shorten_to_fit(self, row: LocalRow, room: int) -> LocalRow:
         try:
             ((unit,),) = (one.units for one in first_that_fit([row.unit], count=self._count, limit=room))
         except QuestionError:
@@ -134,7 +134,7 @@ class _Packer:
         return replace(row, unit=unit)
 
     def _tokens(self, row: LocalRow) -> int:
-        return self._count(f"\n{_NUMBER}{as_row(['', *row.lead, row.unit.text])}")
+        return self._count(f"\n{_NUMBER}{row_text(['', *row.lead, row.unit.text])}")
 
     def _count(self, text: str) -> int:
         return self._asked.count(text)
@@ -147,7 +147,7 @@ class _Packer:
             lines = [f"-----{header}"]
             for row in self._sections.get(kind, ()):
                 unit = units.add(row.unit, row.record_id, row.provenance)
-                lines.append(as_row([unit.id, *row.lead, unit.text]))
+                lines.append(row_text([unit.id, *row.lead, unit.text]))
                 shown.append(unit)
                 tokens.append(self._count(f"\n{lines[-1]}"))
             if lines[1:]:

@@ -12,14 +12,14 @@ from graphrag_dagster.apps.cypher.search.graph_context import RetrievedContext
 from graphrag_dagster.apps.cypher.search.graph_trace import FoundCommunity, NodeQuery, Over
 from graphrag_dagster.apps.cypher.search.nearest_communities import (
     Boundary,
-    brought_in,
     communities_of,
+    context_boundary,
     level_of,
     members_of,
     nearest_summaries,
     nodes_of,
 )
-from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer, written
+from graphrag_dagster.apps.cypher.text_to_cypher import CypherAnswer, write_query
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.graph.graph_labels import CO_OCCURS, RELATED_TO
 from graphrag_dagster.kernel.questions.context.index_snapshot import MOST_ROWS, IndexSnapshot
@@ -27,15 +27,15 @@ from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.tasks.answering_ports import QueryWriter
 from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.kernel.text.text_similarity import stems
-from graphrag_dagster.systems.graphrag.search.graph_facts import Key, facts_of, keys_of, nearest_first
+from graphrag_dagster.systems.graphrag.search.graph_facts import Key, facts_of, keys_of, rank_facts
 from graphrag_dagster.systems.graphrag.search.graph_query_templates import (
     NodeQuestion,
     Rows,
-    around,
     attributes,
     edges_of,
-    inside,
     members,
+    members_question,
+    neighbours_question,
     path,
     rows_of,
 )
@@ -81,7 +81,7 @@ class NodeQueries:
         self._keep(question, len(rows), more=False)
         return rows
 
-    def written(self, search: Search, writer: QueryWriter, within: str) -> CypherAnswer | None:
+    def write(self, search: Search, writer: QueryWriter, within: str) -> CypherAnswer | None:
         """Return what a query gives that a model writes; None where none could be run.
 
         Raises:
@@ -90,7 +90,7 @@ class NodeQueries:
         graph = self.index.graph
         if graph is None or self.untold:
             return None
-        made = written(search.question.text, self.index, graph, writer, within)
+        made = write_query(search.question.text, self.index, graph, writer, within)
         if not isinstance(made, CypherAnswer):
             self.problems, self.usage = made
             return None
@@ -180,7 +180,7 @@ def hybrid(search: Search, entities: Mapping[str, str], writer: QueryWriter | No
 def summaries(search: Search) -> GraphRetrieval:
     """Find the communities with the nearest summaries, and what their context nodes bring in."""
     near = tuple(nearest_summaries(search))
-    boundary = brought_in(search, _ids(near), (), ())
+    boundary = context_boundary(search, _ids(near), (), ())
     found = RetrievedContext(summaries=near, brought_in=[fact for fact, _ in boundary.facts])
     return GraphRetrieval(found, NodeQueries(search.index), near, boundary)
 
@@ -197,7 +197,9 @@ def _nodes(
     found = made or _by_templates(search, queries, entities, communities, part)
     most = search.options.graph.facts
     ends = [end for fact in found.facts[:most] for end in fact.ends]
-    boundary = brought_in(search, _ids(communities), {*entities, *ends}, {fact.key for fact in found.facts})
+    boundary = context_boundary(
+        search, _ids(communities), {*entities, *ends}, {fact.key for fact in found.facts}
+    )
     shown = replace(found, facts=found.facts[:most], brought_in=[fact for fact, _ in boundary.facts])
     return GraphRetrieval(shown, queries, communities, boundary, len(found.facts))
 
@@ -210,8 +212,8 @@ def _by_templates(
     part: Sequence[str] | None,
 ) -> RetrievedContext:
     if not entities:
-        keys = keys_of(queries.ask(inside(part))) if part else []
-        return RetrievedContext(facts=nearest_first(search, facts_of(search.index, keys)))
+        keys = keys_of(queries.ask(members_question(part))) if part else []
+        return RetrievedContext(facts=rank_facts(search, facts_of(search.index, keys)))
     index, question = search.index, search.question.text
     rest = set(stems(question)) - {stem for title in entities.values() for stem in stems(title)}
     named = list(entities)
@@ -222,8 +224,8 @@ def _by_templates(
     elif rest <= _OF_ITSELF:
         named = [row["entity_id"] for row in queries.ask(attributes(entities))]
     if labels := _labels_named(index, named[: len(entities)], rest):
-        first += keys_of(queries.ask(around(entities, labels, part)))
-    every = keys_of(queries.ask(around(entities, within=part)))
+        first += keys_of(queries.ask(neighbours_question(entities, labels, part)))
+    every = keys_of(queries.ask(neighbours_question(entities, within=part)))
     if len(entities) > 1:
         one, other = list(entities.items())[:2]
         together = [key for key in every if {key[0], key[2]} <= set(entities)]
@@ -233,7 +235,7 @@ def _by_templates(
             named += [end for head, _, tail in on_the_way for end in (head, tail)]
         first += together
     leading = dict.fromkeys(first)
-    ordered = nearest_first(search, facts_of(index, [*leading, *every]))
+    ordered = rank_facts(search, facts_of(index, [*leading, *every]))
     return RetrievedContext(
         entities=list(dict.fromkeys(named)), facts=sorted(ordered, key=lambda one: one.key not in leading)
     )
@@ -273,7 +275,7 @@ def _by_model(
     writer: QueryWriter,
 ) -> RetrievedContext | None:
     """What the rows of a query name that a model wrote; None where none could be run, or it gave no rows."""
-    made = queries.written(search, writer, _told_within(communities) if part is not None else "")
+    made = queries.write(search, writer, _describe_within(communities) if part is not None else "")
     if made is None or not made.ran.found.rows:
         return None
     named = _named_in(search.index, made, None if part is None else set(part))
@@ -281,7 +283,7 @@ def _by_model(
     edges = edges_of(search.index).filter(within).sort(-pl.col("strength"), "head_id", "relation", "tail_id")
     keys = keys_of(edges.iter_rows(named=True)) if len(ends) > 1 else []
     return RetrievedContext(
-        entities=named, facts=nearest_first(search, facts_of(search.index, keys)), ran=made.ran
+        entities=named, facts=rank_facts(search, facts_of(search.index, keys)), ran=made.ran
     )
 
 
@@ -299,7 +301,7 @@ def _ids_of_names(index: IndexSnapshot) -> dict[str, str]:
     return {**by_title, **{name: key for key, name, _ in rows}, **{key: key for key, _, _ in rows}}
 
 
-def _told_within(communities: Sequence[FoundCommunity]) -> str:
+def _describe_within(communities: Sequence[FoundCommunity]) -> str:
     # Titles are made of the documents' words, and have no place among instructions.
     return (
         "\nThe query has to stay among members (IN_COMMUNITY) of the communities with these values of "

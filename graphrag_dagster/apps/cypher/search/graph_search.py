@@ -9,23 +9,28 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from graphrag_dagster.apps.cypher.search.graph_context import packed
+from graphrag_dagster.apps.cypher.search.graph_context import pack_context
 from graphrag_dagster.apps.cypher.search.graph_retrieval import GraphRetrieval, hybrid, local, summaries
 from graphrag_dagster.apps.cypher.search.graph_trace import (
     ContextNodeFacts,
     GraphTrace,
     Route,
+    explain,
     sections_of,
-    told,
 )
 from graphrag_dagster.apps.cypher.search.nearest_communities import has_summaries
 from graphrag_dagster.apps.cypher.tasks import CYPHER_WRITER, GRAPH_ROUTER
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exactly
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Search
-from graphrag_dagster.kernel.retrieval.finding import favouring_none, linked, named_in, with_route
+from graphrag_dagster.kernel.retrieval.finding import (
+    linked_names_section,
+    names_in_question,
+    with_route,
+    without_favour,
+)
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.systems.graphrag.search.graph_facts import answered_at_once, entities_of
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER
@@ -85,11 +90,11 @@ def by_rule(question: str, names: Sequence[str]) -> Chosen:
     said = f"it asks for “{cue[0].lower()}”" if cue else ""
     if not names:
         return Chosen("global", said or "it names no entity of the graph")
-    named = f"it names {_listed(names)}"
+    named = f"it names {_list_names(names)}"
     return Chosen("hybrid", f"{named}, and {said}") if cue else Chosen("local", named)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (" …" if len(names) > _MOST_NAMES else "")
 
 
@@ -103,55 +108,57 @@ def graph(search: Search) -> Answer:
         QuestionError: there is no such level.
         EndpointError: the model endpoint cannot be used.
     """
-    names = linked(search)
+    names = names_in_question(search)
     entities, summarised = entities_of(names), has_summaries(search)
-    possible = _possible(entities, summarised=summarised)
+    possible = _possible_routes(entities, summarised=summarised)
     chosen = choose_route(search, list(entities.values()), possible)
     answer = Answer(
         *(search.question.text, search.method.name, search.level, REFUSAL),
         search.engines.task(ANSWERER).engine,
         refused=True,
-        trace=named_in(names),
+        trace=linked_names_section(names),
     )
     if not possible:
         why = f"{chosen.reason}; {_MISSING.format(level=search.level)}"
         trace = GraphTrace(chosen.route, why, chosen.by)
-        return _told(search, replace(answer, why=why, trace=(*answer.trace, *sections_of(trace))), chosen)
+        return _with_explanation(
+            search, replace(answer, why=why, trace=(*answer.trace, *sections_of(trace))), chosen
+        )
     if chosen.route not in possible:
         without = f"{_MISSING.format(level=search.level)}, so nodes alone"
         chosen = replace(chosen, route=possible[0], reason=f"{chosen.reason}; {without}")
-    found = _retrieved(search, chosen.route, entities)
-    context = packed(search, found.found)
+    found = _retrieve(search, chosen.route, entities)
+    context = pack_context(search, found.found)
     trace = _trace(chosen, found, context)
     answer = replace(
         answer,
-        why=told(trace),
+        why=explain(trace),
         trace=(*answer.trace, *sections_of(trace)),
         context=context.uses(used=False),
         steps=tuple(
-            Call("query", f"{one.template or 'written by the model'}, {counted(one.rows, 'row')}")
+            Call("query", f"{one.template or 'written by the model'}, {plural(one.rows, 'row')}")
             for one in trace.queries
         ),
         problems=found.queries.problems,
         usage=found.queries.usage,
     )
     answer = answered_at_once(search, answer, context, "what was found", found.found.facts, entities)
-    return _told(search, answer, chosen)
+    return _with_explanation(search, answer, chosen)
 
 
-def _told(search: Search, answer: Answer, chosen: Chosen) -> Answer:
-    told = favouring_none(search, answer, "the graph alone says what is read")
+def _with_explanation(search: Search, answer: Answer, chosen: Chosen) -> Answer:
+    told = without_favour(search, answer, "the graph alone says what is read")
     return with_route(told, chosen.routed, "no route")
 
 
-def _retrieved(search: Search, route: Route, entities: Mapping[str, str]) -> GraphRetrieval:
+def _retrieve(search: Search, route: Route, entities: Mapping[str, str]) -> GraphRetrieval:
     if route == "global":
         return summaries(search)
     writer = search.engines.task(CYPHER_WRITER) if search.options.graph.queries == "model" else None
     return (local if route == "local" else hybrid)(search, entities, writer)
 
 
-def _possible(entities: Mapping[str, str], *, summarised: bool) -> tuple[Route, ...]:
+def _possible_routes(entities: Mapping[str, str], *, summarised: bool) -> tuple[Route, ...]:
     """The routes that there is something for: nodes of the question, summaries of the level."""
     if not summarised:
         return ("local",) if entities else ()
@@ -184,7 +191,7 @@ _PROMPT = 700
 _TABLES = 2500
 
 
-def routed(basis: Basis) -> MethodSize:
+def estimate_graph(basis: Basis) -> MethodSize:
     """A context of its own; before it the route, and queries over the graph, where a model gives these."""
     options = basis.options
     # What a query finds is small beside what a window can hold.

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.questions.context.answer import (
     RowLink,
     TraceSection,
@@ -106,7 +106,7 @@ class GraphTrace:
 _CHOSEN_BY = {"rules": "", "model": " (a model chose)"}
 
 
-def told(trace: GraphTrace) -> str:
+def explain(trace: GraphTrace) -> str:
     """Return how an answer came about."""
     return "; ".join(_parts(trace))
 
@@ -114,16 +114,16 @@ def told(trace: GraphTrace) -> str:
 def _parts(trace: GraphTrace) -> Iterator[str]:
     yield f"{trace.route}: {trace.reason}{_CHOSEN_BY[trace.by]}"
     if trace.communities and trace.route != "local":
-        yield f"{counted(len(trace.communities), 'community', 'communities')} looked into"
+        yield f"{plural(len(trace.communities), 'community', 'communities')} looked into"
     for one in trace.queries:
         made = f"the template {one.template}" if one.template else "a query that the model wrote"
         more = " or more" if one.more else ""
-        yield f"{made} over the {one.over}: {counted(one.rows, 'row')}{more}"
+        yield f"{made} over the {one.over}: {plural(one.rows, 'row')}{more}"
     if trace.untold and any(one.over == "tables" for one in trace.queries):
         yield trace.untold
     if trace.context_nodes:
-        brought = counted(len(trace.brought_in), "relationship")
-        yield f"{counted(len(trace.context_nodes), 'context node')} brought in {brought}"
+        brought = plural(len(trace.brought_in), "relationship")
+        yield f"{plural(len(trace.context_nodes), 'context node')} brought in {brought}"
     elif trace.boundary:
         yield trace.boundary
 

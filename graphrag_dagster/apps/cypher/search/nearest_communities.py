@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.questions.context.context_rows import titles_of
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.retrieval.finding import with_history
-from graphrag_dagster.kernel.retrieval.ranking import TextRanker, first_places, ranked, rows_of
+from graphrag_dagster.kernel.retrieval.ranking import TextRanker, first_places, rank_by_score, rows_of
 from graphrag_dagster.systems.graphrag.search.global_search import levels_of
 from graphrag_dagster.systems.graphrag.search.graph_facts import Fact, Key, facts_of, keys_of, likeness
 from graphrag_dagster.systems.graphrag.search.graph_query_templates import edges_of
@@ -51,7 +51,9 @@ def nearest_summaries(search: Search) -> list[FoundCommunity]:
     comparable = vectors is not None and vectors["embedder"].unique().to_list() == [embedder.name]
     sought = with_history(search)
     wanted = embedder.embed_queries([sought])[0] if comparable and options.retrieval != "lexical" else None
-    found = ranked(ranker.ids, ranker.scores(sought, wanted, options.retrieval), options.graph.summaries)
+    found = rank_by_score(
+        ranker.ids, ranker.scores(sought, wanted, options.retrieval), options.graph.summaries
+    )
     titles = index.once(_titles)
     return [
         FoundCommunity(one, titles[one], round(score, 6))
@@ -111,7 +113,7 @@ class Boundary:
     told: str = ""
 
 
-def brought_in(
+def context_boundary(
     search: Search, communities: Collection[str], entities: Collection[str], known: Collection[Key]
 ) -> Boundary:
     """Return the facts beside those known that context nodes lead to, the nearest to the question first.

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.apps.evaluation.figures.figure_style import Figure, drawn, panels, sentences
+from graphrag_dagster.apps.evaluation.figures.figure_style import Figure, panels, render_figure, sentences
 from graphrag_dagster.kernel.graph.undirected_graph import largest_component
-from graphrag_dagster.systems.graphrag.index.force_layout import from_nothing
-from graphrag_dagster.systems.graphrag.index.layout_bodies import Floats, Places, bodies_of, moved_apart
+from graphrag_dagster.systems.graphrag.index.force_layout import layout_cold
+from graphrag_dagster.systems.graphrag.index.layout_bodies import Floats, Places, bodies_of, push_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,11 +77,11 @@ def shades(parents: Colours, roots: Indices, children: Indices) -> Colours:
         mixes = np.linspace(_DARKEST, _LIGHTEST, len(own)) if len(own) > 1 else np.zeros(len(own))
         # Every other one first: communities next in size are rarely next in shade.
         order = np.concatenate([np.arange(0, len(own), 2), np.arange(1, len(own), 2)])
-        shaded[own[order]] = _mixed(parents[parent], mixes)
+        shaded[own[order]] = _mix_colours(parents[parent], mixes)
     return shaded[children]
 
 
-def _mixed(colour: Colours, mixes: NDArray[np.float64]) -> Colours:
+def _mix_colours(colour: Colours, mixes: NDArray[np.float64]) -> Colours:
     """Return the colour with black (below 0) or white (above 0), shape [mixes, 3]."""
     towards = (mixes > 0).astype(np.float64)[:, None]
     share = np.abs(mixes)[:, None]
@@ -134,17 +134,17 @@ def community_maps(
     Returns:
         None where no two clustered entities are linked.
     """
-    graph = _drawn(entities, relationships, community_levels, most_nodes)
+    graph = _drawn_graph(entities, relationships, community_levels, most_nodes)
     if graph is None:
         return None
     bodies = bodies_of(graph.source, graph.target, graph.weight, graph.communities)
-    places = moved_apart(from_nothing(bodies))
+    places = push_apart(layout_cold(bodies))
     roots, children = graph.communities
     parents = parent_colours(roots, graph.source, graph.target)
     colours = (parents[roots], shades(parents, roots, children))
     counts = [int(level.max()) + 1 for level in graph.communities]
     nodes, edges = len(graph.degree), len(graph.source)
-    return drawn(
+    return render_figure(
         lambda drawing: _draw(drawing, graph, places, colours, counts),
         height=_HEIGHT,
         name="graph",
@@ -155,7 +155,7 @@ def community_maps(
     )
 
 
-def _drawn(
+def _drawn_graph(
     entities: pl.DataFrame, relationships: pl.DataFrame, community_levels: pl.DataFrame, most_nodes: int
 ) -> DrawnGraph | None:
     nodes = entities.select("entity_id", "degree")
@@ -167,9 +167,9 @@ def _drawn(
     edges = relationships.select("source_id", "target_id", "weight").filter(
         pl.col("source_id") != pl.col("target_id")
     )
-    nodes, _ = _connected(nodes.sort(pl.col("degree"), "entity_id", descending=[True, False]), edges)
+    nodes, _ = _largest_component(nodes.sort(pl.col("degree"), "entity_id", descending=[True, False]), edges)
     component = nodes.height
-    nodes, edges = _connected(nodes.head(most_nodes), edges)
+    nodes, edges = _largest_component(nodes.head(most_nodes), edges)
     if edges.is_empty():
         return None
     return DrawnGraph(
@@ -177,23 +177,23 @@ def _drawn(
         source=edges["source"].to_numpy(),
         target=edges["target"].to_numpy(),
         weight=edges["weight"].to_numpy().astype(np.float64),
-        communities=tuple(_numbered(nodes, f"c{level}") for level in _LEVELS),
+        communities=tuple(_number_communities(nodes, f"c{level}") for level in _LEVELS),
         component=component,
         all_nodes=entities.height,
     )
 
 
-def _connected(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _largest_component(nodes: pl.DataFrame, edges: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the largest component in the order of the nodes, and its edges as places in it."""
-    placed = _placed(nodes, edges)
+    placed = _edges_by_place(nodes, edges)
     if placed.is_empty():
         return nodes.clear(), placed
     inside = largest_component(placed["source"].to_numpy(), placed["target"].to_numpy(), nodes.height)
     kept = nodes.filter(pl.Series(inside))
-    return kept, _placed(kept, edges)
+    return kept, _edges_by_place(kept, edges)
 
 
-def _placed(nodes: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
+def _edges_by_place(nodes: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
     """Return source and target as places among the nodes, and weight, sorted; other edges are left out."""
     places = nodes.select("entity_id", place=pl.int_range(pl.len(), dtype=pl.Int64))
     return (
@@ -208,7 +208,7 @@ def _placed(nodes: pl.DataFrame, edges: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _numbered(nodes: pl.DataFrame, column: str) -> Places:
+def _number_communities(nodes: pl.DataFrame, column: str) -> Places:
     """Return the community of each node as a number from the largest on, of equals the first seen."""
     first = (
         nodes.group_by(column, maintain_order=True).len().sort("len", descending=True, maintain_order=True)

@@ -82,11 +82,11 @@ class Figure:
     alt: str
 
 
-def drawn(
+def render_figure(
     draw: Callable[["Drawing"], None], *, height: float, name: str, title: str, caption: str, alt: str
 ) -> Figure:
     """Render what ``draw`` puts on an empty figure, 700 pixels wide and ``height`` inches high."""
-    with _look(name):
+    with _project_style(name):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Drawing
 
@@ -122,7 +122,7 @@ def words(name: str) -> str:
     return spaced[:1].upper() + spaced[1:]
 
 
-def short(value: float) -> str:
+def format_axis_number(value: float) -> str:
     """Return a number as an axis has it: 0.002, 50, 8k, 1.5M."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
@@ -136,7 +136,7 @@ def sentences(*parts: str) -> str:
 
 
 @contextmanager
-def _look(salt: str) -> Iterator[None]:
+def _project_style(salt: str) -> Iterator[None]:
     """Draw by our settings, whatever the user's are; they are as before afterwards."""
     import matplotlib
 
@@ -168,7 +168,7 @@ def element(svg: str, alt: str) -> str:
     body = re.sub(r' transform="rotate\(-?0 [^"]*\)"', "", body)
     used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', body))
     body = re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", body)
-    body = _GEOMETRY.sub(_rounded, body)
+    body = _GEOMETRY.sub(_round_numbers, body)
     empty = re.compile(r"<g>\s*</g>|<g\s*/>")
     while empty.search(body):
         body = empty.sub("", body)
@@ -181,7 +181,7 @@ def element(svg: str, alt: str) -> str:
     return body.replace("<svg ", root, 1).rstrip() + "\n"
 
 
-def _rounded(attribute: re.Match[str]) -> str:
+def _round_numbers(attribute: re.Match[str]) -> str:
     values = _LONG.sub(lambda number: f"{float(number[0]):.2f}", attribute[2])
     return f'{attribute[1]}="{" ".join(values.split())}"'
 

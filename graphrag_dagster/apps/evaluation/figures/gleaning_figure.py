@@ -12,10 +12,10 @@ from graphrag_dagster.apps.evaluation.figures.figure_style import (
     INK,
     PLAIN,
     Figure,
-    drawn,
+    format_axis_number,
     panels,
+    render_figure,
     sentences,
-    short,
 )
 from graphrag_dagster.apps.evaluation.figures.scatter_plots import spread
 
@@ -55,7 +55,7 @@ def gleaning_lines(counts: pl.DataFrame) -> Figure | None:
     lines = _lines_of(counts)
     gleaned = max(len(line.gleanings) for line in lines) > 1
     unasked = gleaned and any(line.mode == _UNASKED for line in lines)
-    return drawn(
+    return render_figure(
         lambda drawing: (_draw_lines if gleaned else _draw_bars)(drawing, lines),
         height=_HEIGHT if gleaned else 0.8 + 0.34 * max(2, len(lines)),
         name="gleanings",
@@ -71,7 +71,7 @@ def gleaning_lines(counts: pl.DataFrame) -> Figure | None:
         ),
         alt=sentences(
             f"{'Lines' if gleaned else 'Bars'} of entity references and distinct entities.",
-            *(_told(line, gleaned) for line in lines),
+            *(_caption(line, gleaned) for line in lines),
         ),
     )
 
@@ -86,7 +86,7 @@ def _lines_of(counts: pl.DataFrame) -> list[GleaningLine]:
     ]
 
 
-def _told(line: GleaningLine, gleaned: bool) -> str:
+def _caption(line: GleaningLine, gleaned: bool) -> str:
     points = zip(line.gleanings, line.entities, line.distinct_entities, strict=True)
     told = []
     for at, (last, references, distinct) in enumerate(points):
@@ -116,7 +116,7 @@ def _draw_lines(drawing: "Drawing", lines: Sequence[GleaningLine]) -> None:
                 zorder=2 if line.mode == _UNASKED else 3,
             )
         _name_lines(axis, lines, kind, highest * 1.06 * 0.062)
-        _quiet(axis, "y")
+        _hide_axis(axis, "y")
 
 
 def _name_lines(axis: "Axes", lines: Sequence[GleaningLine], kind: str, gap: float) -> None:
@@ -158,13 +158,13 @@ def _draw_bars(drawing: "Drawing", lines: Sequence[GleaningLine]) -> None:
         axis.set(ylim=(len(lines) - 0.5, -0.5))
         axis.set_title(_TITLES[kind], pad=8)
         axis.margins(x=0.12)
-        _quiet(axis, "x")
+        _hide_axis(axis, "x")
 
 
-def _quiet(axis: "Axes", counted: str) -> None:
+def _hide_axis(axis: "Axes", counted: str) -> None:
     """Leave only the grid of the axis that is counted on."""
     along = axis.yaxis if counted == "y" else axis.xaxis
-    along.set_major_formatter(lambda value, _: short(value))
+    along.set_major_formatter(lambda value, _: format_axis_number(value))
     along.grid(visible=True)
     axis.spines["left" if counted == "y" else "bottom"].set_visible(False)
     axis.tick_params(length=0)

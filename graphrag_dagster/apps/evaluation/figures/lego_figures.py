@@ -4,12 +4,17 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from graphrag_dagster.apps.evaluation.figures.figure_style import Figure, drawn, sentences, short
+from graphrag_dagster.apps.evaluation.figures.figure_style import (
+    Figure,
+    format_axis_number,
+    render_figure,
+    sentences,
+)
 from graphrag_dagster.apps.evaluation.figures.measure_bars import Bar, Panel, bar_panels
 from graphrag_dagster.apps.evaluation.figures.scatter_plots import HEIGHT, ScatterPoint, draw_points
 from graphrag_dagster.systems.lego.search.reasoning_paths import MODULES
 from graphrag_dagster.systems.lego.studies.answer_metrics import LEX, measure_label
-from graphrag_dagster.systems.lego.studies.score_summary import ALL_HOPS, in_the_papers_order
+from graphrag_dagster.systems.lego.studies.score_summary import ALL_HOPS, paper_order
 
 #: What the paper draws of answers; each as it is of a model, and of rules.
 _BARS = tuple(f"{name}{suffix}" for name in ("hits_at_1", "answer_f1") for suffix in ("", LEX))
@@ -48,13 +53,16 @@ def _calls(summary: pl.DataFrame) -> pl.DataFrame:
 
 def _bars(rows: pl.DataFrame, measure: str) -> Figure | None:
     own = rows.filter(measure=measure)
-    instances = sorted(set(own["instance"]), key=in_the_papers_order)
+    instances = sorted(set(own["instance"]), key=paper_order)
     if len(instances) < 2:
         return None
     label = measure_label(measure)
     hops = [ALL_HOPS, *sorted(set(own["hops"]) - {ALL_HOPS}, key=int)]
     return bar_panels(
-        [Panel(_asked(one), dict(_each(own.filter(hops=one))), top=1.0) for one in hops],
+        [
+            Panel(_questions_asked(one), dict(_bars_of_instances(own.filter(hops=one))), top=1.0)
+            for one in hops
+        ],
         instances,
         plain=next((one for one in instances if one.removesuffix("-lex") == _REPORTS), None),
         name=f"paths_{measure}",
@@ -69,11 +77,11 @@ def _bars(rows: pl.DataFrame, measure: str) -> Figure | None:
     )
 
 
-def _asked(hops: str) -> str:
+def _questions_asked(hops: str) -> str:
     return "All questions" if hops == ALL_HOPS else f"{hops} hop{'' if hops == '1' else 's'}"
 
 
-def _each(rows: pl.DataFrame) -> Iterator[tuple[str, Bar]]:
+def _bars_of_instances(rows: pl.DataFrame) -> Iterator[tuple[str, Bar]]:
     for instance, *values in rows.select("instance", "mean", "low", "high").iter_rows():
         yield instance, Bar(*values)
 
@@ -84,7 +92,7 @@ def _points(rows: pl.DataFrame, name: str, across: str, up: str, logarithmic: bo
     if len({point.across for point in points}) < 2:
         return None
     right, high = measure_label(across), measure_label(up)
-    return drawn(
+    return render_figure(
         lambda drawing: draw_points(drawing, points, right, high, logarithmic=logarithmic),
         height=HEIGHT,
         name=f"paths_{name}_{up}",
@@ -94,7 +102,7 @@ def _points(rows: pl.DataFrame, name: str, across: str, up: str, logarithmic: bo
         + "; a point for each instance, means over all questions.",
         alt=sentences(
             f"Points: {right}, {high}.",
-            *(f"{point.label}: {short(point.across)}, {point.mean:.4g}." for point in points),
+            *(f"{point.label}: {format_axis_number(point.across)}, {point.mean:.4g}." for point in points),
         ),
     )
 
@@ -107,4 +115,4 @@ def _pairs(rows: pl.DataFrame, across: str, up: str, logarithmic: bool) -> Seque
     points = [
         ScatterPoint(*one) for one in both.select("instance", "across", "mean", "low", "high").iter_rows()
     ]
-    return sorted(points, key=lambda point: in_the_papers_order(point.label))
+    return sorted(points, key=lambda point: paper_order(point.label))

@@ -13,8 +13,8 @@ from graphrag_dagster.apps.evaluation.figures.figure_style import (
     QUIET,
     SMALL,
     Figure,
-    drawn,
     panels,
+    render_figure,
     sentences,
     words,
 )
@@ -151,7 +151,7 @@ def bar_panels(
             for panel in shown_panels
         ),
     )
-    return drawn(
+    return render_figure(
         lambda drawing: _draw(drawing, shown_panels, labels, columns, plain),
         height=0.15 + rows * (0.62 + 0.235 * max(3, len(labels))),
         name=name,

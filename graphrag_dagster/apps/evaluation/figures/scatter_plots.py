@@ -17,10 +17,10 @@ from graphrag_dagster.apps.evaluation.figures.figure_style import (
     PLAIN,
     QUIET,
     Figure,
-    drawn,
+    format_axis_number,
     panels,
+    render_figure,
     sentences,
-    short,
     words,
 )
 
@@ -95,7 +95,7 @@ def place_labels(
         covered = [
             _overlap(box, taken)
             + _overlap(box, labels) * _GRAVE
-            + _outside(box, within) * _GRAVE
+            + _area_outside(box, within) * _GRAVE
             + sum(_overlap(dot, labels) for dot in _leader(array[index], box))
             for box in candidates
         ]
@@ -124,15 +124,15 @@ def _leader(point: NDArray[np.float64], box: Box) -> list[Box]:
 
 
 def _overlap(box: Box, others: Sequence[Box]) -> float:
-    return sum(_shared(box, other) for other in others)
+    return sum(_shared_area(box, other) for other in others)
 
 
-def _outside(box: Box, within: Box) -> float:
+def _area_outside(box: Box, within: Box) -> float:
     left, bottom, right, top = box
-    return (right - left) * (top - bottom) - _shared(box, within)
+    return (right - left) * (top - bottom) - _shared_area(box, within)
 
 
-def _shared(one: Box, other: Box) -> float:
+def _shared_area(one: Box, other: Box) -> float:
     wide = min(one[2], other[2]) - max(one[0], other[0])
     high = min(one[3], other[3]) - max(one[1], other[1])
     return max(0.0, wide) * max(0.0, high)
@@ -206,8 +206,8 @@ def draw_points(
     axis.margins(x=0.12, y=0.12)
     if logarithmic:
         _scale(axis, [point.across for point in points])
-    axis.xaxis.set_major_formatter(lambda value, _: short(value))
-    axis.yaxis.set_major_formatter(lambda value, _: short(value))
+    axis.xaxis.set_major_formatter(lambda value, _: format_axis_number(value))
+    axis.yaxis.set_major_formatter(lambda value, _: format_axis_number(value))
     axis.grid()
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
@@ -323,7 +323,7 @@ def cost_against_quality(
         return None
     missing = [condition for condition in asked if condition not in by_condition]
     intervals = any(point.low is not None and point.high is not None for point in points)
-    return drawn(
+    return render_figure(
         lambda drawing: draw_points(
             drawing, points, _COSTS[chosen], words(measure).lower(), logarithmic=True
         ),
@@ -338,6 +338,6 @@ def cost_against_quality(
         ),
         alt=sentences(
             f"Points: {_COSTS[chosen]}, {words(measure).lower()}.",
-            *(f"{point.label}: {short(point.across)}, {point.mean:.4g}." for point in points),
+            *(f"{point.label}: {format_axis_number(point.across)}, {point.mean:.4g}." for point in points),
         ),
     )

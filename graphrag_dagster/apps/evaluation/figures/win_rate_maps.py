@@ -14,8 +14,8 @@ from graphrag_dagster.apps.evaluation.figures.figure_style import (
     QUIET,
     SMALL,
     Figure,
-    drawn,
     panels,
+    render_figure,
     sentences,
     words,
 )
@@ -85,7 +85,7 @@ def win_rate_maps(
     columns = 1 if len(criteria) == 1 else 2
     rows = -(-len(criteria) // columns)
     missing = any(np.isnan(_off_diagonal(one.rates)).any() for one in maps.values())
-    return drawn(
+    return render_figure(
         lambda drawing: _draw(drawing, maps, shown, columns),
         height=0.7 + rows * (0.55 + min(2.95 if columns == 2 else 3.8, 0.52 * len(shown))),
         name="win_rates",

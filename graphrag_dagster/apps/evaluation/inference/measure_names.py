@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Literal
 
 from graphrag_dagster.apps.evaluation.tasks import CRITERIA
-from graphrag_dagster.kernel.questions.searcher import known_method
+from graphrag_dagster.kernel.questions.searcher import find_method
 
 #: Stands where there is no number.
 NONE = "–"
@@ -29,7 +29,7 @@ def plain(value: float | None) -> str:
     return f"{_MINUS}{text}" if value < 0 and text.strip("0.") else text
 
 
-def signed(value: float | None) -> str:
+def with_sign(value: float | None) -> str:
     """Return a difference, with its sign.
 
     >>> signed(6.12), signed(-0.5), signed(0.0)
@@ -83,7 +83,7 @@ def money(usd: float | None) -> str:
     return f"${usd:,.2f}" if usd >= 0.1 else f"${float(f'{usd:.2g}'):.12f}".rstrip("0").rstrip(".")
 
 
-def listed(items: list[str]) -> str:
+def join_words(items: list[str]) -> str:
     """Return items as a list in a sentence.
 
     >>> listed(["a"]), listed(["a", "b", "c"])
@@ -166,7 +166,7 @@ def _clusters(name: str, distance: str, proxy: bool, inclusive: bool) -> Measure
 
 def features(condition: str) -> tuple[str, ...]:
     """Return what a search method makes use of; nothing is known of one that is no longer installed."""
-    method = known_method(condition)
+    method = find_method(condition)
     return () if method is None else method.features
 
 
@@ -177,18 +177,18 @@ def faithful_to_itself(conditions: Iterable[str]) -> str:
         return ""
     writes = "writes its own context" if len(own) == 1 else "write their own contexts"
     return (
-        f"{listed(own)} {writes}: its faithfulness is to what the model wrote itself and says nothing about "
-        "the documents, and recall and precision are of that text."
+        f"{join_words(own)} {writes}: its faithfulness is to what the model wrote itself and says nothing "
+        "about the documents, and recall and precision are of that text."
     )
 
 
 def uses_graph(condition: str) -> bool:
     """Whether a search method reads the graph or its reports."""
-    method = known_method(condition)
+    method = find_method(condition)
     return method is not None and method.uses_graph
 
 
 def reads(condition: str) -> str:
     """Return in plain words what a search method reads; its name where it is no longer installed."""
-    method = known_method(condition)
+    method = find_method(condition)
     return condition if method is None else method.text

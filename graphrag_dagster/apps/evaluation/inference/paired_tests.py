@@ -172,7 +172,7 @@ def pairwise(
         ValueError: values are not paired or not finite.
     """
     pairs = [(a, b, _finite(a, values[a]), _finite(b, values[b])) for a, b in combinations(order, 2)]
-    return _tested(pairs, resamples, seed)
+    return _test_pairs(pairs, resamples, seed)
 
 
 def pairwise_scores(
@@ -193,10 +193,12 @@ def pairwise_scores(
         One test per pair, sorted by the names of its conditions.
     """
     arrays = {pair: _finite(" against ".join(pair), scores[pair]) for pair in sorted(scores)}
-    return _tested([(*pair, array, 100.0 - array) for pair, array in arrays.items()], resamples, seed)
+    return _test_pairs([(*pair, array, 100.0 - array) for pair, array in arrays.items()], resamples, seed)
 
 
-def _tested(pairs: Sequence[tuple[str, str, Floats, Floats]], resamples: int, seed: int) -> list[PairTest]:
+def _test_pairs(
+    pairs: Sequence[tuple[str, str, Floats, Floats]], resamples: int, seed: int
+) -> list[PairTest]:
     ranked = [wilcoxon(first, second) for _, _, first, second in pairs]
     corrected = holm([test.p for test in ranked])
     tests = []

@@ -49,16 +49,16 @@ def significance(
     for criterion, scores in _scores(comparisons, conditions):
         tests = pairwise_scores(scores, resamples=how.resamples, seed=how.seed)
         # A difference in points is twice that of a win rate from one half.
-        rows += [_tested(criterion, test) for test in tests if test.n]
+        rows += [_test_measure(criterion, test) for test in tests if test.n]
     for measure, values in _values(measures, conditions):
         present = [condition for condition in conditions if condition in values]
         if len(present) > 1 and len(values[present[0]]):
             tests = pairwise(values, present, resamples=how.resamples, seed=how.seed)
-            rows += [_tested(measure, test) for test in tests]
+            rows += [_test_measure(measure, test) for test in tests]
     return rows
 
 
-def _tested(measure: str, test: PairTest) -> dict[str, Any]:
+def _test_measure(measure: str, test: PairTest) -> dict[str, Any]:
     row = asdict(test)
     return {
         "measure": measure,

@@ -11,7 +11,7 @@ from graphrag_dagster.apps.evaluation.inference.measure_names import (
     ALPHA,
     CONTROL,
     Measure,
-    listed,
+    join_words,
     measure,
     p_value,
     percent,
@@ -20,7 +20,7 @@ from graphrag_dagster.apps.evaluation.inference.measure_names import (
 )
 from graphrag_dagster.apps.evaluation.tables import VERDICTS
 from graphrag_dagster.kernel.catalogue.search_methods import BASELINE
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 
 Interval = tuple[float, float]
 Outcome = Literal["better", "worse", "mixed", "no difference"]
@@ -58,7 +58,7 @@ class Contrast:
         """
         if self.p_holm >= ALPHA:
             return "no difference"
-        if opposed(self.difference, self.ranks):
+        if are_opposed(self.difference, self.ranks):
             return "mixed"
         sign = measure(self.measure).sign or 1
         return "better" if sign * self.difference > 0 else "worse"
@@ -83,7 +83,7 @@ class Contrast:
         return self.interval and (50 + self.interval[0] / 2, 50 + self.interval[1] / 2)
 
 
-def opposed(difference: float, ranks: float | None) -> bool:
+def are_opposed(difference: float, ranks: float | None) -> bool:
     """Whether ranks, where their direction is known, do not point where the difference of means does."""
     return difference * (difference if ranks is None else ranks) <= 0
 
@@ -113,17 +113,17 @@ def contrasts(significance: pl.DataFrame, conditions: Sequence[str], baseline: s
                 questions=row["questions"],
                 equal=row["zeros"],
                 mean=row["mean_b"] if turned else row["mean_a"],
-                difference=_turned(row["difference"], turned) or 0.0,
+                difference=_oriented(row["difference"], turned) or 0.0,
                 interval=_interval(row["ci_low"], row["ci_high"], turned),
                 p=row["p"],
                 p_holm=row["p_holm"],
-                ranks=_turned(row["rank_biserial"], turned),
+                ranks=_oriented(row["rank_biserial"], turned),
             )
         )
     return sorted(found, key=lambda one: (measure(one.measure).order, conditions.index(one.condition)))
 
 
-def _turned(value: float | None, turned: bool) -> float | None:
+def _oriented(value: float | None, turned: bool) -> float | None:
     return -value if turned and value is not None else value
 
 
@@ -137,19 +137,19 @@ def sentence(contrast: Contrast, baseline: str) -> str:
     """Return a test in words: the difference as stated, its interval, p, and what they disagree on."""
     spoken = measure(contrast.measure)
     judged = spoken.kind == "judged"
-    said = _judged(contrast, baseline) if judged else _counted(contrast, spoken, baseline)
+    said = _judged_verdict(contrast, baseline) if judged else _counted_verdict(contrast, spoken, baseline)
     why = _why_mixed(contrast, baseline) if contrast.outcome == "mixed" else _disagreement(contrast, judged)
     return f"{said} {why}" if why else said
 
 
-def tested(contrast: Contrast) -> str:
+def describe_tests(contrast: Contrast) -> str:
     """Return the p values, each under its test's name."""
     return f"Wilcoxon {p_value(contrast.p)}, Holm-corrected {p_value(contrast.p_holm)}"
 
 
-def _counted(contrast: Contrast, spoken: Measure, baseline: str) -> str:
+def _counted_verdict(contrast: Contrast, spoken: Measure, baseline: str) -> str:
     condition, outcome = contrast.condition, contrast.outcome
-    size, direction, tail = plain(abs(contrast.difference)), _more(contrast, spoken), _tail(contrast)
+    size, direction, tail = plain(abs(contrast.difference)), _more_or_less(contrast, spoken), _tail(contrast)
     if contrast.equal == contrast.questions:
         return f"{condition} and {baseline} have the same {spoken.label} on every question."
     if contrast.difference == 0:
@@ -167,9 +167,9 @@ def _counted(contrast: Contrast, spoken: Measure, baseline: str) -> str:
     return f"The mean {spoken.label} of {condition} is {size} {direction} than that of {baseline} ({tail})."
 
 
-def _judged(contrast: Contrast, baseline: str) -> str:
+def _judged_verdict(contrast: Contrast, baseline: str) -> str:
     if contrast.equal == contrast.questions:
-        among = counted(contrast.questions, "question")
+        among = plural(contrast.questions, "question")
         return f"{contrast.condition} and {baseline} are even on {contrast.measure} on all of {among}."
     bounds = ""
     if interval := contrast.win_rate_interval:
@@ -180,7 +180,8 @@ def _judged(contrast: Contrast, baseline: str) -> str:
     tail = f": {'no difference was found' if outcome == 'no difference' else 'mixed'}"
     return (
         f"{contrast.condition} wins {percent(contrast.mean, 0)} of the comparisons with {baseline} on "
-        f"{contrast.measure} ({bounds}{tested(contrast)}){'' if outcome in ('better', 'worse') else tail}."
+        f"{contrast.measure} ({bounds}{describe_tests(contrast)})"
+        f"{'' if outcome in ('better', 'worse') else tail}."
     )
 
 
@@ -208,18 +209,18 @@ def _disagreement(contrast: Contrast, judged: bool) -> str:
     return ""
 
 
-def _more(contrast: Contrast, spoken: Measure) -> str:
+def _more_or_less(contrast: Contrast, spoken: Measure) -> str:
     words = ("more", "fewer") if spoken.noun else ("higher", "lower")
     return words[contrast.difference < 0]
 
 
 def _tail(contrast: Contrast) -> str:
     if contrast.interval is None:
-        return tested(contrast)
+        return describe_tests(contrast)
     low, high = contrast.interval
     if contrast.difference < 0:
         low, high = -high, -low
-    return f"95 % bootstrap interval {plain(low)} to {plain(high)}; {tested(contrast)}"
+    return f"95 % bootstrap interval {plain(low)} to {plain(high)}; {describe_tests(contrast)}"
 
 
 #: Fewer questions than these are too few to rely on.
@@ -297,9 +298,7 @@ def headline(rows: pl.DataFrame | None, *, questions: int, judged: bool, baselin
     else:
         answer = _only_counted([row for row in own if row not in criteria], baseline)
     if questions < ENOUGH_QUESTIONS:
-        answer += (
-            f" Only {counted(questions, 'question was', 'questions were')} compared: too few to rely on."
-        )
+        answer += f" Only {plural(questions, 'question was', 'questions were')} compared: too few to rely on."
     return answer
 
 
@@ -310,7 +309,7 @@ def _preferred(criteria: Sequence[Row], rows: pl.DataFrame, best: str, baseline:
     mixed = [str(row["measure"]) for row in criteria if row["outcome"] == "mixed"]
     if mixed and not better and not worse:
         return (
-            f"No clear difference was found: on {listed(mixed)} ranks and means point in different "
+            f"No clear difference was found: on {join_words(mixed)} ranks and means point in different "
             f"directions, and on no other criterion does the judge prefer {best} or {baseline}."
         )
     if not better and not worse:
@@ -334,7 +333,7 @@ def _preferred(criteria: Sequence[Row], rows: pl.DataFrame, best: str, baseline:
 
 def _rates(rows: Iterable[Row], winner: str, *, turned: bool = False) -> str:
     shares = [(row["measure"], 50 + (-1 if turned else 1) * float(row["difference"]) / 2) for row in rows]
-    return listed([f"{name} ({winner} wins {percent(share, 0)})" for name, share in shares])
+    return join_words([f"{name} ({winner} wins {percent(share, 0)})" for name, share in shares])
 
 
 def _without_graph(rows: pl.DataFrame, gains: Sequence[Row], baseline: str) -> str:
@@ -346,7 +345,7 @@ def _without_graph(rows: pl.DataFrame, gains: Sequence[Row], baseline: str) -> s
         return ""
     who, are = ("which reads", "is") if len(found) == 1 else ("which read", "are")
     return (
-        f" {listed(found)}, {who} source texts without a graph, {are} preferred to {baseline} too, "
+        f" {join_words(found)}, {who} source texts without a graph, {are} preferred to {baseline} too, "
         "so not all of this is the graph's merit."
     )
 

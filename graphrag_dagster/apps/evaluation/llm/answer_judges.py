@@ -65,7 +65,7 @@ class _Judged(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_alike(cls, value: Any) -> Any:
+    def _normalise_keys(cls, value: Any) -> Any:
         one = value[0] if isinstance(value, list) and len(value) == 1 else value
         if not isinstance(one, dict):
             return one
@@ -150,7 +150,7 @@ class LlmAnswerJudge(Asker):
             answer_2=enclose("answer_2", comparison.answer_2),
             criterion=self._criteria[comparison.criterion],
         )
-        request = self._asking("judge_answers", self._system, user, VerdictShape)
+        request = self._task_request("judge_answers", self._system, user, VerdictShape)
         return replace(request, temperature=self._temperature, replicate=comparison.replicate)
 
 
@@ -197,10 +197,10 @@ class LlmQualityJudge(Asker):
             messages = self._messages("statements", {}, text=enclose("source_text", text))
             # Twice the tokens of the text, at four characters a token.
             limit = len(text) // 2
-            request = self._asking("quality_statements", *messages, StatementsShape, limit)
-            return await self._items(request, _own(request, read_statements, said=tuple))
+            request = self._task_request("quality_statements", *messages, StatementsShape, limit)
+            return await self._items(request, _without_copies(request, read_statements, said=tuple))
 
-        return self._each(one, texts, "Taking answers apart")
+        return self._gather(one, texts, "Taking answers apart")
 
     def verdicts(self, requests: Sequence[VerdictRequest]) -> list[VerdictsOf]:
         """Return the verdicts of each request; without one for every item ``problem`` says why."""
@@ -211,10 +211,12 @@ class LlmQualityJudge(Asker):
                 return VerdictsOf(())
             messages = self._messages(request.kind, {}, **_sections(request))
             shape = TernaryVerdictsShape if request.kind in _TERNARY else VerdictsShape
-            chat = self._asking(f"quality_{request.kind}", *messages, shape, _TOKENS_PER_VERDICT * many)
-            return await self._items(chat, _own(chat, lambda text: read_verdicts(text, many), said=_reasons))
+            chat = self._task_request(f"quality_{request.kind}", *messages, shape, _TOKENS_PER_VERDICT * many)
+            return await self._items(
+                chat, _without_copies(chat, lambda text: read_verdicts(text, many), said=_reasons)
+            )
 
-        return self._each(one, requests, "Judging answers")
+        return self._gather(one, requests, "Judging answers")
 
     def questions_for(self, answers: Sequence[str], count: int) -> list[GeneratedQuestions]:
         """Return ``count`` questions for each answer; without a usable reply ``problem`` says why."""
@@ -222,15 +224,15 @@ class LlmQualityJudge(Asker):
         async def one(answer: str) -> GeneratedQuestions:
             shown = enclose("source_text", answer)
             messages = self._messages("questions", {"count": str(count)}, text=shown)
-            request = self._asking("quality_questions", *messages, GeneratedShape)
-            own = _own(request, lambda text: read_questions(text, count), said=_questions)
+            request = self._task_request("quality_questions", *messages, GeneratedShape)
+            own = _without_copies(request, lambda text: read_questions(text, count), said=_questions)
             try:
                 asked = await ask(self._model, request, own, self._retry)
             except UnusableReply as lost:
                 return GeneratedQuestions((), problem=lost.reason, usage=lost.usage)
             return GeneratedQuestions(*asked.value, usage=asked.usage)
 
-        return self._each(one, answers, "Asking for what was answered")
+        return self._gather(one, answers, "Asking for what was answered")
 
     def _messages(self, task: str, told: dict[str, str], **data: str) -> tuple[str, str]:
         system = self._prompts.load(f"quality_{task}_system").render(**told)
@@ -238,7 +240,7 @@ class LlmQualityJudge(Asker):
         return system, self._prompts.load(f"quality_{shown}_user").render(**data)
 
 
-def _own(
+def _without_copies(
     request: ChatRequest, read: Callable[[str], tuple[T, bool]], said: Callable[[T], tuple[str, ...]]
 ) -> Callable[[str], tuple[T, bool]]:
     """Read what a reply says of itself: what it copies of the prompt's example is not usable."""

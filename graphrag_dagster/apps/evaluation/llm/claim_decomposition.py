@@ -18,7 +18,7 @@ from graphrag_dagster.apps.evaluation.tasks import AnswerText, SentenceClaims, S
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
-from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, spelt_alike
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, with_normalised_keys
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.questions.statement_reading import (
@@ -79,7 +79,7 @@ class _Reply(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _small_names(cls, value: Any) -> Any:
+    def _normalise_keys(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
         return {str(key).strip().lower(): item for key, item in value.items() if item is not None}
@@ -97,7 +97,7 @@ class _Claims(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _however_written(cls, value: Any) -> Any:
+    def _normalise_claims(cls, value: Any) -> Any:
         if isinstance(value, dict):
             value = next((item for key, item in value.items() if str(key).strip().lower() == "claims"), value)
         if isinstance(value, str):
@@ -108,7 +108,7 @@ class _Claims(BaseModel):
 def _claim(one: Any) -> Any:
     if not isinstance(one, dict):
         return one
-    lower = spelt_alike(one)
+    lower = with_normalised_keys(one)
     return next((lower[name] for name in _CLAIM_NAMES if name in lower), None)
 
 
@@ -122,7 +122,7 @@ def _read_claims(text: str, sentence: str, example: WorkedExample) -> tuple[tupl
     whole = f'{{"claims": {text}}}' if text.startswith("[") else text
     reply, repaired = read_typed(whole, _Claims)
     tidied = [" ".join(without_citations(one).split()) for one in reply.claims]
-    claims = tuple({_folded(one): one for one in reversed(tidied) if one}.values())[::-1]
+    claims = tuple({_fold(one): one for one in reversed(tidied) if one}.values())[::-1]
     example.refuse_copies(claims, sentence)
     return claims, repaired
 
@@ -152,7 +152,7 @@ def _read_verdict(
     return SentenceVerdict(reply.sentence, reason or reply.verdict.lower(), changed=True), repaired
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
@@ -244,19 +244,19 @@ class LlmClaimDecomposer:
         try:
             selected = await self._select.of(place, sentence, account)
             if not selected.text:
-                return account.closed(sentence, "not_verifiable", reason=selected.reason)
+                return account.close(sentence, "not_verifiable", reason=selected.reason)
             clear = await self._disambiguate.of(place, selected.text, account)
             if not clear.text:
-                return account.closed(sentence, "ambiguous", reason=clear.reason)
+                return account.close(sentence, "ambiguous", reason=clear.reason)
             claims = await self._decompose.of(place, clear.text, account)
         except UnusableReply as lost:
-            return account.closed(sentence, "failed", reason=f"{account.step}: {lost.reason}")
+            return account.close(sentence, "failed", reason=f"{account.step}: {lost.reason}")
         if not claims:
-            return account.closed(sentence, "not_verifiable", reason="the model found no claim in it")
+            return account.close(sentence, "not_verifiable", reason="the model found no claim in it")
         if clear.text == sentence:
-            return account.closed(sentence, "kept", claims)
+            return account.close(sentence, "kept", claims)
         reasons = (step.reason for step in (selected, clear) if step.changed)
-        return account.closed(sentence, "rewritten", claims, "; ".join(reasons))
+        return account.close(sentence, "rewritten", claims, "; ".join(reasons))
 
 
 class _Account:
@@ -266,7 +266,7 @@ class _Account:
         self.step = ""
         self.usage = Usage()
 
-    def closed(
+    def close(
         self, sentence: str, state: SentenceState, claims: tuple[str, ...] = (), reason: str | None = None
     ) -> SentenceClaims:
         return SentenceClaims(sentence, state, claims, reason, self.usage)
@@ -307,7 +307,7 @@ class _Step(Asker, Generic[T]):
             passage=enclose("material", place.passage(*self._context)),
             sentence=enclose("element", sentence),
         )
-        request = self._asking(self._name, self._system, user, self._shape)
+        request = self._task_request(self._name, self._system, user, self._shape)
         try:
             asked = await ask(
                 self._model, request, lambda text: self._read(text, sentence, self._example), self._retry

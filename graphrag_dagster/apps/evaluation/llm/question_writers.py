@@ -21,10 +21,10 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     NotUsable,
-    first_of,
+    first_value,
     is_placeholder,
     read_typed,
-    spelt_alike,
+    with_normalised_keys,
 )
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask_typed
@@ -78,13 +78,17 @@ class _Description(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_alike(cls, value: Any) -> Any:
+    def _normalise_keys(cls, value: Any) -> Any:
         names = ("description", "corpus_description", "summary", "text")
-        return {"description": first_of(spelt_alike(value), names)} if isinstance(value, dict) else value
+        return (
+            {"description": first_value(with_normalised_keys(value), names)}
+            if isinstance(value, dict)
+            else value
+        )
 
     @field_validator("description")
     @classmethod
-    def _says_something(cls, text: str) -> str:
+    def _require_text(cls, text: str) -> str:
         if is_placeholder(text) or not any(map(str.isalnum, text)):
             raise ValueError("it is empty")
         return " ".join(text.split())
@@ -97,11 +101,11 @@ class _Listed(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _however_written(cls, value: Any) -> Any:
+    def _normalise_items(cls, value: Any) -> Any:
         if isinstance(value, dict):
-            lower = spelt_alike(value)
-            listed = first_of(lower, _LISTS)
-            if listed is None and first_of(lower, ("name", "description")) is not None:
+            lower = with_normalised_keys(value)
+            listed = first_value(lower, _LISTS)
+            if listed is None and first_value(lower, ("name", "description")) is not None:
                 listed = [lower]
             if listed is None and lower and all(map(_ITEM_KEY.match, lower)):
                 listed = list(lower.values())
@@ -113,7 +117,7 @@ class _Listed(BaseModel):
 
 def _text(item: Any) -> str | None:
     """Return an item as text on one line, without its number in a list; None where it holds no words."""
-    said = first_of(spelt_alike(item), _TEXTS) if isinstance(item, dict) else item
+    said = first_value(with_normalised_keys(item), _TEXTS) if isinstance(item, dict) else item
     if not isinstance(said, str) or is_placeholder(said):
         return None
     text = " ".join(_NUMBERING.sub("", said.strip()).split())
@@ -123,8 +127,8 @@ def _text(item: Any) -> str | None:
 def _persona(item: Any) -> PersonaDraft | None:
     """Return an item as a persona; what is only named, or only described, is both by the same words."""
     if isinstance(item, dict):
-        own = spelt_alike(item)
-        name, description = _text(first_of(own, _NAMES)), _text(first_of(own, _DESCRIPTIONS))
+        own = with_normalised_keys(item)
+        name, description = _text(first_value(own, _NAMES)), _text(first_value(own, _DESCRIPTIONS))
     else:
         head, _, tail = (_text(item) or "").partition(": ")
         name, description = _text(head), _text(tail)
@@ -183,13 +187,13 @@ class LlmQuestionWriter(Asker):
 
     def tasks(self, requests: Sequence[TaskRequest]) -> list[Drafts[str]]:
         """Return tasks, many requests at a time; one without a usable reply has none."""
-        return self._written("write_tasks", "Writing tasks", TasksShape, requests)
+        return self._write("write_tasks", "Writing tasks", TasksShape, requests)
 
     def questions(self, requests: Sequence[QuestionRequest]) -> list[Drafts[str]]:
         """Return questions, many requests at a time; one without a usable reply has none."""
-        return self._written("write_questions", "Writing questions", QuestionsShape, requests)
+        return self._write("write_questions", "Writing questions", QuestionsShape, requests)
 
-    def _written(
+    def _write(
         self, task: str, stage: str, shape: type[BaseModel], requests: Sequence[TaskRequest | QuestionRequest]
     ) -> list[Drafts[str]]:
         async def one(asked: TaskRequest | QuestionRequest) -> Drafts[str]:
@@ -199,7 +203,7 @@ class LlmQuestionWriter(Asker):
             request = self._request(task, shape, _lines(known, asked.avoid), asked.count)
             return await self._items(request, _reader(_text))
 
-        return self._each(one, requests, stage)
+        return self._gather(one, requests, stage)
 
     def _request(
         self, task: str, shape: type[BaseModel], material: str, count: int | None = None
@@ -207,7 +211,7 @@ class LlmQuestionWriter(Asker):
         system, user = self._prompts[task]
         values = {"material": enclose("material", material)}
         asked = user.render(**values if count is None else values | {"count": str(count)})
-        return self._asking(task, system, asked, shape, _TOKENS_PER_ITEM * (count or 0))
+        return self._task_request(task, system, asked, shape, _TOKENS_PER_ITEM * (count or 0))
 
 
 def _lines(known: dict[str, str], avoid: Sequence[str]) -> str:
@@ -253,11 +257,11 @@ class _ListedReferences(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _however_written(cls, value: Any) -> Any:
-        alike = spelt_alike(value)
-        if listed := first_of(alike, _REFERENCE_LISTS):
+    def _normalise_items(cls, value: Any) -> Any:
+        alike = with_normalised_keys(value)
+        if listed := first_value(alike, _REFERENCE_LISTS):
             return {"items": list(listed.values()) if isinstance(listed, dict) else listed}
-        return {"items": [value] if first_of(alike, _REFERENCE_NAMES["question"]) else value}
+        return {"items": [value] if first_value(alike, _REFERENCE_NAMES["question"]) else value}
 
 
 class LlmTestsetWriter(Asker):
@@ -287,7 +291,7 @@ class LlmTestsetWriter(Asker):
             shown = request.messages[-1].content
             return await self._items(request, lambda text: self._read(text, shown))
 
-        return self._each(one, requests, "Writing questions from documents")
+        return self._gather(one, requests, "Writing questions from documents")
 
     def _request(self, asked: DocumentRequest) -> ChatRequest:
         avoid = "\n".join(f"- {' '.join(one.split())}" for one in asked.avoid)
@@ -297,7 +301,7 @@ class LlmTestsetWriter(Asker):
             count=str(asked.count),
         )
         limit = _TOKENS_PER_QUESTION * asked.count
-        return self._asking("write_testset", self._system, user, ReferencesShape, limit)
+        return self._task_request("write_testset", self._system, user, ReferencesShape, limit)
 
     def _read(self, text: str, shown: str) -> tuple[tuple[ReferenceDraft, ...], bool]:
         bare = text.startswith("[") and text.endswith("]")
@@ -311,8 +315,10 @@ class LlmTestsetWriter(Asker):
 
 def _draft(item: Any) -> ReferenceDraft:
     """Return a question with its answer, each on one line; blank is what holds no words."""
-    alike = spelt_alike(item)
-    return ReferenceDraft(*(_reference_text(first_of(alike, names)) for names in _REFERENCE_NAMES.values()))
+    alike = with_normalised_keys(item)
+    return ReferenceDraft(
+        *(_reference_text(first_value(alike, names)) for names in _REFERENCE_NAMES.values())
+    )
 
 
 def _reference_text(value: Any) -> str:

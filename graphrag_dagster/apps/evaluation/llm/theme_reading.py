@@ -82,32 +82,34 @@ class LlmReasonReader(Asker):
         """Name the themes of each part, many calls at a time."""
 
         async def one(part: Reasons) -> Themes:
-            return await self._themes("name", part.criterion, MOST_NAMED, reasons=_numbered(part.texts))
+            return await self._themes("name", part.criterion, MOST_NAMED, reasons=_number_lines(part.texts))
 
-        return self._each(one, parts, "Naming themes")
+        return self._gather(one, parts, "Naming themes")
 
     def merge_themes(self, found: Sequence[ThemeLists]) -> list[Themes]:
         """Make one list of each criterion's themes, many calls at a time."""
 
         async def one(lists: ThemeLists) -> Themes:
-            return await self._themes("merge", lists.criterion, MOST_MERGED, themes=_listed(lists.themes))
+            return await self._themes(
+                "merge", lists.criterion, MOST_MERGED, themes=_theme_lines(lists.themes)
+            )
 
-        return self._each(one, found, "Merging themes")
+        return self._gather(one, found, "Merging themes")
 
     def label_reasons(self, parts: Sequence[Reasons]) -> list[Labels]:
         """Say of each reason which themes it speaks of, many calls at a time."""
 
         async def one(part: Reasons) -> Labels:
             shown = {
-                "themes": enclose("element", _listed(part.themes)),
-                "reasons": enclose("material", _numbered(part.texts)),
+                "themes": enclose("element", _theme_lines(part.themes)),
+                "reasons": enclose("material", _number_lines(part.texts)),
             }
             request = self._request("label", part.criterion, shown, LabelsShape, count=len(part.texts))
             return await self._items(
                 request, lambda text: read_labels(text, len(part.texts), len(part.themes))
             )
 
-        return self._each(one, parts, "Labelling reasons")
+        return self._gather(one, parts, "Labelling reasons")
 
     def _request(
         self,
@@ -120,7 +122,7 @@ class LlmReasonReader(Asker):
         count: int = 0,
     ) -> ChatRequest:
         system, user = self._prompts[task]
-        return self._asking(
+        return self._task_request(
             f"themes_{task}",
             system.render() if most is None else system.render(most=str(most)),
             user.render(criterion=self._criteria[criterion], **shown),
@@ -134,12 +136,12 @@ class LlmReasonReader(Asker):
         return await self._items(request, lambda text: read_themes(text, most))
 
 
-def _numbered(texts: Sequence[str]) -> str:
+def _number_lines(texts: Sequence[str]) -> str:
     return "\n".join(f"{place}. {' '.join(text.split())}" for place, text in enumerate(texts, 1))
 
 
-def _listed(themes: Sequence[Theme]) -> str:
-    return _numbered([f"{theme.name}: {theme.description}" for theme in themes])
+def _theme_lines(themes: Sequence[Theme]) -> str:
+    return _number_lines([f"{theme.name}: {theme.description}" for theme in themes])
 
 
 def read_themes(text: str, most: int) -> tuple[tuple[Theme, ...], bool]:

@@ -97,7 +97,7 @@ def claim_rows(
 
 def _claims(answer_id: str, parts: Sequence[SentenceClaims], engine: str) -> Iterator[dict[str, Any]]:
     stated = [(place, claim) for place, part in enumerate(parts) for claim in part.claims]
-    first_of = repeated([claim for _, claim in stated])
+    first_of = repeated_claims([claim for _, claim in stated])
     for position, (place, claim) in enumerate(stated):
         yield {
             "answer_id": answer_id,
@@ -119,7 +119,7 @@ def cluster_rows(answer_claims: pl.DataFrame, thresholds: Sequence[float]) -> pl
     counted = answer_claims.filter(pl.col("duplicate_of").is_null()).sort("answer_id", "position")
     frames = []
     for (answer_id,), group in counted.group_by("answer_id", maintain_order=True):
-        clusters = cluster(group["claim"].to_list(), thresholds)
+        clusters = cluster_claims(group["claim"].to_list(), thresholds)
         frames += [
             pl.DataFrame(
                 {
@@ -142,7 +142,7 @@ _SIGNS = "-–."
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
 
 
-def repeated(claims: Sequence[str]) -> dict[int, int]:
+def repeated_claims(claims: Sequence[str]) -> dict[int, int]:
     """Return the positions of the claims that repeat an earlier one, with that one's position.
 
     Two claims are the same where only case, blanks, and punctuation at the ends of words differ. What stands
@@ -160,10 +160,10 @@ def repeated(claims: Sequence[str]) -> dict[int, int]:
 def _key(claim: str) -> str:
     # Not NFKC, which makes 102 of 10².
     folded = unicodedata.normalize("NFC", claim.casefold()).translate(_APOSTROPHES)
-    return " ".join(word for word in map(_bare, folded.split()) if word)
+    return " ".join(word for word in map(_strip_punctuation, folded.split()) if word)
 
 
-def _bare(word: str) -> str:
+def _strip_punctuation(word: str) -> str:
     """Return the word without the punctuation at its ends, keeping what makes a number another one."""
     start, end = 0, len(word)
     while start < end and _strippable(word[start]):
@@ -183,7 +183,7 @@ def _strippable(char: str) -> bool:
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8)
 
 
-def cluster(
+def cluster_claims(
     claims: Sequence[str], thresholds: Sequence[float] = THRESHOLDS
 ) -> dict[tuple[float, bool], tuple[int, ...]]:
     """Cluster the claims of an answer by complete linkage of their ROUGE-L distances.

@@ -80,7 +80,7 @@ def comparisons(
     return plan.select(ids, *_KEY, "first")
 
 
-def sample(question_ids: Iterable[str], n: int) -> list[str]:
+def sample_questions(question_ids: Iterable[str], n: int) -> list[str]:
     """Return ``n`` of the questions, or all where there are fewer, drawn by a hash of their ids.
 
     The order of ``question_ids`` has no part in it, and a smaller sample is the beginning of a larger one:
@@ -89,7 +89,7 @@ def sample(question_ids: Iterable[str], n: int) -> list[str]:
     return sorted(set(question_ids), key=lambda one: (stable_id("sample", one), one))[: max(n, 0)]
 
 
-def posed(
+def answer_pairs(
     plan: pl.DataFrame, questions: Mapping[str, str], answers: Mapping[tuple[str, str], str]
 ) -> list[AnswerPair]:
     """Return the comparisons of a plan's rows, in their order.
@@ -116,7 +116,7 @@ def posed(
     return made
 
 
-def judged(plan: pl.DataFrame, verdicts: Iterable[Verdict], model: str) -> pl.DataFrame:
+def judgement_rows(plan: pl.DataFrame, verdicts: Iterable[Verdict], model: str) -> pl.DataFrame:
     """Return the rows of ``evaluation.judgements``: the plan with what became of each comparison.
 
     ``winner`` is the condition that won, null for a tie; ``score_a`` is 100 where ``condition_a`` won, 0
@@ -153,7 +153,7 @@ def position_bias(judgements: pl.DataFrame) -> pl.DataFrame:
     answers.
 
     Args:
-        judgements: rows of :func:`judged`.
+        judgements: rows of :func:`judgement_rows`.
 
     Returns:
         Rows of ``evaluation.position_bias``, by name of the criterion, ``all`` last: ``criterion``,
@@ -224,4 +224,4 @@ def judge_answers(
         for question, method, text in answers.select("question_id", "method", "text").iter_rows()
     }
     questions = dict(ordered.select("question_id", "question").iter_rows())
-    return judged(plan, judge.judge(posed(plan, questions, texts)), model)
+    return judgement_rows(plan, judge.judge(answer_pairs(plan, questions, texts)), model)

@@ -23,13 +23,13 @@ from graphrag_dagster.apps.evaluation.measures.quality_verdicts import (
     contextual_precision,
     contextual_recall,
     faithfulness,
+    missing_answer_input,
+    missing_context_input,
+    missing_reference_input,
     question_bases,
     question_similarity,
     row_of,
     verdict_bases,
-    want_of_answer,
-    want_of_context,
-    want_of_reference,
 )
 from graphrag_dagster.apps.evaluation.tasks import QualityJudge
 from graphrag_dagster.kernel.tasks.task_ports import Verdict
@@ -154,7 +154,7 @@ def lexical_measures(items: Sequence[QualityItem]) -> Rows:
 
 
 def _rouge_l(item: QualityItem) -> Score:
-    if want := want_of_answer(item) or want_of_reference(item):
+    if want := missing_answer_input(item) or missing_reference_input(item):
         return Score(None, reason=want)
     said, right = tokens(item.answer), tokens(item.reference or "")
     if not said or not right:
@@ -166,7 +166,7 @@ def _rouge_l(item: QualityItem) -> Score:
 
 
 def _words_in_context(item: QualityItem) -> Score:
-    if want := want_of_reference(item) or want_of_context(item):
+    if want := missing_reference_input(item) or missing_context_input(item):
         return Score(None, reason=want)
     wanted = set(stems(item.reference or ""))
     if not wanted:

@@ -68,7 +68,7 @@ def _texts(index: IndexSnapshot) -> dict[tuple[str, str], str]:
     return {(kind, key): text for kind, frame in frames for key, text in frame.iter_rows() if text}
 
 
-def measured(
+def quality_frames(
     items: Sequence[QualityItem], judge: QualityJudge | None, families: Sequence[Family], embed: Embed
 ) -> tuple[Rows, Rows]:
     """Return the rows of ``evaluation.quality_scores`` and ``evaluation.quality_verdicts``.

@@ -20,7 +20,7 @@ from graphrag_dagster.apps.evaluation.tasks import (
     VerdictRequest,
     VerdictsOf,
 )
-from graphrag_dagster.kernel.common.stable_values import comparable
+from graphrag_dagster.kernel.common.stable_values import round_for_comparison
 from graphrag_dagster.kernel.tasks.task_ports import ItemVerdict, Verdict
 
 Family = Literal["deepeval", "ragas"]
@@ -158,19 +158,19 @@ def row_of(
     return {"answer_id": item.id, "family": family, "metric": metric, **asdict(score), "repaired": repaired}
 
 
-def want_of_answer(item: QualityItem) -> str | None:
+def missing_answer_input(item: QualityItem) -> str | None:
     """Return why an answer cannot be measured, None where it can."""
     if item.refused:
         return "the answer is a refusal"
     return None if item.answer.strip() else "there is no answer"
 
 
-def want_of_reference(item: QualityItem) -> str | None:
+def missing_reference_input(item: QualityItem) -> str | None:
     """Return why there is nothing to compare with, None where there is."""
     return None if item.reference and item.reference.strip() else "there is no reference answer"
 
 
-def want_of_context(item: QualityItem) -> str | None:
+def missing_context_input(item: QualityItem) -> str | None:
     """Return why a context cannot be measured, None where it can."""
     return None if any(text.strip() for text in item.contexts) else "there is no context"
 
@@ -220,22 +220,22 @@ def verdict_bases(
     Raises:
         EndpointError: the judge's endpoint cannot be used at all.
     """
-    wants = [{metric: _want(item, metric) for metric in metrics} for item in items]
+    wants = [{metric: _missing_input(item, metric) for metric in metrics} for item in items]
     texts = [
-        _taken_apart(item, metric)
+        _text_to_split(item, metric)
         for item, want in zip(items, wants, strict=True)
         for metric in metrics
         if want[metric] is None and metric != "contextual_precision"
     ]
-    split = _once(judge.statements, texts)
+    split = _ask_once(judge.statements, texts)
     asked = [
         {metric: want[metric] or _request(item, metric, split) for metric in metrics}
         for item, want in zip(items, wants, strict=True)
     ]
     requests = [one for by_metric in asked for one in by_metric.values() if isinstance(one, VerdictRequest)]
-    told = _once(judge.verdicts, (one for one in requests if one.items))
+    told = _ask_once(judge.verdicts, (one for one in requests if one.items))
     return [
-        {metric: _mended(_basis(one, told), item, metric, split) for metric, one in by_metric.items()}
+        {metric: _count_repairs(_basis(one, told), item, metric, split) for metric, one in by_metric.items()}
         for item, by_metric in zip(items, asked, strict=True)
     ]
 
@@ -249,11 +249,11 @@ def question_bases(
         EndpointError: the judge's endpoint cannot be used at all.
     """
     wants = [
-        want_of_answer(item) or (None if embed else "there is no embedder to compare questions with")
+        missing_answer_input(item) or (None if embed else "there is no embedder to compare questions with")
         for item in items
     ]
     open_ = [item for item, want in zip(items, wants, strict=True) if want is None]
-    made = _once(lambda answers: judge.questions_for(answers, count), (item.answer for item in open_))
+    made = _ask_once(lambda answers: judge.questions_for(answers, count), (item.answer for item in open_))
     texts = [text for item in open_ for text in (item.question, *made[item.answer].questions)]
     vectors = _unit_vectors(texts, embed) if embed and texts else {}
     return [
@@ -262,16 +262,16 @@ def question_bases(
     ]
 
 
-def _want(item: QualityItem, metric: Metric) -> str | None:
+def _missing_input(item: QualityItem, metric: Metric) -> str | None:
     """Return why a metric is not defined for an item."""
     if metric == "answer_relevancy":
-        return want_of_answer(item)
+        return missing_answer_input(item)
     if metric == "faithfulness":
-        return want_of_answer(item) or want_of_context(item)
-    return want_of_reference(item) or want_of_context(item)
+        return missing_answer_input(item) or missing_context_input(item)
+    return missing_reference_input(item) or missing_context_input(item)
 
 
-def _taken_apart(item: QualityItem, metric: Metric) -> str:
+def _text_to_split(item: QualityItem, metric: Metric) -> str:
     return item.reference or "" if metric == "contextual_recall" else item.answer
 
 
@@ -280,7 +280,7 @@ def _request(item: QualityItem, metric: Metric, split: Mapping[str, StatementsOf
     kind, question = _KINDS[metric], item.question
     if metric == "contextual_precision":
         return VerdictRequest(kind, item.contexts, question, reference=item.reference or "")
-    statements = split[_taken_apart(item, metric)]
+    statements = split[_text_to_split(item, metric)]
     if statements.problem is not None:
         return f"the statements are {NOT_KNOWN} {statements.problem}"
     if metric == "answer_relevancy":
@@ -301,11 +301,11 @@ def _basis(asked: VerdictRequest | str, told: Mapping[VerdictRequest, VerdictsOf
     return VerdictBasis(asked.items, verdicts.items, repaired=verdicts.usage.repaired)
 
 
-def _mended(
+def _count_repairs(
     basis: VerdictBasis, item: QualityItem, metric: Metric, split: Mapping[str, StatementsOf]
 ) -> VerdictBasis:
     """A basis that counts the mended replies of the statements too."""
-    statements = None if metric == "contextual_precision" else split.get(_taken_apart(item, metric))
+    statements = None if metric == "contextual_precision" else split.get(_text_to_split(item, metric))
     return replace(basis, repaired=basis.repaired + statements.usage.repaired) if statements else basis
 
 
@@ -314,7 +314,9 @@ def _question_basis(
 ) -> QuestionBasis:
     if made.problem is not None:
         return QuestionBasis(reason=f"the questions are {NOT_KNOWN} {made.problem}")
-    cosines = tuple(float(comparable(vectors[item.question] @ vectors[text])) for text in made.questions)
+    cosines = tuple(
+        float(round_for_comparison(vectors[item.question] @ vectors[text])) for text in made.questions
+    )
     return QuestionBasis(made.questions, cosines, made.noncommittal, repaired=made.usage.repaired)
 
 
@@ -326,6 +328,6 @@ def _unit_vectors(texts: Iterable[str], embed: Embed) -> dict[str, NDArray[np.fl
     return dict(zip(distinct, vectors / np.where(lengths == 0, 1.0, lengths), strict=True))
 
 
-def _once(ask: Callable[[list[Asked]], list[Told]], wanted: Iterable[Asked]) -> dict[Asked, Told]:
+def _ask_once(ask: Callable[[list[Asked]], list[Told]], wanted: Iterable[Asked]) -> dict[Asked, Told]:
     distinct = list(dict.fromkeys(wanted))
     return dict(zip(distinct, ask(distinct), strict=True)) if distinct else {}

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.apps.evaluation.measures.pairwise_judging import sample
+from graphrag_dagster.apps.evaluation.measures.pairwise_judging import sample_questions
 from graphrag_dagster.apps.evaluation.tasks import (
     CRITERIA,
     Criterion,
@@ -60,8 +60,8 @@ def themes_of(judgements: pl.DataFrame, reader: ReasonReader, most: int, model: 
     """
     parts = [part for criterion in CRITERIA for part in _parts(judgements, criterion, most)]
     named = reader.name_themes([part.reasons for part in parts])
-    themes, unmerged = _merged(parts, named, reader)
-    labelled = _labelled(parts, themes, reader)
+    themes, unmerged = _merge_themes(parts, named, reader)
+    labelled = _label_parts(parts, themes, reader)
     rows: Rows = []
     for part, found in zip(parts, named, strict=True):
         problem = f"naming themes: {found.problem}" if found.problem else unmerged.get(part.reasons.criterion)
@@ -70,7 +70,7 @@ def themes_of(judgements: pl.DataFrame, reader: ReasonReader, most: int, model: 
     for part in parts:
         if part.ids in labelled and not labelled[part.ids].problem:
             read[part.reasons.criterion] += len(part.ids)
-    return _counted(themes, rows, read, model), rows
+    return _count_themes(themes, rows, read, model), rows
 
 
 def _parts(judgements: pl.DataFrame, criterion: Criterion, most: int) -> list[_Part]:
@@ -82,12 +82,12 @@ def _parts(judgements: pl.DataFrame, criterion: Criterion, most: int) -> list[_P
         for identity, text in given.select("judgement_id", "reason").iter_rows()
         if text.strip()
     }
-    drawn = sample(texts, most)
+    drawn = sample_questions(texts, most)
     groups = (tuple(drawn[begin : begin + AT_ONCE]) for begin in range(0, len(drawn), AT_ONCE))
     return [_Part(ids, Reasons(criterion, tuple(texts[one] for one in ids))) for ids in groups]
 
 
-def _merged(
+def _merge_themes(
     parts: Sequence[_Part], named: Sequence[Themes], reader: ReasonReader
 ) -> tuple[dict[Criterion, tuple[Theme, ...]], dict[Criterion, str]]:
     """Return the themes of each criterion, and why those of one could not be merged."""
@@ -109,7 +109,7 @@ def _merged(
     return themes, problems
 
 
-def _labelled(
+def _label_parts(
     parts: Sequence[_Part], themes: Mapping[Criterion, tuple[Theme, ...]], reader: ReasonReader
 ) -> dict[tuple[str, ...], Labels]:
     """Return the labels of each part whose criterion has themes."""
@@ -136,7 +136,7 @@ def _rows(part: _Part, themes: Sequence[Theme], labels: Labels | None, problem: 
     ]
 
 
-def _counted(
+def _count_themes(
     themes: Mapping[Criterion, Sequence[Theme]], rows: Rows, read: Mapping[Criterion, int], model: str
 ) -> Rows:
     spoken = Counter(identity for row in rows for identity in row["theme_ids"])

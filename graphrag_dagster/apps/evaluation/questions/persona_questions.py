@@ -21,7 +21,7 @@ from graphrag_dagster.apps.evaluation.tasks import (
 from graphrag_dagster.errors import EngineError, QuestionError
 from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.common.stable_values import cosines, stable_id, unit_rows
-from graphrag_dagster.kernel.questions.question import checked
+from graphrag_dagster.kernel.questions.question import validate_question
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
 from graphrag_dagster.kernel.text.text_similarity import diverse
 
@@ -274,7 +274,7 @@ def _key(draft: object) -> str:
 def _clean(text: str) -> str | None:
     """Return a text on one line; None where it is blank, or otherwise nothing that could be asked."""
     try:
-        return checked(" ".join(text.split()))
+        return validate_question(" ".join(text.split()))
     except QuestionError:
         return None
 
@@ -297,7 +297,7 @@ def references(documents: pl.DataFrame, questions: pl.DataFrame) -> list[tuple[s
     return [(text, "testset", right) for text, right in ordered.select("question", "reference").iter_rows()]
 
 
-def listed(
+def all_questions(
     given: Sequence[tuple[str, str, str | None]],
     questions: pl.DataFrame,
     tasks: pl.DataFrame,
@@ -327,11 +327,11 @@ def listed(
             "origin": origin,
             "reference": reference,
         }
-        for place, (text, origin, reference) in enumerate(_once(wanted))
+        for place, (text, origin, reference) in enumerate(_deduplicate(wanted))
     ]
 
 
-def _once(wanted: Iterable[tuple[str, str, str | None]]) -> list[tuple[str, str, str | None]]:
+def _deduplicate(wanted: Iterable[tuple[str, str, str | None]]) -> list[tuple[str, str, str | None]]:
     seen: dict[str, tuple[str, str, str | None]] = {}
     for text, origin, reference in wanted:
         _, first, known = seen.get(text, (text, origin, None))
@@ -368,7 +368,7 @@ class CorpusDescription:
         ]
 
 
-def described(
+def describe_corpus(
     writer: QuestionWriter, given: str | None, text_chunks: pl.DataFrame, most: int
 ) -> CorpusDescription:
     """Return the given description, else one that the writer makes from a sample (spec_graphrag §8).

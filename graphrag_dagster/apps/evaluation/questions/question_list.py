@@ -13,7 +13,7 @@ from graphrag_dagster.apps.evaluation.settings import EvaluationSettings, Questi
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.kernel.common.resource import Resource
 from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
-from graphrag_dagster.kernel.questions.question import checked
+from graphrag_dagster.kernel.questions.question import validate_question
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import content_of
 
@@ -103,7 +103,7 @@ def _cell(row: list[str], place: int | None) -> str:
 
 def _check(text: str, where: str) -> None:
     try:
-        checked(text)
+        validate_question(text)
     except QuestionError as error:
         raise SettingsError(f"{where}: {error}") from None
 

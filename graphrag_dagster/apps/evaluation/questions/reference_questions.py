@@ -20,7 +20,7 @@ from graphrag_dagster.apps.evaluation.tasks import (
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
 from graphrag_dagster.errors import EngineError, QuestionError
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.questions.question import checked
+from graphrag_dagster.kernel.questions.question import validate_question
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
 
 Rows = list[dict[str, Any]]
@@ -75,7 +75,7 @@ class Testset:
     questions: Rows
 
 
-def sampled(documents: pl.DataFrame, count: int, seed: int) -> pl.DataFrame:
+def sample_documents(documents: pl.DataFrame, count: int, seed: int) -> pl.DataFrame:
     """Return a sample of the documents that hold words, drawn by a hash of their ids and the seed.
 
     The order of the documents has no part in it, and a smaller sample is the beginning of a larger one.
@@ -145,7 +145,7 @@ def _take(
     for draft in drafts.items:
         if len(document.kept) == wanted:
             return
-        reason = _unusable(draft, taken)
+        reason = _unusable_reason(draft, taken)
         if reason:
             document.rejected.append(reason)
             continue
@@ -167,14 +167,14 @@ def _take(
         )
 
 
-def _unusable(draft: ReferenceDraft, taken: Collection[str]) -> str | None:
+def _unusable_reason(draft: ReferenceDraft, taken: Collection[str]) -> str | None:
     """Why a draft is unusable; None where it is."""
     if not draft.question or not draft.reference:
         return f"a draft has no {'reference answer' if draft.question else 'question'}"
     if _key(draft.question) in taken:
         return "a question is there already"
     try:
-        checked(draft.question)
+        validate_question(draft.question)
     except QuestionError as error:
         return f"a question cannot be asked: {error}"
     return None

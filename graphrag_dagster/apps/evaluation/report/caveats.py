@@ -8,7 +8,7 @@ from graphrag_dagster.apps.evaluation.inference.measure_names import (
     ALPHA,
     KINDS,
     faithful_to_itself,
-    listed,
+    join_words,
     measure,
     p_value,
     share,
@@ -16,7 +16,7 @@ from graphrag_dagster.apps.evaluation.inference.measure_names import (
 from graphrag_dagster.apps.evaluation.inference.verdict import ENOUGH_QUESTIONS
 from graphrag_dagster.apps.evaluation.report.table_views import ReportData, rows_of, tests
 from graphrag_dagster.kernel.catalogue.registry import asks_model
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 
 #: Agreement of judge and claims below this is told as a weakness; half is what a coin has.
 _FAIR_AGREEMENT = 0.65
@@ -55,14 +55,14 @@ def _on_questions(data: ReportData) -> Iterator[tuple[str, str]]:
     if number < ENOUGH_QUESTIONS:
         yield (
             "Few questions",
-            f"{counted(number, 'question was', 'questions were')} compared. Below {ENOUGH_QUESTIONS} the "
+            f"{plural(number, 'question was', 'questions were')} compared. Below {ENOUGH_QUESTIONS} the "
             "tests find only large differences, and a single odd question can move a mean.",
         )
     from_documents = [row for row in rows_of(data.questions) if row["origin"] == "testset"]
     if from_documents:
         yield (
             "Questions of single documents",
-            f"{counted(len(from_documents), 'question was', 'questions were')} written by a model, each from "
+            f"{plural(len(from_documents), 'question was', 'questions were')} written by a model, each from "
             "one document that alone answers it, and so were the reference answers. They favour methods "
             "that find the one passage; connections across many documents are not tested.",
         )
@@ -70,7 +70,7 @@ def _on_questions(data: ReportData) -> Iterator[tuple[str, str]]:
     if written:
         yield (
             "Generated questions",
-            f"{counted(len(written), 'question was', 'questions were')} written from a description of the "
+            f"{plural(len(written), 'question was', 'questions were')} written from a description of the "
             "corpus for invented people. They ask about the corpus as a whole, which favours a graph; "
             "questions about single facts may give other results.",
         )
@@ -110,13 +110,13 @@ def _on_verdicts(data: ReportData) -> Iterator[tuple[str, str]]:
     if ties:
         yield (
             "Ties",
-            f"{share(ties / verdicts)} of {counted(verdicts, 'verdict')} are ties. A tie counts half for "
+            f"{share(ties / verdicts)} of {plural(verdicts, 'verdict')} are ties. A tie counts half for "
             "each side, so many ties pull win rates towards 50 %.",
         )
     if unusable:
         yield (
             "Unusable replies of the judge",
-            f"{counted(unusable, 'verdict')} ({share(unusable / verdicts)}) had no usable reply, even after "
+            f"{plural(unusable, 'verdict')} ({share(unusable / verdicts)}) had no usable reply, even after "
             "retries; they count as ties.",
         )
     weak = [
@@ -161,15 +161,15 @@ def _on_answers(data: ReportData) -> Iterator[tuple[str, str]]:
         ]
         yield (
             "Refused questions",
-            f"{counted(refused.height, 'answer')} of {data.answers.height:,} "
+            f"{plural(refused.height, 'answer')} of {data.answers.height:,} "
             f"{'is a refusal' if refused.height == 1 else 'are refusals'} because nothing useful was "
-            f"found in the context: {listed(counts)}. They are compared like other answers.",
+            f"found in the context: {join_words(counts)}. They are compared like other answers.",
         )
     failed = data.answers.filter(pl.col("problems").is_not_null())
     if failed.height:
         yield (
             "Unusable replies",
-            f"{counted(failed.height, 'answer')} lost a partial answer to an unusable reply of the model; "
+            f"{plural(failed.height, 'answer')} lost a partial answer to an unusable reply of the model; "
             "the table answers.answers has the reasons.",
         )
 
@@ -180,14 +180,14 @@ def _on_numbers(data: ReportData) -> Iterator[tuple[str, str]]:
     if data.quality_scores is not None and (missing := data.quality_scores["value"].null_count()):
         yield (
             "Metrics without a value",
-            f"{counted(missing, 'value')} of {data.quality_scores.height:,} are undefined and left out, not "
+            f"{plural(missing, 'value')} of {data.quality_scores.height:,} are undefined and left out, not "
             "counted as 0; the reasons are listed with the metrics.",
         )
     if disagreeing := [one for one in tests(data) if one.disagreement]:
         corrected = sum(one.disagreement == "correction" for one in disagreeing)
         yield (
             "Interval and test disagree",
-            f"In {len(disagreeing):,} of {counted(len(tests(data)), 'comparison')} with {data.baseline} the "
+            f"In {len(disagreeing):,} of {plural(len(tests(data)), 'comparison')} with {data.baseline} the "
             f"interval of the mean and the test disagree; the verdict follows the test. {corrected:,} of "
             "them because of the correction, which intervals do not have, the others because a few large "
             "differences move a mean but not the ranks.",

@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from graphrag_dagster.apps.evaluation.inference.measure_names import measure, percent, plain
 from graphrag_dagster.apps.evaluation.inference.verdict import best_with_graph, main_measure
-from graphrag_dagster.apps.evaluation.report.table_views import ReportData, rendered, rows_of
+from graphrag_dagster.apps.evaluation.report.table_views import ReportData, render_markdown, rows_of
 from graphrag_dagster.apps.evaluation.tasks import CRITERIA
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +83,8 @@ def examples(data: ReportData) -> Examples:
     if not ranked:
         return Examples(missing=f"no question was answered both by {best} and by {data.baseline}")
     made = tuple(
-        _example(data, role, answers, ranked[at], ranking.told(ranked[at], best, data.baseline), best)
-        for role, at in _chosen([differences[one] for one in ranked], best).items()
+        _example(data, role, answers, ranked[at], ranking.caption(ranked[at], best, data.baseline), best)
+        for role, at in _choose_places([differences[one] for one in ranked], best).items()
     )
     rule = f"The rule: of all questions, ordered by {ranking.by}, those with the largest, the median and the "
     return Examples(made, rule + f"smallest difference between {best} and {data.baseline}.")
@@ -98,7 +98,7 @@ class _Ranking:
     by: str
     judged: bool = False
 
-    def told(self, question: str, best: str, baseline: str) -> str:
+    def caption(self, question: str, best: str, baseline: str) -> str:
         difference = self.differences[question]
         if self.judged:
             return f"{percent(50 + difference / 2, 0)} for {best} by {self.by}"
@@ -107,7 +107,7 @@ class _Ranking:
         return f"{best if difference > 0 else baseline} is ahead by {plain(abs(difference))} in {self.by}"
 
 
-def _chosen(differences: list[float], best: str) -> dict[str, int]:
+def _choose_places(differences: list[float], best: str) -> dict[str, int]:
     """Role → place among the differences, the largest first; fewer than three have fewer roles."""
     roles = {f"Where {best} is furthest ahead" if differences[0] > 0 else f"Where {best} does best": 0}
     if len(differences) > 2:
@@ -170,7 +170,7 @@ def _side(data: ReportData, row: dict[str, Any]) -> Side:
     facts = tuple(
         f"{value:,.0f} {one.noun}" for one, value in spoken if one.name in {"claims", "claims-lex", "words"}
     )
-    return Side(row["method"], row["engine"], bool(row["refused"]), rendered(row["text"]), facts)
+    return Side(row["method"], row["engine"], bool(row["refused"]), render_markdown(row["text"]), facts)
 
 
 def _reasons(data: ReportData, question: str, best: str) -> tuple[Reason, ...]:
@@ -192,7 +192,7 @@ def _reasons(data: ReportData, question: str, best: str) -> tuple[Reason, ...]:
         fitting = [one for one in own if one["winner"] == row["label"] and not one["problem"]] or own
         if fitting:
             wins = {row["condition_a"]: row["wins_a"], row["condition_b"]: row["wins_b"]}
-            ties = f", {counted(row['ties'], 'tie')}" if row["ties"] else ""
+            ties = f", {plural(row['ties'], 'tie')}" if row["ties"] else ""
             result = f"{best} {wins[best]} : {wins[data.baseline]} {data.baseline}{ties}"
             reason = fitting[0]
             text = reason["reason"] or reason["problem"] or "no reason given"

@@ -43,7 +43,7 @@ from graphrag_dagster.kernel.tables import Table
 PAGE = "report.html"
 
 
-def _of_systems(*names: str) -> tuple[Table, ...]:
+def _tables_of_systems(*names: str) -> tuple[Table, ...]:
     """Tables of systems, of which not every one need be installed."""
     return tuple(table for table in all_tables() if table.full_name in names)
 
@@ -67,12 +67,12 @@ _TOLD = (
     QUALITY_SCORES,
     THEMES,
     THEME_REASONS,
-    *_of_systems("studies.context_metrics", "paths.recall_windows"),
+    *_tables_of_systems("studies.context_metrics", "paths.recall_windows"),
 )
 #: What a report is made from: what it tells, and what its figures draw.
 SHOWN = (
     *_TOLD,
-    *_of_systems("paths.summary"),
+    *_tables_of_systems("paths.summary"),
     CORPUS_DESCRIPTIONS,
     tables.ENTITIES,
     tables.RELATIONSHIPS,
@@ -186,12 +186,12 @@ def _figures(reader: Reader, settings: CorpusSettings) -> list[Figure]:
         community_maps(read(tables.ENTITIES), read(tables.RELATIONSHIPS), read(tables.COMMUNITY_LEVELS)),
         gleaning_lines(read(EXTRACTION_COUNTS)),
         window_bars(read(WINDOW_WIN_RATES)),
-        *(figure for table in _of_systems("paths.summary") for figure in _of_paths(read(table))),
+        *(figure for table in _tables_of_systems("paths.summary") for figure in _path_figures(read(table))),
     ]
     return [figure for figure in made if figure is not None]
 
 
-def _of_paths(summary: pl.DataFrame) -> list[Figure]:
+def _path_figures(summary: pl.DataFrame) -> list[Figure]:
     from graphrag_dagster.apps.evaluation.figures.lego_figures import path_figures
 
     return path_figures(summary)
@@ -209,7 +209,7 @@ def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequen
         corpus=corpus,
         description=about,
         version=__version__,
-        created_by={step: _who(settings, stage, task) for step, stage, task in _STEPS},
+        created_by={step: _judge_name(settings, stage, task) for step, stage, task in _STEPS},
         settings={
             "questions.methods": ", ".join(settings.section(QuestionSettings).methods),
             "search.context_tokens": settings.search.context_tokens,
@@ -230,7 +230,7 @@ def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequen
         answer_model=model.for_role("answer").name if settings.asks_model("search") else None,
         commands=(f"graphrag-dagster index {corpus}", f"graphrag-dagster evaluate {corpus}"),
         figures=figures,
-        path_summary=next(map(reader.read_if_present, _of_systems("paths.summary")), None),
+        path_summary=next(map(reader.read_if_present, _tables_of_systems("paths.summary")), None),
         **frames,
     )
 
@@ -245,7 +245,7 @@ def _testset(settings: CorpusSettings) -> dict[str, object]:
     }
 
 
-def _who(settings: CorpusSettings, section: str, role: str) -> str:
+def _judge_name(settings: CorpusSettings, section: str, role: str) -> str:
     engine = settings.engine_of(section)
     asked = settings.asks_model(section)
     return f"{engine} ({settings.model.for_role(role).name})" if asked else engine

@@ -18,15 +18,15 @@ from graphrag_dagster.apps.evaluation.inference.measure_names import (
     percent,
     plain,
     reads,
-    signed,
     uses_graph,
+    with_sign,
 )
 from graphrag_dagster.apps.evaluation.inference.verdict import (
     Contrast,
     best_with_graph,
+    describe_tests,
     headline,
     main_measure,
-    tested,
     verdicts,
 )
 from graphrag_dagster.apps.evaluation.report.caveats import caveats, questions_compared
@@ -41,11 +41,11 @@ from graphrag_dagster.apps.evaluation.report.table_views import (
     rows_of,
     table,
     tests,
-    tied,
+    with_nonbreaking_spaces,
 )
 from graphrag_dagster.kernel.catalogue.registry import asks_model, engines
 from graphrag_dagster.kernel.catalogue.search_methods import FEATURES
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 
 _TEMPLATE = Path(__file__).with_name("page.html.j2")
 
@@ -65,8 +65,8 @@ def render(data: ReportData) -> str:
         compared=questions_compared(data),
         judged=data.judge_model is not None,
         engine_label=_engine_label,
-        ways=_ways(data),
-        features=_features(data),
+        ways=_methods_table(data),
+        features=_features_table(data),
         questions=_questions(data),
         method=_method(data),
         blocks=blocks(data),
@@ -90,21 +90,25 @@ def render(data: ReportData) -> str:
 @cache
 def _template() -> Template:
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_template_value,
     )
     environment.filters["image"] = image
-    environment.filters["tied"] = tied
+    environment.filters["tied"] = with_nonbreaking_spaces
     return environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
 
 
-def _shown(value: object) -> object:
+def _template_value(value: object) -> object:
     """Representation of a value in a template: clean text, with markup unchanged."""
     if isinstance(value, Markup):
         return value
     return clean(value) if isinstance(value, str) else "" if value is None else value
 
 
-def _ways(data: ReportData) -> ReportTable | None:
+def _methods_table(data: ReportData) -> ReportTable | None:
     return table(
         "Search methods",
         ("Name", "reads", "uses the graph"),
@@ -120,7 +124,7 @@ def _ways(data: ReportData) -> ReportTable | None:
     )
 
 
-def _features(data: ReportData) -> ReportTable | None:
+def _features_table(data: ReportData) -> ReportTable | None:
     """Features of each search method, by its declaration; features that none uses are left out."""
     used = {one: features(one) for one in data.conditions}
     shown = [one for one in FEATURES if any(one in own for own in used.values())]
@@ -219,11 +223,11 @@ def summary(data: ReportData) -> Summary:
         (row for row in rows_of(data.verdicts) if row["condition"] == best),
         key=lambda row: measure(row["measure"]).order,
     )
-    told = tuple(row["statement"] for row in own if _is_told(row))
+    told = tuple(row["statement"] for row in own if _is_shown(row))
     return Summary(text, tuple(_tiles(data, best)), best, told)
 
 
-def _is_told(row: dict[str, Any]) -> bool:
+def _is_shown(row: dict[str, Any]) -> bool:
     spoken = measure(row["measure"])
     return spoken.kind in _TOLD and not spoken.inclusive
 
@@ -231,7 +235,7 @@ def _is_told(row: dict[str, Any]) -> bool:
 def _tiles(data: ReportData, best: str | None) -> Iterator[Tile]:
     asked = 0 if data.questions is None else data.questions.height
     compared = questions_compared(data)
-    ways = counted(len(data.conditions), "search method", "search methods")
+    ways = plural(len(data.conditions), "search method", "search methods")
     yield Tile(f"{compared:,}", "questions compared", f"of {asked:,} asked, in {ways}")
     if best is None or data.verdicts is None:
         return
@@ -255,11 +259,11 @@ def _difference(one: Contrast, baseline: str) -> Tile:
     judged = spoken.kind == "judged"
     bounds, form = (one.win_rate_interval, _rate) if judged else (one.interval, plain)
     note = f"95 % bootstrap interval {form(bounds[0])} to {form(bounds[1])}; " if bounds else ""
-    note += tested(one) + ("" if one.outcome in ("better", "worse") else f"; {one.outcome}")
+    note += describe_tests(one) + ("" if one.outcome in ("better", "worse") else f"; {one.outcome}")
     if judged:
         label = f"of comparisons on {one.measure} won by {one.condition} over {baseline}"
         return Tile(_rate(one.mean), label, note)
-    return Tile(signed(one.difference), f"{spoken.label}: {one.condition} against {baseline}", note)
+    return Tile(with_sign(one.difference), f"{spoken.label}: {one.condition} against {baseline}", note)
 
 
 def _rate(value: float) -> str:

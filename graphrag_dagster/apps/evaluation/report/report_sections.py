@@ -26,7 +26,7 @@ from graphrag_dagster.apps.evaluation.report.table_views import (
     table,
 )
 from graphrag_dagster.kernel.catalogue.registry import asks_model, systems
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def blocks(data: ReportData) -> list[Block]:
         Block(
             "What the judge prefers",
             "Two anonymous answers to a question, side by side: which is better on this criterion?",
-            _there(judged_table(data)),
+            _present_tables(judged_table(data)),
             nobody,
             figures_of(data, "win_rates"),
         ),
@@ -68,24 +68,27 @@ def blocks(data: ReportData) -> list[Block]:
         Block(
             "Themes of the judge's reasons",
             "A model read a sample of the judge's reasons, named the themes that they share, and labelled "
-            f"each reason with these themes.{unread(data)}",
-            _there(themes_table(data)),
+            f"each reason with these themes.{unread_reasons_note(data)}",
+            _present_tables(themes_table(data)),
             nobody
             if data.judge_model is None
-            else f"No themes were named, or evaluation.reasons is 0.{unread(data)}",
+            else f"No themes were named, or evaluation.reasons is 0.{unread_reasons_note(data)}",
         ),
-        *_counted(data),
+        *_count_blocks(data),
         *_checks(data, nobody),
-        *_of_context(data),
-        *_of_paths(data),
+        *_context_blocks(data),
+        *_path_blocks(data),
         *([Block("Further figures", "", (), "", rest)] if rest else []),
         Block(
-            "All verdicts and tests", "", _there(_sentences(data), all_tests_table(data)), "No test was run."
+            "All verdicts and tests",
+            "",
+            _present_tables(_sentences(data), all_tests_table(data)),
+            "No test was run.",
         ),
     ]
 
 
-def _counted(data: ReportData) -> list[Block]:
+def _count_blocks(data: ReportData) -> list[Block]:
     proxy = not asks_model(data.claim_engine)
     counted = "claims-lex and clusters-lex (extractive)" if proxy else "Claims and clusters"
     against = f"mean over the questions, its {BOUNDS}, and against {data.baseline} {TESTED}"
@@ -93,7 +96,7 @@ def _counted(data: ReportData) -> list[Block]:
         Block(
             "Counts in the answers",
             "",
-            _there(
+            _present_tables(
                 measure_table(data, ("claims",), f"{counted}: {against}", inclusive=False),
                 measure_table(data, ("form",), f"Length, support and refusals: {against}", inclusive=False),
                 measure_table(data, ("read", "other"), f"Context and others: {against}", inclusive=False),
@@ -111,7 +114,7 @@ def _counted(data: ReportData) -> list[Block]:
             "Quality of answers and context",
             "Formulas of the family in each row's heading; a metric is only shown under the name of its own "
             f"formula. {faithful_to_itself(data.conditions)}".strip(),
-            _there(quality_table(data), quality_reasons(data)),
+            _present_tables(quality_table(data), quality_reasons(data)),
             "No quality metric was measured: relevancy, faithfulness, recall and precision need a judging "
             "model.",
             figures_of(data, "quality"),
@@ -124,16 +127,16 @@ def _checks(data: ReportData, nobody: str) -> list[Block]:
         Block(
             "Do judge and claims agree?",
             "Decided comparisons only; a tie of the claims counts as disagreement.",
-            _there(alignment_table(data)),
+            _present_tables(alignment_table(data)),
             nobody
             if data.judge_model is None
             else "Agreement was not measured: it needs claims and judgements.",
         ),
-        Block("Does the position in the prompt matter?", "", _there(bias_table(data)), nobody),
+        Block("Does the position in the prompt matter?", "", _present_tables(bias_table(data)), nobody),
     ]
 
 
-def _of_context(data: ReportData) -> list[Block]:
+def _context_blocks(data: ReportData) -> list[Block]:
     if "context_leiden" not in systems():
         return []
     from graphrag_dagster.apps.evaluation.report.system_tables import (
@@ -142,17 +145,17 @@ def _of_context(data: ReportData) -> list[Block]:
         context_verdict,
     )
 
-    tables = _there(context_table(data), context_variants_table(data))
+    tables = _present_tables(context_table(data), context_variants_table(data))
     said = context_verdict(data)
     return [Block("Are context nodes better than chance?", said, tables, "")] if tables else []
 
 
-def _of_paths(data: ReportData) -> list[Block]:
+def _path_blocks(data: ReportData) -> list[Block]:
     if "lego" not in systems():
         return []
     from graphrag_dagster.apps.evaluation.report.system_tables import path_tables
 
-    tables, figures = _there(*path_tables(data)), figures_of(data, "paths")
+    tables, figures = _present_tables(*path_tables(data)), figures_of(data, "paths")
     intro = (
         "Questions with gold answers, answered from paths of the graph by several combinations of modules. "
         "Hits@1: the text of an answer contains any gold answer. Answers without a model are named -lex."
@@ -170,7 +173,7 @@ def _sentences(data: ReportData) -> ReportTable | None:
     return table("All verdicts as sentences", header, said, folded=True, wordy=True)
 
 
-def _there(*tables: ReportTable | None) -> tuple[ReportTable, ...]:
+def _present_tables(*tables: ReportTable | None) -> tuple[ReportTable, ...]:
     return tuple(one for one in tables if one is not None)
 
 
@@ -198,13 +201,13 @@ def themes_table(data: ReportData) -> ReportTable | None:
     )
 
 
-def unread(data: ReportData) -> str:
+def unread_reasons_note(data: ReportData) -> str:
     """Return how many reasons could not be read, as a sentence; '' where all could."""
     lost = 0 if data.theme_reasons is None else data.theme_reasons["problem"].count()
     if not lost:
         return ""
     return (
-        f" {counted(lost, 'reason')} could not be read in full for lack of a usable reply; the table "
+        f" {plural(lost, 'reason')} could not be read in full for lack of a usable reply; the table "
         "evaluation.theme_reasons says why."
     )
 
@@ -221,9 +224,9 @@ def _quotations(data: ReportData) -> dict[str, tuple[str, ...]]:
         .group_by("theme_ids")
         .agg(pl.col("reason").first())
     )
-    return {theme: (f"“{_short(reason)}”",) for theme, reason in found.iter_rows()}
+    return {theme: (f"“{_shorten(reason)}”",) for theme, reason in found.iter_rows()}
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _QUOTED else f"{line[:_QUOTED].rsplit(' ', 1)[0]} …"

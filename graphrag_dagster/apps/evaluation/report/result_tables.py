@@ -17,9 +17,9 @@ from graphrag_dagster.apps.evaluation.inference.measure_names import (
     percent,
     plain,
     share,
-    signed,
+    with_sign,
 )
-from graphrag_dagster.apps.evaluation.inference.verdict import Contrast, opposed, overall_winners
+from graphrag_dagster.apps.evaluation.inference.verdict import Contrast, are_opposed, overall_winners
 from graphrag_dagster.apps.evaluation.report.table_views import (
     BOUNDS,
     TESTED,
@@ -84,7 +84,7 @@ def measure_table(
     ]
     rows = [
         [
-            ReportCell(one.label, _wanted(one)),
+            ReportCell(one.label, _direction_notes(one)),
             *(
                 _mean_cell(means.get((one.name, condition)), found.get((one.name, condition)))
                 for condition in data.conditions
@@ -95,7 +95,7 @@ def measure_table(
     return table(caption, ("Measure", *data.conditions), rows, folded=inclusive)
 
 
-def _wanted(one: Measure) -> tuple[str, ...]:
+def _direction_notes(one: Measure) -> tuple[str, ...]:
     notes: dict[int, tuple[str, ...]] = {0: ("neither more nor less is better",), -1: ("less is better",)}
     return notes.get(one.sign, ())
 
@@ -121,7 +121,7 @@ def win_rate_grids(data: ReportData) -> list[ReportTable]:
     differing = {
         (row["measure"], frozenset((row["condition_a"], row["condition_b"])))
         for row in rows_of(data.significance)
-        if row["p_holm"] < ALPHA and not opposed(row["difference"], row["rank_biserial"])
+        if row["p_holm"] < ALPHA and not are_opposed(row["difference"], row["rank_biserial"])
     }
     grids = []
     for name in (one for one in CRITERIA if any(key[0] == one for key in rates)):
@@ -180,12 +180,12 @@ def all_tests_table(data: ReportData) -> ReportTable | None:
                 ),
                 ReportCell(f"{row['questions']:,}", (f"{row['zeros']:,} equal",)),
                 ReportCell(f"{plain(row['mean_a'])} and {plain(row['mean_b'])}"),
-                ReportCell(signed(row["difference"])),
+                ReportCell(with_sign(row["difference"])),
                 ReportCell(
                     NONE if row["ci_low"] is None else f"{plain(row['ci_low'])} to {plain(row['ci_high'])}"
                 ),
                 ReportCell(plain(row["z"])),
-                ReportCell(signed(row["rank_biserial"])),
+                ReportCell(with_sign(row["rank_biserial"])),
                 ReportCell(p_value(row["p"])),
                 ReportCell(p_value(row["p_holm"])),
             ]

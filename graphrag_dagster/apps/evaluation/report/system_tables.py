@@ -18,12 +18,12 @@ from graphrag_dagster.systems.context_leiden.studies.context_study import AS_SET
 from graphrag_dagster.systems.context_leiden.studies.metric_tables import (
     SHOWN,
     TESTED,
-    in_the_papers_form,
+    format_as_paper,
     verdict,
 )
 from graphrag_dagster.systems.lego.search.instance_definitions import INSTANCES, LEX
 from graphrag_dagster.systems.lego.studies.answer_metrics import measure_label
-from graphrag_dagster.systems.lego.studies.score_summary import ALL_HOPS, in_the_papers_order
+from graphrag_dagster.systems.lego.studies.score_summary import ALL_HOPS, paper_order
 
 Row = dict[str, Any]
 _ASIDE = ("own set", "can fall", "size-normalised")
@@ -62,7 +62,7 @@ def _table(data: ReportData, which: pl.Expr, caption: str, first: str) -> Report
     rows = _rows(data)
     if rows is None:
         return None
-    made = in_the_papers_form(rows.filter(which)).iter_rows(named=True)
+    made = format_as_paper(rows.filter(which)).iter_rows(named=True)
     header = (first, "communities", "taken", *_COLUMNS)
     return table(caption, header, [_cells(row) for row in made], folded="Variant" in first)
 
@@ -74,13 +74,13 @@ def _cells(row: Row) -> list[ReportCell]:
         ReportCell(f"{row['communities']:,}"),
         ReportCell(f"{row['taken']:,}"),
         *(
-            _tested(row, column) if column in TESTED else ReportCell(_number(row[column]))
+            _test_cell(row, column) if column in TESTED else ReportCell(_number(row[column]))
             for column in _COLUMNS
         ),
     ]
 
 
-def _tested(row: Row, name: str) -> ReportCell:
+def _test_cell(row: Row, name: str) -> ReportCell:
     value, low, high = (row[f"{name}{end}"] for end in ("", " low", " high"))
     if value is None or low is None:
         return ReportCell(_number(value))
@@ -130,7 +130,7 @@ def _table_of(
 ) -> ReportTable | None:
     by: By = {(row["instance"], row["measure"]): row for row in rows.iter_rows(named=True)}
     shown = [one for one in measures if one in set(rows["measure"])]
-    instances = sorted(set(rows["instance"]), key=in_the_papers_order) if shown else []
+    instances = sorted(set(rows["instance"]), key=paper_order) if shown else []
     return table(
         caption,
         ("Instance", *map(measure_label, shown)),

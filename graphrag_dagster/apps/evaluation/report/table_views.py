@@ -1,8 +1,8 @@
 """Content of a report: figures, data, and tables of formatted text.
 
-Answers may contain any text, hostile text included. Text becomes markup in one place only, :func:`rendered`,
-where every piece of it is escaped separately and only tags from this module are put around it, so that
-nothing in the text can open, close or alter a tag.
+Answers may contain any text, hostile text included. Text becomes markup in one place only,
+:func:`render_markdown`, where every piece of it is escaped separately and only tags from this module are put
+around it, so that nothing in the text can open, close or alter a tag.
 """
 
 import re
@@ -171,7 +171,7 @@ def clean(text: str) -> str:
     return _HIDDEN.sub("", _LINE.sub("\n", text))
 
 
-def rendered(text: str) -> Markup:
+def render_markdown(text: str) -> Markup:
     """Return text with the little Markdown that answers use: headings, lists, bold, code, citation marks.
 
     Headings become bold paragraphs, since the page has an outline of its own; links and HTML stay text.
@@ -222,7 +222,7 @@ def _inline(text: str) -> Markup:
     return made + escape(text[end:])
 
 
-def tied(text: str) -> str:
+def with_nonbreaking_spaces(text: str) -> str:
     """Return text in which numbers keep their per cent sign, and p its value, on one line.
 
     >>> tied("8 % (p < .001)").replace("\N{NO-BREAK SPACE}", "_")

@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.pipeline.orchestration.code_versions import code_version
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, StepRun
-from graphrag_dagster.kernel.questions.answer_rows import AnswerRows, answer_id_of, still_valid
+from graphrag_dagster.kernel.questions.answer_rows import AnswerRows, answer_id_of, still_valid_ids
 from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
 from graphrag_dagster.kernel.questions.question import Question
@@ -78,7 +78,7 @@ def answer_list(
         for method in session.settings.section(QuestionSettings).methods
     ]
     made = AnswerRows(index.version, options)
-    kept = still_valid(
+    kept = still_valid_ids(
         known[ANSWERS],
         (answer_id_of(question, method) for _, question, method in asked),
         made.snapshot,
@@ -93,7 +93,7 @@ def answer_list(
         made.add(position, question, method, answer, session.usd_of("answer", answer.usage))
         seconds += answer.seconds or 0.0
     frames = {
-        table: _joined(table, known[table], kept, table.frame(rows))
+        table: _join_answers(table, known[table], kept, table.frame(rows))
         for table, rows in zip(known, made.rows(), strict=True)
     }
     return ListAnswers(frames, len(kept), seconds)
@@ -104,7 +104,9 @@ def concurrent_answers(settings: CorpusSettings) -> int:
     return settings.model.for_role("answer").concurrency if settings.asks_model("search") else 1
 
 
-def _joined(table: Table, known: pl.DataFrame | None, kept: list[str], made: pl.DataFrame) -> pl.DataFrame:
+def _join_answers(
+    table: Table, known: pl.DataFrame | None, kept: list[str], made: pl.DataFrame
+) -> pl.DataFrame:
     if known is None or not kept:
         return made
     return pl.concat([known.filter(pl.col("answer_id").is_in(kept)), made]).sort(table.key)

@@ -53,7 +53,7 @@ def judgements(tables: Tables, run: StepRun) -> Iterator[Made]:
         yield Made(JUDGEMENTS, frame, {"judged": False, "why": why})
     else:
         frame = judge_answers(
-            _sampled(answers, run),
+            _sample_answers(answers, run),
             judge,
             conditions=settings.section(QuestionSettings).methods,
             criteria=settings.section(EvaluationSettings).criteria,
@@ -103,7 +103,7 @@ def _claims(tables: Tables, run: StepRun) -> Iterator[Made]:
 
     session = run.session("answer_claims")
     decomposer = session.task(CLAIM_DECOMPOSER)
-    chosen = _sampled(tables[ANSWERS], run)
+    chosen = _sample_answers(tables[ANSWERS], run)
     texts = [AnswerText(question, text) for question, text in chosen.select("question", "text").iter_rows()]
     sentences, claims = claim_rows(
         chosen["answer_id"].to_list(), decomposer.decompose(texts), decomposer.engine
@@ -126,18 +126,18 @@ def _claims(tables: Tables, run: StepRun) -> Iterator[Made]:
 
 def _quality(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Relevancy, faithfulness, recall and precision of the answers to questions with a reference answer."""
-    from graphrag_dagster.apps.evaluation.measures.quality_rows import measured, quality_items
+    from graphrag_dagster.apps.evaluation.measures.quality_rows import quality_frames, quality_items
     from graphrag_dagster.kernel.questions.snapshot_opening import open_snapshot
 
     session, settings = run.session("quality"), run.settings
     items = quality_items(
-        _sampled(tables[ANSWERS], run),
+        _sample_answers(tables[ANSWERS], run),
         tables[ANSWER_CONTEXTS],
         tables[QUESTIONS],
         open_snapshot(run.warehouse, run.corpus),
     )
     judge = session.task(QUALITY_JUDGE)
-    scores, verdicts = measured(
+    scores, verdicts = quality_frames(
         items, judge, settings.section(EvaluationSettings).metrics, session.embedder().embed_queries
     )
     frame = QUALITY_SCORES.frame(scores)
@@ -189,11 +189,13 @@ def report(_tables: Tables, run: StepRun) -> Iterator[Artifact]:
     yield Artifact(sha256(made.page.read_bytes()).hexdigest()[:32], told)
 
 
-def _sampled(answers: pl.DataFrame, run: StepRun) -> pl.DataFrame:
+def _sample_answers(answers: pl.DataFrame, run: StepRun) -> pl.DataFrame:
     """The answers to the sampled questions, in the order of the questions and of the settings' methods."""
-    from graphrag_dagster.apps.evaluation.measures.pairwise_judging import sample
+    from graphrag_dagster.apps.evaluation.measures.pairwise_judging import sample_questions
 
     size = run.resource(EvaluationScope).sample_of(run.settings)
     if size is None:
         return answers
-    return answers.filter(pl.col("question_id").is_in(sample(answers["question_id"].unique(), size)))
+    return answers.filter(
+        pl.col("question_id").is_in(sample_questions(answers["question_id"].unique(), size))
+    )

@@ -14,7 +14,14 @@ from graphrag_dagster.apps.evaluation.questions.question_list import (
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings, QuestionSettings
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.models.cache.usage_account import price_of
-from graphrag_dagster.kernel.models.call_estimates import Estimate, MethodSize, Plan, Range, around, exactly
+from graphrag_dagster.kernel.models.call_estimates import (
+    Estimate,
+    MethodSize,
+    Plan,
+    Range,
+    approximately,
+    exactly,
+)
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
@@ -80,14 +87,14 @@ def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
                 size.writer,
                 calls,
                 calls * _WRITER_PROMPT,
-                around(250.0, known=False) * calls,
+                approximately(250.0, known=False) * calls,
             )
         )
     if size.testset_writer and size.documents:
         # Two more rounds where drafts were of no use.
         calls = exactly(size.documents) * Range(1.0, 1.1, 3.0)
-        sent = exactly(_WRITER_PROMPT) + around(size.document_tokens, known=True)
-        replies = around(_TESTSET_REPLY, known=False) * calls
+        sent = exactly(_WRITER_PROMPT) + approximately(size.document_tokens, known=True)
+        replies = approximately(_TESTSET_REPLY, known=False) * calls
         made.append(Estimate("testset", "write_testset", size.testset_writer, calls, calls * sent, replies))
     if size.answerer:
         made += [_answer_estimate(name, method, size) for name, method in size.ways.items()]
@@ -102,7 +109,7 @@ def plan_evaluation(size: EvaluationSize) -> list[Estimate]:
 
 def _answer_estimate(name: str, method: MethodSize, size: EvaluationSize) -> Estimate:
     calls = method.calls * size.questions
-    replies = around(_MAP_REPLY, known=False) * calls
+    replies = approximately(_MAP_REPLY, known=False) * calls
     return Estimate(
         f"answers {name}", "answer", size.answerer or "", calls, method.input_tokens * size.questions, replies
     )
@@ -117,37 +124,55 @@ def _themes(size: EvaluationSize, model: str) -> Estimate:
     """Reasons of identical answers are none, so fewer may be read."""
     most = min(size.reasons, _judgements_by_criterion(size))
     calls = Range(0.0, float(calls_of(most)), float(calls_of(most))) * size.criteria
-    sent = around(min(most, AT_ONCE) * _REASON, known=False) + exactly(_THEME_PROMPT)
-    return Estimate("themes", "themes", model, calls, calls * sent, calls * around(_LABELS, known=False))
+    sent = approximately(min(most, AT_ONCE) * _REASON, known=False) + exactly(_THEME_PROMPT)
+    return Estimate(
+        "themes", "themes", model, calls, calls * sent, calls * approximately(_LABELS, known=False)
+    )
 
 
 def _judging(size: EvaluationSize, model: str) -> Estimate:
     calls = exactly(_judgements_by_criterion(size) * size.criteria)
     sent = _answer_tokens(size) * 2 + exactly(_JUDGE_PROMPT)
     return Estimate(
-        "judgements", "judge_answers", model, calls, calls * sent, calls * around(_VERDICT, known=False)
+        "judgements",
+        "judge_answers",
+        model,
+        calls,
+        calls * sent,
+        calls * approximately(_VERDICT, known=False),
     )
 
 
 def _claims(size: EvaluationSize, model: str) -> Estimate:
-    each = around(_SENTENCES, known=False) if size.sentences is None else around(size.sentences, known=True)
+    each = (
+        approximately(_SENTENCES, known=False)
+        if size.sentences is None
+        else approximately(size.sentences, known=True)
+    )
     calls = each * _STAGES * (len(size.ways) * size.sampled)
     shown = exactly(_CLAIM_PROMPT + 8 * _SENTENCE)
     return Estimate(
-        "claims", "answer_claims", model, calls, calls * shown, calls * around(2 * _SENTENCE, known=False)
+        "claims",
+        "answer_claims",
+        model,
+        calls,
+        calls * shown,
+        calls * approximately(2 * _SENTENCE, known=False),
     )
 
 
 def _quality(size: EvaluationSize, model: str) -> Estimate:
     calls = exactly(len(size.ways) * size.with_reference * _METRIC_CALLS) * Range(1.0, 1.0, 2.0)
     sent = _answer_tokens(size) + Range(_QUALITY_PROMPT, 4000.0, 8000.0)
-    return Estimate("quality", "quality", model, calls, calls * sent, calls * around(300.0, known=False))
+    return Estimate(
+        "quality", "quality", model, calls, calls * sent, calls * approximately(300.0, known=False)
+    )
 
 
 def _answer_tokens(size: EvaluationSize) -> Range:
     if size.answer_tokens is None:
-        return around(_ANSWER, known=False)
-    return around(size.answer_tokens, known=True)
+        return approximately(_ANSWER, known=False)
+    return approximately(size.answer_tokens, known=True)
 
 
 _TASK_OF: dict[str, RoleName] = {

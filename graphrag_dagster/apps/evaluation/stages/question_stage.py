@@ -29,19 +29,21 @@ _MOST_THEMES = 40
 def questions(tables: Tables, run: StepRun) -> Iterator[Made]:
     """All questions that are answered: the corpus's own, the testset, then the written ones."""
     # What evaluates is loaded where it does: few runs evaluate.
-    from graphrag_dagster.apps.evaluation.questions.persona_questions import listed, references
+    from graphrag_dagster.apps.evaluation.questions.persona_questions import all_questions, references
 
     own = questions_of(run.corpora.folder(run.corpus), run.settings.section(QuestionSettings))
     wanted = asks_personas(run.settings.section(QuestionSettings), own)
     made = (
-        list(_written(tables, run)) if wanted else [Made(one, one.empty(), _NOT_WRITTEN) for one in _WRITTEN]
+        list(_persona_rows(tables, run))
+        if wanted
+        else [Made(one, one.empty(), _NOT_WRITTEN) for one in _WRITTEN]
     )
     yield from made
     testset = list(_testset(tables, run))
     yield from testset
     rows = {one.table: one.rows for one in (*made, *testset)}
     frame = QUESTIONS.frame(
-        listed(
+        all_questions(
             [
                 *((one.text, one.origin, one.reference) for one in own),
                 *references(rows[TESTSET_DOCUMENTS], rows[TESTSET_QUESTIONS]),
@@ -58,9 +60,9 @@ def questions(tables: Tables, run: StepRun) -> Iterator[Made]:
 _NOT_WRITTEN = {"written": False}
 
 
-def _written(tables: Tables, run: StepRun) -> Iterator[Made]:
+def _persona_rows(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Personas, their tasks and their questions of the whole corpus, from its description (paper §4.1.2)."""
-    from graphrag_dagster.apps.evaluation.questions.persona_questions import described, write_questions
+    from graphrag_dagster.apps.evaluation.questions.persona_questions import describe_corpus, write_questions
 
     session, own, entities = (
         run.session("written_questions"),
@@ -70,7 +72,7 @@ def _written(tables: Tables, run: StepRun) -> Iterator[Made]:
     themes = entities.sort(["degree", "title"], descending=[True, False])["title"].head(_MOST_THEMES)
     session.themes = themes.to_list()
     writer = session.task(QUESTION_WRITER)
-    about = described(writer, run.settings.description, tables[TEXT_CHUNKS], own.sampled_units)
+    about = describe_corpus(writer, run.settings.description, tables[TEXT_CHUNKS], own.sampled_units)
     made = write_questions(
         writer,
         about.text,
@@ -93,7 +95,7 @@ def _written(tables: Tables, run: StepRun) -> Iterator[Made]:
 
 def _testset(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Questions with reference answers, each written from one of a sample of documents."""
-    from graphrag_dagster.apps.evaluation.questions.reference_questions import sampled, write_testset
+    from graphrag_dagster.apps.evaluation.questions.reference_questions import sample_documents, write_testset
 
     own = run.settings.section(QuestionSettings).testset
     if not own.enabled:
@@ -106,7 +108,7 @@ def _testset(tables: Tables, run: StepRun) -> Iterator[Made]:
     tokenizer = get_tokenizer(run.settings.text_units.encoding)
     made = write_testset(
         writer,
-        sampled(tables[DOCUMENTS], own.documents, own.seed),
+        sample_documents(tables[DOCUMENTS], own.documents, own.seed),
         own.per_document,
         lambda text: tokenizer.truncate(text, own.context_tokens),
     )

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from graphrag_dagster.apps.evaluation.measures.pairwise_judging import judge_answers, sample
+from graphrag_dagster.apps.evaluation.measures.pairwise_judging import judge_answers, sample_questions
 from graphrag_dagster.apps.evaluation.settings import EvaluationSettings
 from graphrag_dagster.apps.evaluation.stages.answer_stage import concurrent_answers
 from graphrag_dagster.apps.evaluation.tables import EXTRACTION_COUNTS, WINDOW_ANSWERS
@@ -14,7 +14,7 @@ from graphrag_dagster.apps.evaluation.tasks import AnswerJudge
 from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.catalogue.search_methods import BASELINE
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.documents.text_units import cut
+from graphrag_dagster.kernel.documents.text_units import cut_text_units
 from graphrag_dagster.kernel.questions.corpus_index import CorpusIndex
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.searcher import answer_all
@@ -30,7 +30,7 @@ Mode = Literal["checked", "forced"]
 _OVERLAP = 100
 
 
-def sampled_documents(documents: pl.DataFrame, text_chunks: pl.DataFrame, most_tokens: int) -> pl.DataFrame:
+def sample_documents(documents: pl.DataFrame, text_chunks: pl.DataFrame, most_tokens: int) -> pl.DataFrame:
     """Return whole documents drawn by a hash of their ids up to a number of tokens, at least one.
 
     Args:
@@ -76,7 +76,7 @@ def extraction_counts(
     rows: list[dict[str, Any]] = []
     for size in sizes:
         overlap = min(_OVERLAP, size - 1)
-        chunks = cut(documents, strategy="tokens", size=size, overlap=overlap, encoding=encoding)
+        chunks = cut_text_units(documents, strategy="tokens", size=size, overlap=overlap, encoding=encoding)
         units = [TextUnit(*row) for row in chunks.select("text_unit_id", "text").iter_rows()]
         modes: tuple[Mode, ...] = ("checked", "forced")
         for mode in modes:
@@ -89,7 +89,7 @@ def extraction_counts(
                     "mode": mode,
                     "gleanings": last,
                     "text_units": len(units),
-                    **_counted(found, last),
+                    **_count_records(found, last),
                     "engine": extractor.engine,
                 }
                 for last in rounds
@@ -99,7 +99,7 @@ def extraction_counts(
     return rows
 
 
-def _counted(found: Sequence[UnitExtraction], last: int) -> dict[str, int]:
+def _count_records(found: Sequence[UnitExtraction], last: int) -> dict[str, int]:
     names = {entity.name for unit in found for entity in unit.entities if entity.round <= last}
     return {
         name: sum(record.round <= last for unit in found for record in getattr(unit, name))
@@ -126,7 +126,7 @@ def count_extraction(
         changed = {"extraction": extraction.model_copy(update={"gleaning": gleaning})}
         return replace(session, settings=session.settings.model_copy(update=changed)).task(GRAPH_EXTRACTOR)
 
-    chosen = sampled_documents(documents, text_chunks, own.sampled_tokens)
+    chosen = sample_documents(documents, text_chunks, own.sampled_tokens)
     rows = extraction_counts(
         chosen,
         extractor_of,
@@ -149,7 +149,7 @@ def answer_windows(
         options: hash of what decides an answer beside the index.
     """
     settings = session.settings
-    chosen = sample(questions["question_id"], settings.section(StudySettings).questions)
+    chosen = sample_questions(questions["question_id"], settings.section(StudySettings).questions)
     listed = questions.filter(pl.col("question_id").is_in(chosen)).sort("position")["question"]
     asked = [Question(question, BASELINE) for question in listed]
     rows = []

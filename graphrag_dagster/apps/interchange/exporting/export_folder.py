@@ -35,7 +35,7 @@ class ExportedFile:
     sha256: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return what the manifest says of it."""
         return {name: value for name, value in asdict(self).items() if value not in (None, {})}
 
@@ -93,23 +93,23 @@ def atomic_export_folder(
         ExportError: the folder holds something and is no export of ours, or a file of the export has been
             changed since.
     """
-    before = _earlier(folder)
+    before = _earlier_files(folder)
     making = folder.with_name(f".{folder.name}.{uuid4().hex}.part")
     try:
         making.mkdir(parents=True)
         made = ExportWriter(making, formula_safe=formula_safe)
         yield made
         files = sorted(made.written, key=lambda one: one.path)
-        content = {"made_by": _MADE_BY, **told, "files": [one.told() for one in files]}
+        content = {"made_by": _MADE_BY, **told, "files": [one.to_dict() for one in files]}
         (making / MANIFEST).write_text(
             json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8", newline="\n"
         )
-        _put(making, folder, {one.path for one in files}, before)
+        _move_into_place(making, folder, {one.path for one in files}, before)
     finally:
         shutil.rmtree(making, ignore_errors=True)
 
 
-def _earlier(folder: Path) -> set[str]:
+def _earlier_files(folder: Path) -> set[str]:
     """Return the files of the export that a folder holds; none where it is empty or not there."""
     if not folder.exists():
         return set()
@@ -144,7 +144,7 @@ def _inside(folder: Path, path: str) -> Path:
     return place
 
 
-def _put(making: Path, folder: Path, new: set[str], before: set[str]) -> None:
+def _move_into_place(making: Path, folder: Path, new: set[str], before: set[str]) -> None:
     if not folder.exists():
         making.replace(folder)
         return

@@ -36,7 +36,7 @@ class RowBatches:
                 yield frame
 
 
-def rebatched(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def rebatch(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the same rows, :data:`AT_ONCE` at a time: what is written must not depend on who read it."""
     held: list[pa.RecordBatch] = []
     count = 0
@@ -45,14 +45,14 @@ def rebatched(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[
         count += batch.num_rows
         while count >= AT_ONCE:
             table = pa.Table.from_batches(held, schema)
-            yield _one(table.slice(0, AT_ONCE))
+            yield _one_batch(table.slice(0, AT_ONCE))
             held = table.slice(AT_ONCE).to_batches()
             count -= AT_ONCE
     if count:
-        yield _one(pa.Table.from_batches(held, schema))
+        yield _one_batch(pa.Table.from_batches(held, schema))
 
 
-def _one(table: pa.Table) -> pa.RecordBatch:
+def _one_batch(table: pa.Table) -> pa.RecordBatch:
     return table.combine_chunks().to_batches()[0]
 
 
@@ -112,14 +112,14 @@ def write_parquet(place: Path, rows: RowBatches, schema: pa.Schema | None = None
     wanted, count = schema or rows.schema, 0
     with stage(f"Writing {place.name}") as running, pq.ParquetWriter(place, wanted) as writer:
         for batch in rows.read():
-            table = pa.table([_as(batch.column(one.name), one.type) for one in wanted], schema=wanted)
+            table = pa.table([_cast(batch.column(one.name), one.type) for one in wanted], schema=wanted)
             writer.write_table(table, row_group_size=table.num_rows)
             count += batch.num_rows
             running.advance(batch.num_rows)
     return count
 
 
-def _as(values: pa.Array, wanted: pa.DataType) -> pa.Array:
+def _cast(values: pa.Array, wanted: pa.DataType) -> pa.Array:
     # Nothing but nulls can be cast to nulls.
     return pa.nulls(len(values)) if pa.types.is_null(wanted) else values.cast(wanted)
 
@@ -177,7 +177,7 @@ class Edges:
     directed: bool = True
 
     @property
-    def stated(self) -> bool:
+    def are_statements(self) -> bool:
         """Whether these are statements."""
         return self.kind == STATED
 

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from graphrag_dagster.apps.interchange.exporting.export_rows import AT_ONCE, RowBatches, rebatched
+from graphrag_dagster.apps.interchange.exporting.export_rows import AT_ONCE, RowBatches, rebatch
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.storage.duckdb_access import first_row
@@ -62,14 +62,14 @@ class ExportSource:
 
         def read() -> Iterator[pa.RecordBatch]:
             reader = self.connection.sql(query).to_arrow_reader(AT_ONCE)
-            yield from rebatched(iter(reader), reader.schema)
+            yield from rebatch(iter(reader), reader.schema)
 
         schema = self.connection.sql(f"{query} limit 0").to_arrow_table().schema
         return RowBatches(schema, read)
 
 
 @contextmanager
-def opened(warehouse: Warehouse, corpus: str) -> Iterator[ExportSource]:
+def open_source(warehouse: Warehouse, corpus: str) -> Iterator[ExportSource]:
     """Open the published snapshot of a corpus.
 
     Raises:

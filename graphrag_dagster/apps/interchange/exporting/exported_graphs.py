@@ -8,16 +8,21 @@ from graphrag_dagster.apps.interchange.exporting.export_source import ExportSour
 from graphrag_dagster.apps.interchange.exporting.graphml_writer import write_graphml
 from graphrag_dagster.apps.interchange.exporting.imported_graph import (
     ImportedProperty,
-    as_read,
     imported_network,
     imported_properties,
     imported_resources,
+    properties_as_read,
     property_rows,
     write_statements,
 )
-from graphrag_dagster.apps.interchange.exporting.neo4j_writer import cypher, file_of, importing, write_csv
+from graphrag_dagster.apps.interchange.exporting.neo4j_writer import (
+    cypher,
+    file_of,
+    import_command,
+    write_csv,
+)
 from graphrag_dagster.apps.interchange.exporting.ntriples_writer import NTriples, ResourceIris
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 
 _NODES = {
     "Document": """
@@ -79,7 +84,7 @@ _STATED = """
 """
 
 
-def _in_units(table: str, key: str) -> str:
+def _unit_edges_sql(table: str, key: str) -> str:
     """Edges from records to their text units, in the order of these."""
     return f"""
         select {key} as ":source", unit as ":target"
@@ -93,7 +98,7 @@ def _in_units(table: str, key: str) -> str:
     """
 
 
-def _about(end: str) -> str:
+def _claim_edges_sql(end: str) -> str:
     """Edges from claims to the entity that one of their columns names."""
     return f"""
         select c.claim_id as ":source", e.entity_id as ":target"
@@ -110,10 +115,10 @@ _EDGES = {
         from corpus_text_chunks
         order by human_readable_id
     """,
-    ("Entity", "MENTIONED_IN", "TextUnit"): _in_units("graph_entities", "entity_id"),
-    ("Claim", "SUBJECT", "Entity"): _about("subject"),
-    ("Claim", "OBJECT", "Entity"): _about("object"),
-    ("Claim", "STATED_IN", "TextUnit"): _in_units("graph_claims", "claim_id"),
+    ("Entity", "MENTIONED_IN", "TextUnit"): _unit_edges_sql("graph_entities", "entity_id"),
+    ("Claim", "SUBJECT", "Entity"): _claim_edges_sql("subject"),
+    ("Claim", "OBJECT", "Entity"): _claim_edges_sql("object"),
+    ("Claim", "STATED_IN", "TextUnit"): _unit_edges_sql("graph_claims", "claim_id"),
 }
 _COMMUNITY_EDGES = {
     ("Entity", "IN_COMMUNITY", "Community"): """
@@ -191,7 +196,7 @@ def write_network(source: ExportSource, made: ExportWriter) -> list[str]:
     path = "graph.graphml"
     counts = write_graphml(made.place(path), nodes, edges)
     made.note(path, sum(counts))
-    return _lacking(source)
+    return _omitted_rows(source)
 
 
 def write_rdf(source: ExportSource, made: ExportWriter) -> list[str]:
@@ -207,7 +212,7 @@ def write_rdf(source: ExportSource, made: ExportWriter) -> list[str]:
         ),
     )
     write_statements(source, made)
-    return _lacking(source)
+    return _omitted_rows(source)
 
 
 def write_neo4j(source: ExportSource, made: ExportWriter) -> list[str]:
@@ -218,9 +223,9 @@ def write_neo4j(source: ExportSource, made: ExportWriter) -> list[str]:
         file = file_of(one)
         rows = write_csv(made.place(file.path).parent, one, made)
         made.note(file.path, rows)
-    made.text("import.sh", importing(graph, source.corpus))
+    made.text("import.sh", import_command(graph, source.corpus))
     made.text("load.cypher", cypher(graph))
-    return _lacking(source)
+    return _omitted_rows(source)
 
 
 def graph_of_nodes(source: ExportSource) -> ExportGraph:
@@ -228,8 +233,8 @@ def graph_of_nodes(source: ExportSource) -> ExportGraph:
     return _graph(source, imported_properties)
 
 
-def _lacking(source: ExportSource) -> list[str]:
-    return repeated(source) if adopted_tables(source).graph else []
+def _omitted_rows(source: ExportSource) -> list[str]:
+    return repeated_rows(source) if adopted_tables(source).graph else []
 
 
 def _graph(source: ExportSource, came: Callable[[ExportSource], tuple[Nodes, Edges]]) -> ExportGraph:
@@ -269,11 +274,11 @@ def imported_graph(
         reports: likewise, where the communities are.
     """
     texts = [
-        _records(source, "Document", "imports_documents", *as_read("title", "text")),
-        _records(source, "TextUnit", "imports_text_units", *as_read("text")),
+        _records(source, "Document", "imports_documents", *properties_as_read("title", "text")),
+        _records(source, "TextUnit", "imports_text_units", *properties_as_read("text")),
     ]
     about = ("type", "status", "description", "start_date", "end_date", "quote")
-    claims = _records(source, "Claim", "imports_claims", *as_read(*about))
+    claims = _records(source, "Claim", "imports_claims", *properties_as_read(*about))
     clustered = _communities(source, reports=reports) if communities else community_graph(source)
     return ExportGraph(
         [*texts, entities, claims, *clustered.nodes],
@@ -281,7 +286,7 @@ def imported_graph(
     )
 
 
-def repeated(source: ExportSource) -> list[str]:
+def repeated_rows(source: ExportSource) -> list[str]:
     """Return which rows are not written, a sentence for each table: of one thing, a node has the first."""
     records = ("documents", "text_units", "claims", "communities", "reports")
     keys = {"entities": "name", **dict.fromkeys(records, "(graph, key)")}
@@ -290,7 +295,7 @@ def repeated(source: ExportSource) -> list[str]:
         for name, key in keys.items()
     }
     return [
-        f"{counted(count, 'row')} of imports.{name} left out: of several rows of one, the first is written"
+        f"{plural(count, 'row')} of imports.{name} left out: of several rows of one, the first is written"
         for name, count in found.items()
         if count
     ]
@@ -341,7 +346,7 @@ def _edges(source: ExportSource) -> dict[tuple[str, str, str], str]:
 def _communities(source: ExportSource, *, reports: bool) -> ExportGraph:
     one = _key(source, "imports_communities")
     level = ImportedProperty("level", "BIGINT", "b.level")
-    nodes = [_records(source, "Community", "imports_communities", level, *as_read("title"))]
+    nodes = [_records(source, "Community", "imports_communities", level, *properties_as_read("title"))]
     edges = {
         ("Entity", "IN_COMMUNITY", "Community"): f"""
             select n.id as ":source", {one} as ":target"
@@ -367,7 +372,7 @@ def _communities(source: ExportSource, *, reports: bool) -> ExportGraph:
     if not reports:
         return ExportGraph(nodes, edges_of(source, edges))
     rating = ImportedProperty("rating", "DOUBLE", "b.rating")
-    told = as_read("title", "summary", "content", "rating_explanation", "findings")
+    told = properties_as_read("title", "summary", "content", "rating_explanation", "findings")
     nodes.append(_records(source, "Report", "imports_reports", level, *told, rating))
     edges["Report", "DESCRIBES", "Community"] = f"""
         select

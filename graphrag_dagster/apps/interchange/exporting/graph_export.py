@@ -21,7 +21,7 @@ from graphrag_dagster.apps.interchange.exporting.export_rows import (
 from graphrag_dagster.apps.interchange.exporting.export_source import (
     ExportSource,
     adopted_tables,
-    opened,
+    open_source,
     view_of,
 )
 from graphrag_dagster.apps.interchange.exporting.exported_graphs import write_neo4j, write_network, write_rdf
@@ -31,7 +31,7 @@ from graphrag_dagster.apps.interchange.exporting.microsoft_project import (
     EXTRA,
     SCHEMAS,
     Models,
-    lance_there,
+    has_lance,
     readme_text,
     settings_text,
     write_vectors,
@@ -39,7 +39,7 @@ from graphrag_dagster.apps.interchange.exporting.microsoft_project import (
 from graphrag_dagster.apps.interchange.exporting.microsoft_tables import EMBEDDED, TABLES, VECTORS
 from graphrag_dagster.errors import ExportError
 from graphrag_dagster.kernel.catalogue.registry import all_tables, engines
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -79,7 +79,7 @@ def define_tables(source: ExportSource) -> None:
 
 def _vectors(source: ExportSource, made: ExportWriter) -> Iterator[str]:
     """Write the vectors; tell what is missing of them."""
-    if not lance_there():
+    if not has_lance():
         yield (
             "the vectors are not written, without which only global search answers: install "
             f"'{EXTRA}' and export again"
@@ -93,7 +93,7 @@ def _vectors(source: ExportSource, made: ExportWriter) -> Iterator[str]:
             made.note(path, rows)
         if rows < wanted:
             yield (
-                f"{counted(wanted - rows, 'row')} of {name} have no vector; run the job embed, publish and "
+                f"{plural(wanted - rows, 'row')} of {name} have no vector; run the job embed, publish and "
                 "export again"
             )
 
@@ -230,7 +230,7 @@ def export(
             f"{to} is read by programs, which need each text as it is; leave --formula-safe out"
         )
     folder = Path(out if out is not None else f"{check_name(corpus)}-{to}").absolute()
-    with opened(warehouse or Warehouse(), corpus) as source:
+    with open_source(warehouse or Warehouse(), corpus) as source:
         told = {
             "corpus": corpus,
             "to": to,

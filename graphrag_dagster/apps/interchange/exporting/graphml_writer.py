@@ -43,7 +43,7 @@ def write_graphml(place: Path, nodes: Nodes, edges: Edges) -> tuple[int, int]:
     """
     keys = _Keys(nodes, edges)
     with place.open("wb") as file:
-        file.write(f"{_HEAD}{keys.declared()}".encode())
+        file.write(f"{_HEAD}{keys.declarations()}".encode())
         default = "directed" if edges.directed else "undirected"
         file.write(f'<graph id="G" edgedefault="{default}">\n'.encode())
         counts = _write_nodes(file, nodes, keys), _write_edges(file, edges, keys)
@@ -67,7 +67,7 @@ class _Keys:
                 name = _LABEL if one.name == RELATION else re.sub(_NO_XML, _REPLACEMENT, one.name)
                 self._fields.append((of, keys[one.name], name, _type(one.type)))
 
-    def declared(self) -> str:
+    def declarations(self) -> str:
         return "".join(
             f'<key id="{key}" for="{of}" attr.name={quoteattr(name)} attr.type="{type_}"/>\n'
             for of, key, name, type_ in self._fields
@@ -134,11 +134,11 @@ def _text(frame: pl.DataFrame, name: str) -> pl.Expr:
     if type_ == pl.Boolean:
         return pl.when(name).then(pl.lit("true")).when(pl.col(name).not_()).then(pl.lit("false"))
     if isinstance(type_, pl.List):
-        return _escaped(json_text(name))
-    return _escaped(pl.col(name)) if type_ == pl.String else pl.col(name).cast(pl.String)
+        return _escape(json_text(name))
+    return _escape(pl.col(name)) if type_ == pl.String else pl.col(name).cast(pl.String)
 
 
-def _escaped(text: pl.Expr) -> pl.Expr:
+def _escape(text: pl.Expr) -> pl.Expr:
     # Readers make a line end of a carriage return unless it is escaped.
     return text.str.replace_all(_NO_XML, _REPLACEMENT).str.replace_many(
         ["&", "<", ">", "\r"], ["&amp;", "&lt;", "&gt;", "&#13;"]
@@ -146,4 +146,4 @@ def _escaped(text: pl.Expr) -> pl.Expr:
 
 
 def _attribute(name: str) -> pl.Expr:
-    return _escaped(pl.col(name)).str.replace_many(['"', "\n", "\t"], ["&quot;", "&#10;", "&#9;"])
+    return _escape(pl.col(name)).str.replace_many(['"', "\n", "\t"], ["&quot;", "&#10;", "&#9;"])

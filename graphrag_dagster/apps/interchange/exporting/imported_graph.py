@@ -15,7 +15,7 @@ from graphrag_dagster.apps.interchange.exporting.ntriples_writer import write_li
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import RELATION_NAMES
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import UNKNOWN_TYPE
 from graphrag_dagster.apps.interchange.readers.graph_formats import RDF_FORMATS
-from graphrag_dagster.kernel.documents.column_roles import once_each
+from graphrag_dagster.kernel.documents.column_roles import make_unique
 
 #: Query of the files of RDF; each is a graph of its own.
 RDF_PATHS = f"select path from imports_files where format in {RDF_FORMATS}"
@@ -117,7 +117,7 @@ class ImportedProperty:
         return value
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return f'"{name.replace(_QUOTE, _QUOTE * 2)}"'
 
 
@@ -199,7 +199,7 @@ def property_rows(
     """
     said = _attributes(source, table)
     if said is None:
-        columns = [*(f"{one.value([])} as {_quoted(one.name)}" for one in read), f"b.{_WHOLE}"]
+        columns = [*(f"{one.value([])} as {_quote(one.name)}" for one in read), f"b.{_WHOLE}"]
         return PropertyRows(table, ", ".join(columns))
     names = list(said)
     read = tuple(one.among(names) for one in read)
@@ -207,14 +207,14 @@ def property_rows(
     left_out.update(name for name in without if said.get(name) == TEXTS)
     others = [ImportedProperty(name, type_) for name, type_ in said.items() if name not in left_out]
     values = [*(one.value([] if apart else names) for one in read), *(one.value(names) for one in others)]
-    called = once_each([*RESERVED, *(one.name for one in (*read, *others))])[len(RESERVED) :]
-    told = ", ".join(f"{value} as {_quoted(name)}" for value, name in zip(values, called, strict=True))
+    called = make_unique([*RESERVED, *(one.name for one in (*read, *others))])[len(RESERVED) :]
+    told = ", ".join(f"{value} as {_quote(name)}" for value, name in zip(values, called, strict=True))
     places = ", ".join(_text("/" + name.replace("~", "~0").replace("/", "~1")) for name in names)
     taken = f'(select *, json_extract(attributes, [{places}]) as ":said" from {table})' if names else table
     return PropertyRows(taken, told)
 
 
-def as_read(*names: str) -> list[ImportedProperty]:
+def properties_as_read(*names: str) -> list[ImportedProperty]:
     """Return columns of text that are properties as they are."""
     return [ImportedProperty(name, "VARCHAR", f"b.{name}") for name in names]
 
@@ -288,7 +288,7 @@ def _weight(source: ExportSource) -> ImportedProperty:
     return ImportedProperty("weight", "DOUBLE", "b.weight" if weighted else "null::double")
 
 
-def _stated(
+def _statement_rows(
     source: ExportSource, key: str, *read: ImportedProperty, table: str = _RELATIONS, also: str = _RELATION
 ) -> RowBatches:
     rows = property_rows(source, table, *read, _DESCRIPTION, _weight(source), _UNITS)
@@ -327,7 +327,7 @@ def imported_network(source: ExportSource) -> tuple[Nodes, Edges]:
         "select bool_and(coalesce(attributes ->> 'directed' = 'false', false)) from imports_relations"
     )
     entities = _entities(source, _TITLE, _TYPE, _DESCRIPTION, _UNITS)
-    rows = _stated(source, key, *said, also="")
+    rows = _statement_rows(source, key, *said, also="")
     return entities, Edges(STATED, "Entity", "Entity", rows, directed=not undirected)
 
 
@@ -340,7 +340,7 @@ def imported_resources(source: ExportSource) -> tuple[Nodes, Edges]:
     label = ImportedProperty("label", "VARCHAR", "nullif(b.label, '')")
     declared, stated = (_BUT_RDF.format(table=one) for one in (_ENTITIES, _RELATIONS))
     entities = _entities(source, _TITLE, _TYPE, _DESCRIPTION, table=declared, also=same)
-    rows = _stated(source, _relation_key(source), label, table=stated)
+    rows = _statement_rows(source, _relation_key(source), label, table=stated)
     return entities, Edges(STATED, "Entity", "Entity", rows)
 
 
@@ -357,7 +357,7 @@ def imported_properties(source: ExportSource) -> tuple[Nodes, Edges]:
     named = source.value("select count(key) > 0 from imports_relations")
     key = [ImportedProperty("id", "VARCHAR", "b.key")] if named else []
     entities = _entities(source, _TITLE, _DESCRIPTION, also=labels, without=["labels"])
-    rows = _stated(source, _relation_key(source), *key)
+    rows = _statement_rows(source, _relation_key(source), *key)
     return entities, Edges(STATED, "Entity", "Entity", rows, named=False)
 
 

@@ -12,7 +12,7 @@ _PLACE = "row_number() over (order by b.path, b.row) - 1 as n"
 _NUMBER = "row_number() over (order by b.path, b.row) - 1"
 
 
-def _numbered(source: ExportSource, table: str) -> str:
+def _number_of(source: ExportSource, table: str) -> str:
     """Return the expression of ``human_readable_id``: as it came, unless that would not be unique."""
     told = source.value(
         "select count(*) = count(distinct attributes ->> 'human_readable_id') "
@@ -26,7 +26,7 @@ def _numbered(source: ExportSource, table: str) -> str:
 def _documents(source: ExportSource) -> str:
     return f"""
         select
-            {_PLACE}, {given("id", "b.key")}, {_numbered(source, "imports_documents")}, b.title, b.text,
+            {_PLACE}, {given("id", "b.key")}, {_number_of(source, "imports_documents")}, b.title, b.text,
             null::varchar as creation_date, b.attributes
         from imports_documents as b
     """
@@ -35,7 +35,7 @@ def _documents(source: ExportSource) -> str:
 def _text_units(source: ExportSource) -> str:
     return f"""
         select
-            {_PLACE}, {given("id", "b.key")}, {_numbered(source, "imports_text_units")}, b.text,
+            {_PLACE}, {given("id", "b.key")}, {_number_of(source, "imports_text_units")}, b.text,
             {given("n_tokens", "c.tokens", "bigint")},
             {given("document_id", "b.document_keys[1]")}, b.attributes
         from imports_text_units as b
@@ -47,7 +47,8 @@ def _text_units(source: ExportSource) -> str:
 def _entities(source: ExportSource) -> str:
     return f"""
         select
-            {_PLACE}, b.graph, b.key, {given("id", "b.key")}, {_numbered(source, "imports_entities")}, b.name,
+            {_PLACE}, b.graph, b.key, {given("id", "b.key")}, {_number_of(source, "imports_entities")},
+            b.name,
             b.title, {given("type", "b.type")}, {given("description", "b.description")},
             b.text_unit_keys as text_unit_ids, len(b.text_unit_keys)::bigint as frequency,
             coalesce(e.degree, 0)::bigint as degree, b.attributes
@@ -60,7 +61,7 @@ def _relationships(source: ExportSource) -> str:
     return f"""
         select
             {_PLACE}, {given("id", "coalesce(b.key, b.path || '#' || b.row)")},
-            {_numbered(source, "imports_relations")},
+            {_number_of(source, "imports_relations")},
             {given("source", "coalesce(h.title, b.head_key)")},
             {given("target", "coalesce(t.title, b.tail_key)")},
             {given("description", "coalesce(nullif(b.description, ''), b.label)")},
@@ -77,7 +78,7 @@ def _covariates(source: ExportSource) -> str:
     as_read = ("type", "description", "status", "start_date", "end_date")
     return f"""
         select
-            {_PLACE}, {given("id", "b.key")}, {_numbered(source, "imports_claims")},
+            {_PLACE}, {given("id", "b.key")}, {_number_of(source, "imports_claims")},
             {given("covariate_type", "'claim'")},
             {", ".join(given(name, f"b.{name}") for name in as_read)},
             {given("subject_id", "coalesce(s.title, b.subject)")},
@@ -98,7 +99,7 @@ def _communities(source: ExportSource) -> str:
     title = "b.title" if unique else "b.title || ' (' || b.graph || ')'"
     return f"""
         with numbered as (
-            select {_PLACE}, b.*, ({number})::bigint as community, {_numbered(source, "imports_communities")}
+            select {_PLACE}, b.*, ({number})::bigint as community, {_number_of(source, "imports_communities")}
             from imports_communities as b
         )
         select
@@ -126,7 +127,7 @@ def _reports(source: ExportSource) -> str:
     shape = """'[{"explanation": "VARCHAR", "summary": "VARCHAR"}]'"""
     return f"""
         select
-            {_PLACE}, {given("id", "b.key")}, {_numbered(source, "imports_reports")}, c.community, b.title,
+            {_PLACE}, {given("id", "b.key")}, {_number_of(source, "imports_reports")}, c.community, b.title,
             b.summary, b.content as full_content, {given("rank", "b.rating", "double")},
             {given("rating_explanation", "b.rating_explanation")}, from_json(b.findings, {shape}) as findings,
             b.attributes

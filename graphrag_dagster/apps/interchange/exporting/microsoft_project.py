@@ -126,14 +126,14 @@ def settings_text(models: Models) -> str:
     """Return ``settings.yaml``: the vector store of the export, and our server as the embedding model."""
     chat: dict[str, object] = {
         "model_provider": "openai",
-        "model": _escaped(models.chat) if models.chat else "${GRAPHRAG_CHAT_MODEL}",
+        "model": _escape(models.chat) if models.chat else "${GRAPHRAG_CHAT_MODEL}",
         "api_key": "${GRAPHRAG_API_KEY}",
     }
     if models.chat_base:
-        chat["api_base"] = _escaped(models.chat_base)
+        chat["api_base"] = _escape(models.chat_base)
     embedding = {
         "model_provider": "openai",
-        "model": _escaped(models.embedding),
+        "model": _escape(models.embedding),
         "api_base": SERVER,
         # The server's token, where it has one; a client must send something in any case.
         "api_key": "none",
@@ -166,7 +166,7 @@ def readme_text(corpus: str, models: Models, lacking: list[str]) -> str:
     return _README.format(corpus=corpus, chat=chat, server=SERVER, notes=f"\n{notes}" if notes else "")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     # The file is a template of variables before it is YAML.
     return text.replace("$", "$$")
 
@@ -194,7 +194,7 @@ Numbers in citations such as `[Data: Entities (5); Reports (2)]` are `human_read
 EXTRA = "graphrag-dagster[lancedb]"
 
 
-def lance_there() -> bool:
+def has_lance() -> bool:
     """Whether Lance tables can be written."""
     return importlib.util.find_spec("lancedb") is not None
 

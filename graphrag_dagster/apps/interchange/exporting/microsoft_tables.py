@@ -20,15 +20,15 @@ def was_null(name: str) -> str:
 
 def given(name: str, otherwise: str, type_: str = "varchar") -> str:
     """Return an expression: the attribute of that name where there is one, null included, else another."""
-    return _given(name, f"(b.attributes ->> '{name}')::{type_}", otherwise)
+    return _given_expression(name, f"(b.attributes ->> '{name}')::{type_}", otherwise)
 
 
 def given_list(name: str, otherwise: str, shape: str = _NAMES) -> str:
     """Return the same for a list."""
-    return _given(name, f"from_json(b.attributes -> '{name}', {shape})", otherwise)
+    return _given_expression(name, f"from_json(b.attributes -> '{name}', {shape})", otherwise)
 
 
-def _given(name: str, value: str, otherwise: str) -> str:
+def _given_expression(name: str, value: str, otherwise: str) -> str:
     return (
         f"case when {was_null(name)} then null when json_exists(b.attributes, '$.{name}') then {value} "
         f"else {otherwise} end as {name}"

@@ -21,7 +21,7 @@ from graphrag_dagster.apps.interchange.exporting.export_rows import (
     guard_formulas,
 )
 from graphrag_dagster.kernel.common.progress import stage
-from graphrag_dagster.kernel.documents.column_roles import once_each
+from graphrag_dagster.kernel.documents.column_roles import make_unique
 
 #: Between the values of a list; no text has it, or it is taken out.
 SEPARATOR = "\x1f"
@@ -58,7 +58,7 @@ class _CsvFile:
 
     def cell(self, place: int) -> str:
         """Return what names the cell of a column in a row, in Cypher."""
-        return f"row.{quoted(self.header[place])}"
+        return f"row.{quote_identifier(self.header[place])}"
 
 
 def file_of(one: Nodes | Edges) -> _CsvFile:
@@ -77,7 +77,7 @@ def file_of(one: Nodes | Edges) -> _CsvFile:
         name = one.kind
     else:
         fixed = [(f":START_ID{_space(one.source)}", SOURCE), (f":END_ID{_space(one.target)}", TARGET)]
-        if one.stated:
+        if one.are_statements:
             fixed += [(f"{key}:{'string' if one.named else _IGNORED}", ID), (":TYPE", RELATION)]
         name = f"{one.source}-{one.kind}-{one.target}"
     header, columns = zip(*fixed, *properties, strict=True)
@@ -118,7 +118,7 @@ def _cell(frame: pl.DataFrame, name: str) -> pl.Expr:
 
 def _headers(one: Nodes | Edges) -> list[str]:
     # A colon ends the name of a property there.
-    return once_each(field.name.replace(":", "_") or "_" for field in one.properties)
+    return make_unique(field.name.replace(":", "_") or "_" for field in one.properties)
 
 
 def _space(kind: str) -> str:
@@ -132,12 +132,12 @@ def _type(type_: pa.DataType) -> str:
     return next((told for fits, told in _TYPES if fits(type_)), "string")
 
 
-def importing(graph: ExportGraph, name: str) -> str:
+def import_command(graph: ExportGraph, name: str) -> str:
     """Return the shell script that makes a new database of the files by the importer."""
     options = [
         *(f"--nodes={one.kind}={file_of(one).path}" for one in graph.nodes),
         *(
-            f"--relationships={'' if one.stated else one.kind + '='}{file_of(one).path}"
+            f"--relationships={'' if one.are_statements else one.kind + '='}{file_of(one).path}"
             for one in graph.edges
         ),
     ]
@@ -156,8 +156,8 @@ def cypher(graph: ExportGraph) -> str:
     Kinds are ours, names of properties are quoted, and all else is data: no value becomes a part of a query.
     """
     constraints = [
-        f"CREATE CONSTRAINT {quoted('graphrag_' + one.kind.lower())} IF NOT EXISTS "
-        f"FOR (n:{quoted(one.kind)}) REQUIRE n.{quoted(identifier(one))} IS UNIQUE;"
+        f"CREATE CONSTRAINT {quote_identifier('graphrag_' + one.kind.lower())} IF NOT EXISTS "
+        f"FOR (n:{quote_identifier(one.kind)}) REQUIRE n.{quote_identifier(identifier(one))} IS UNIQUE;"
         for one in graph.nodes
     ]
     keys = {one.kind: identifier(one) for one in graph.nodes}
@@ -165,7 +165,7 @@ def cypher(graph: ExportGraph) -> str:
     return "\n".join([_BEFORE, *constraints, *map(_node_query, graph.nodes), *edges, ""])
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """Return a name as Cypher quotes it, whatever it holds.
 
     >>> quoted("a`b")
@@ -177,7 +177,7 @@ def quoted(name: str) -> str:
 
 def _node_query(one: Nodes) -> str:
     file = file_of(one)
-    node = f"(n:{quoted(one.kind)} {{{quoted(identifier(one))}: {file.cell(0)}}})"
+    node = f"(n:{quote_identifier(one.kind)} {{{quote_identifier(identifier(one))}: {file.cell(0)}}})"
     label = f" SET n:$({_list(file.cell(len(file.columns) - 1))})"
     return _query(file, f"MERGE {node} {_set('n', file)}{label if file.header[-1] == ':LABEL' else ''}")
 
@@ -185,13 +185,13 @@ def _node_query(one: Nodes) -> str:
 def _edge_query(one: Edges, keys: Mapping[str, str]) -> str:
     file = file_of(one)
     a, b = (
-        f"{quoted(kind)} {{{quoted(keys[kind])}: {file.cell(n)}}}"
+        f"{quote_identifier(kind)} {{{quote_identifier(keys[kind])}: {file.cell(n)}}}"
         for n, kind in enumerate((one.source, one.target))
     )
     ends = f"MATCH (a:{a}) MATCH (b:{b}) MERGE (a)"
-    if not one.stated:
-        return _query(file, f"{ends}-[:{quoted(one.kind)}]->(b)")
-    edge = f"[r:$({file.cell(3)}) {{{quoted(identifier(one))}: {file.cell(2)}}}]"
+    if not one.are_statements:
+        return _query(file, f"{ends}-[:{quote_identifier(one.kind)}]->(b)")
+    edge = f"[r:$({file.cell(3)}) {{{quote_identifier(identifier(one))}: {file.cell(2)}}}]"
     return _query(file, f"{ends}-{edge}->(b) {_set('r', file)}")
 
 
@@ -221,5 +221,5 @@ def _set(variable: str, file: _CsvFile) -> str:
             value = f"[one IN {_list(cell)} | {conversion.format('one')}]"
         else:
             value = conversion.format(cell)
-        told.append(f"{variable}.{quoted(name)} = {value}")
+        told.append(f"{variable}.{quote_identifier(name)} = {value}")
     return f"SET {', '.join(told)}" if told else ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphrag_dagster.apps.interchange.exporting.neo4j_writer import quoted
+from graphrag_dagster.apps.interchange.exporting.neo4j_writer import quote_identifier
 
 #: What is written of a node, without the prefix; and what says which state of a corpus it is of.
 VALUES = ("community", "communities", "context_of", "summary")
@@ -39,7 +39,7 @@ class NodeProperties:
         """Return what takes all of them away."""
         return self.of({}, None)
 
-    def looking(self, label: str | None, key: str | None) -> str:
+    def lookup_query(self, label: str | None, key: str | None) -> str:
         """Return the query for the nodes with their ``key``, ``element``, ``labels``, ``stamp``, and whether
         one of our names is ``taken``.
 
@@ -47,15 +47,15 @@ class NodeProperties:
             label: of the nodes; None: any.
             key: property that holds the key; None: the element id.
         """
-        node = f"(n:{quoted(label)})" if label else "(n)"
-        held = f"n.{quoted(key)}" if key else "elementId(n)"
-        ours = " OR ".join(f"n.{quoted(self.prefix + name)} IS NOT NULL" for name in VALUES)
+        node = f"(n:{quote_identifier(label)})" if label else "(n)"
+        held = f"n.{quote_identifier(key)}" if key else "elementId(n)"
+        ours = " OR ".join(f"n.{quote_identifier(self.prefix + name)} IS NOT NULL" for name in VALUES)
         return (
             f"MATCH {node} WHERE {held} IS NOT NULL RETURN toString({held}) AS key, elementId(n) AS element, "
-            f"labels(n) AS labels, n.{quoted(self.prefix + STAMP)} AS stamp, {ours} AS taken"
+            f"labels(n) AS labels, n.{quote_identifier(self.prefix + STAMP)} AS stamp, {ours} AS taken"
         )
 
-    def looking_for_stamps(self) -> str:
+    def stamp_query(self) -> str:
         """Return the query for the ``element`` ids of nodes whose stamp begins with ``$of``."""
-        stamp = f"n.{quoted(self.prefix + STAMP)}"
+        stamp = f"n.{quote_identifier(self.prefix + STAMP)}"
         return f"MATCH (n) WHERE {stamp} STARTS WITH $of RETURN elementId(n) AS element"

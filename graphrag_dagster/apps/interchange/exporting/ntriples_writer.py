@@ -46,7 +46,7 @@ def term(name: str) -> str:
     >>> term("Entity"), term("human_readable_id")
     ('<urn:graphrag-dagster:vocabulary:Entity>', '<urn:graphrag-dagster:vocabulary:human_readable_id>')
     """
-    return f"<{VOCABULARY}{encoded(name)}>"
+    return f"<{VOCABULARY}{percent_encode(name)}>"
 
 
 def edge_term(kind: str) -> str:
@@ -66,7 +66,7 @@ def iris(names: pl.Series) -> pl.Expr:
     return pl.concat_str(pl.lit("<"), pl.lit(names.replace(odd, shown) if odd else names), pl.lit(">"))
 
 
-def encoded(text: str) -> str:
+def percent_encode(text: str) -> str:
     """Return a text as a part of an IRI, percent-encoded."""
     return quote(text, safe="")
 
@@ -83,25 +83,25 @@ class ResourceIris:
 
     def one(self, kind: str, key: str) -> str:
         """Return the IRI of a thing."""
-        return f"<{self._iri_prefix(kind)}{encoded(key)}>"
+        return f"<{self._iri_prefix(kind)}{percent_encode(key)}>"
 
     def of(self, kind: str, frame: pl.DataFrame, column: str) -> pl.Series:
         """Return the IRIs of the things of a kind that a column names; null for null."""
         return frame.select(_iri(self._iri_prefix(kind), pl.col(column), frame[column])).to_series()
 
-    def listed(self, kind: str, frame: pl.DataFrame, column: str) -> pl.Series:
+    def of_lists(self, kind: str, frame: pl.DataFrame, column: str) -> pl.Series:
         """Return the same of a column of lists."""
         named = _iri(self._iri_prefix(kind), pl.element().drop_nulls(), frame[column].explode())
         return frame.select(pl.col(column).list.eval(named)).to_series()
 
     def _iri_prefix(self, kind: str) -> str:
-        return f"{THINGS}{encoded(self.corpus)}:{kind[0].lower()}{kind[1:]}:"
+        return f"{THINGS}{percent_encode(self.corpus)}:{kind[0].lower()}{kind[1:]}:"
 
 
 def _iri(prefix: str, key: pl.Expr, keys: pl.Series) -> pl.Expr:
     """Return an expression of IRIs, in which keys are encoded where any needs it."""
     odd = keys.filter(keys.str.contains(_RESERVED)).unique().to_list()
-    named = key.replace(odd, [encoded(one) for one in odd]) if odd else key
+    named = key.replace(odd, [percent_encode(one) for one in odd]) if odd else key
     return pl.concat_str(pl.lit(f"<{prefix}"), named, pl.lit(">"))
 
 
@@ -137,37 +137,37 @@ class NTriples:
     def write(self, place: Path, graph: ExportGraph) -> int:
         """Write a graph; returns the number of triples."""
         with place.open("wb") as file:
-            lines = _put(file, self._about_run())
+            lines = _write_batch(file, self._write_run())
             for nodes in graph.nodes:
                 with stage(f"Writing {nodes.kind}") as running:
                     for frame in nodes.rows.frames():
-                        lines += _put(file, self._of_nodes(nodes, frame))
+                        lines += _write_batch(file, self._write_nodes(nodes, frame))
                         running.advance(frame.height)
             for edges in graph.edges:
-                of = self._of_statements if edges.stated else self._of_edges
+                of = self._write_statements if edges.are_statements else self._write_edges
                 with stage(f"Writing {edges.kind}") as running:
                     for frame in edges.rows.frames():
-                        lines += _put(file, of(edges, frame))
+                        lines += _write_batch(file, of(edges, frame))
                         running.advance(frame.height)
         return lines
 
-    def _about_run(self) -> str:
+    def _write_run(self) -> str:
         values = {
             name: "".join(_ESCAPES.get(one, one) for one in value) for name, value in self._told.items()
         }
         said = (f'{term(name)} "{value}"' for name, value in sorted(values.items()))
         return "".join(f"{self._run} {one}{END}" for one in (f"{TYPE} <{PROV}Activity>", *said))
 
-    def _of_nodes(self, nodes: Nodes, frame: pl.DataFrame) -> str:
+    def _write_nodes(self, nodes: Nodes, frame: pl.DataFrame) -> str:
         return _text(
             frame.with_columns(_subject=self._things.of(nodes.kind, frame, ID)),
-            *self._made(term(nodes.kind)),
+            *self._triples(term(nodes.kind)),
             *([(SAME_AS, iris(frame[SAME]))] if SAME in frame.columns else []),
             *([(LABEL, _literal(frame, _NAME))] if _NAME in frame.columns else []),
             *_properties(frame, nodes.properties),
         )
 
-    def _of_edges(self, edges: Edges, frame: pl.DataFrame) -> str:
+    def _write_edges(self, edges: Edges, frame: pl.DataFrame) -> str:
         ends = frame.with_columns(
             _subject=self._things.of(edges.source, frame, SOURCE),
             _object=self._things.of(edges.target, frame, TARGET),
@@ -175,19 +175,19 @@ class NTriples:
         predicates = [edge_term(edges.kind), *([DERIVED] if edges.kind in _DERIVING else [])]
         return _text(ends, *((one, pl.col("_object")) for one in predicates))
 
-    def _of_statements(self, edges: Edges, frame: pl.DataFrame) -> str:
+    def _write_statements(self, edges: Edges, frame: pl.DataFrame) -> str:
         things = self._things
         stated = frame.with_columns(
             _subject=things.of("Statement", frame, ID),
             _source=things.of(edges.source, frame, SOURCE),
             _relation=things.of("Relation", frame, RELATION),
             _target=things.of(edges.target, frame, TARGET),
-            **({_UNITS: things.listed("TextUnit", frame, _UNITS)} if _UNITS in frame.columns else {}),
+            **({_UNITS: things.of_lists("TextUnit", frame, _UNITS)} if _UNITS in frame.columns else {}),
         )
         direct = pl.concat_str("_source", pl.lit(" "), "_relation", pl.lit(" "), "_target", pl.lit(END))
         return _text(
             stated,
-            *self._made(f"<{RDF}Statement>"),
+            *self._triples(f"<{RDF}Statement>"),
             (f"<{RDF}subject>", pl.col("_source")),
             (f"<{RDF}predicate>", pl.col("_relation")),
             (f"<{RDF}object>", pl.col("_target")),
@@ -197,12 +197,12 @@ class NTriples:
             before=direct,
         )
 
-    def _made(self, of: str) -> Iterator[_Said]:
+    def _triples(self, of: str) -> Iterator[_Said]:
         for predicate, value in ((TYPE, of), (TYPE, f"<{PROV}Entity>"), (GENERATED, self._run)):
             yield predicate, pl.lit(value)
 
 
-def _put(file: BinaryIO, text: str) -> int:
+def _write_batch(file: BinaryIO, text: str) -> int:
     file.write(text.encode())
     return text.count("\n")
 
@@ -214,26 +214,26 @@ def _properties(frame: pl.DataFrame, fields: Sequence[pa.Field]) -> Iterator[_Sa
 def _literal(frame: pl.DataFrame, name: str) -> pl.Expr:
     type_, value = frame.schema[name], pl.col(name)
     if isinstance(type_, pl.List):
-        return value.list.drop_nulls().list.eval(_spelt(type_.inner, pl.element()))
-    return _spelt(type_, value)
+        return value.list.drop_nulls().list.eval(_lexical_form(type_.inner, pl.element()))
+    return _lexical_form(type_, value)
 
 
-def _spelt(type_: DataType | DataTypeClass, value: pl.Expr) -> pl.Expr:
+def _lexical_form(type_: DataType | DataTypeClass, value: pl.Expr) -> pl.Expr:
     if type_ == pl.String:
-        return _quoted(value)
+        return _quoted_literal(value)
     if type_ == pl.Boolean:
         text = pl.when(value).then(pl.lit("true")).when(value.not_()).then(pl.lit("false"))
-        return _quoted(text, "boolean")
-    return _quoted(value.cast(pl.String), "integer" if type_.is_integer() else "double")
+        return _quoted_literal(text, "boolean")
+    return _quoted_literal(value.cast(pl.String), "integer" if type_.is_integer() else "double")
 
 
-def _quoted(text: pl.Expr, type_: str = "") -> pl.Expr:
+def _quoted_literal(text: pl.Expr, type_: str = "") -> pl.Expr:
     if type_:
         return pl.concat_str(pl.lit('"'), text, pl.lit(f'"^^<{XSD}{type_}>'))
-    return pl.concat_str(pl.lit('"'), escaped(text), pl.lit('"'))
+    return pl.concat_str(pl.lit('"'), escape(text), pl.lit('"'))
 
 
-def escaped(text: pl.Expr) -> pl.Expr:
+def escape(text: pl.Expr) -> pl.Expr:
     """Return texts as they stand between quotes."""
     return text.str.replace_many(list(_ESCAPES), list(_ESCAPES.values()))
 
@@ -273,11 +273,11 @@ def write_lines(place: Path, rows: RowBatches) -> int:
             language = pl.concat_str(pl.lit("@"), pl.col("language"))
             datatype = pl.concat_str(pl.lit("^^"), iris(frame["datatype"]))
             literal = pl.concat_str(
-                *(pl.lit('"'), escaped(pl.col("value")), pl.lit('"')),
+                *(pl.lit('"'), escape(pl.col("value")), pl.lit('"')),
                 pl.coalesce(language, datatype, pl.lit("")),
             )
-            parts = [_named(frame["subject"]), iris(frame["predicate"])]
-            parts.append(pl.coalesce(_named(frame["object"]), literal))
+            parts = [_iri_or_null(frame["subject"]), iris(frame["predicate"])]
+            parts.append(pl.coalesce(_iri_or_null(frame["object"]), literal))
             lines = frame.select(line=pl.concat_str(*parts, separator=" "))["line"]
             file.write("".join(f"{line}{END}" for line in lines).encode())
             count += frame.height
@@ -285,6 +285,6 @@ def write_lines(place: Path, rows: RowBatches) -> int:
     return count
 
 
-def _named(names: pl.Series) -> pl.Expr:
+def _iri_or_null(names: pl.Series) -> pl.Expr:
     bare = pl.lit(names)
     return pl.when(bare.str.starts_with("_:")).then(bare).otherwise(iris(names))

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import polars as pl
 
-from graphrag_dagster.kernel.documents.file_records import clean, plain
+from graphrag_dagster.kernel.documents.file_records import clean, json_value
 from graphrag_dagster.kernel.graph.graph_labels import HEAVIEST, LIGHTEST, RELATED_TO, relation_label
 
 #: Cells of one type as a series, or whatever they are.
@@ -56,7 +56,7 @@ def _text(cell: object) -> str | None:
         return clean("\n".join(cell)) or None
     if isinstance(cell, list | tuple | Mapping):
         return to_json(cell)
-    told = plain(cell)
+    told = json_value(cell)
     return None if told is None else str(told)
 
 
@@ -80,7 +80,7 @@ def whole(series: pl.Series) -> pl.Series:
     return series.str.replace(r"\.0+$", "") if fractions.all() and len(fractions.drop_nulls()) else series
 
 
-def shortened(key: str) -> str:
+def shorten(key: str) -> str:
     """Return a key or title of at most 500 characters; of a longer one, its beginning and a hash of it."""
     if len(key) <= LONGEST_KEY:
         return key
@@ -158,7 +158,7 @@ def _json_list(text: str) -> list[object] | None:
 
 def to_json(value: object) -> str:
     """Return a value as JSON, the same in every process."""
-    return _JSON.encode(plain(value))
+    return _JSON.encode(json_value(value))
 
 
 def attributes(columns: Mapping[str, Column], height: int, *, blank: bool = True) -> pl.Series:
@@ -187,7 +187,7 @@ def relation_of(label: str) -> str:
     return relation_label(label) or label.strip() or RELATED_TO
 
 
-def apart(name: str, value: object) -> object:
+def parse_cell(name: str, value: object) -> object:
     """Return the texts that LightRAG or nano-graphrag hold in one under a name; any other value as it is.
 
     Descriptions, keywords and ids of text units are told apart where they are used.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
-from graphrag_dagster.kernel.documents.column_roles import listed
+from graphrag_dagster.kernel.documents.column_roles import list_columns
 from graphrag_dagster.kernel.documents.file_records import UnreadableError
 
 #: Usual names of both ends of a relation.
@@ -133,20 +133,20 @@ class GraphColumns:
 GUESSED = GraphColumns()
 
 
-def proposal(available: Sequence[str], given: GraphColumns = GUESSED) -> GraphColumns:
+def propose_columns(available: Sequence[str], given: GraphColumns = GUESSED) -> GraphColumns:
     """Return the columns as given, and where nothing is given, those of usual names (case-insensitive)."""
     if not (given.head or given.tail):
-        named = _folded(available, given)
+        named = _columns_by_folded_name(available, given)
         pair = next((pair for pair in _ENDS if pair[0] in named and pair[1] in named), None)
         if pair:
             given = replace(given, head=named[pair[0]], tail=named[pair[1]])
-        elif returned := _returned(available):
+        elif returned := _columns_of_query(available):
             given = replace(given, **returned)
     ends = given.head and given.tail
     return relation_columns(available, given) if ends else entity_columns(available, given)
 
 
-def _returned(available: Sequence[str]) -> dict[str, str] | None:
+def _columns_of_query(available: Sequence[str]) -> dict[str, str] | None:
     """Ends and relation of what a query returned under its own words: ``a.name,type(r),b.name``."""
     kinds = [name for name in available if _TYPE_OF.fullmatch(name.strip())]
     ends = [name for name in available if _PROPERTY_OF.fullmatch(name.strip())]
@@ -168,19 +168,19 @@ def entity_columns(available: Sequence[str], given: GraphColumns) -> GraphColumn
         given = replace(given, type="~label")
     usual = {"key": _NODE_KEY, "title": NODE_TITLE, "type": _NODE_TYPE, "description": _DESCRIPTION}
     found = _with_usual(available, given, {**usual, "text_units": _UNITS})
-    return found if found.title else _with_ended(available, found)
+    return found if found.title else _with_suffixed(available, found)
 
 
-def _with_ended(available: Sequence[str], found: GraphColumns) -> GraphColumns:
+def _with_suffixed(available: Sequence[str], found: GraphColumns) -> GraphColumns:
     """As ``gene_id`` and ``gene_name``, or ``id`` and ``gene_name``, are key and title."""
-    named = _folded(available, replace(found, key=None))
+    named = _columns_by_folded_name(available, replace(found, key=None))
     ended = {fold: name for fold, name in named.items() if fold.endswith(_TITLE_ENDINGS)}
     for fold, name in named.items():
         stem, _, ending = fold.rpartition("_")
         title = next((ended[stem + one] for one in _TITLE_ENDINGS if stem + one in ended), None)
         if title and f"_{ending}" in _KEY_ENDINGS and found.key in (None, name):
             return replace(found, key=name, title=title)
-    if found.key and folded(found.key) in ("id", "key") and len(ended) == 1:
+    if found.key and fold_name(found.key) in ("id", "key") and len(ended) == 1:
         return replace(found, title=next(iter(ended.values())))
     return found
 
@@ -188,7 +188,7 @@ def _with_ended(available: Sequence[str], found: GraphColumns) -> GraphColumns:
 def _with_usual(
     available: Sequence[str], given: GraphColumns, usual: Mapping[str, Sequence[str]]
 ) -> GraphColumns:
-    named = _folded(available, given)
+    named = _columns_by_folded_name(available, given)
     for role, names in usual.items():
         if getattr(given, role) is None:
             found = next((named.pop(name) for name in names if name in named), None)
@@ -196,13 +196,13 @@ def _with_usual(
     return given
 
 
-def _folded(available: Sequence[str], given: GraphColumns) -> dict[str, str]:
+def _columns_by_folded_name(available: Sequence[str], given: GraphColumns) -> dict[str, str]:
     """Return the columns that are not given, by the form in which names are compared."""
     free = [name for name in available if name not in given.as_mapping().values()]
-    return {folded(name): name for name in reversed(free)}
+    return {fold_name(name): name for name in reversed(free)}
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return the form in which names of columns are compared.
 
     >>> [folded(name) for name in ("Edge Label", "startNode", "_labels", "~from", "name:String")]
@@ -212,16 +212,16 @@ def folded(name: str) -> str:
     return re.sub(r"[\s\-.]+", "_", _CAMEL.sub("_", bare)).casefold()
 
 
-def mixed(available: Sequence[str], columns: GraphColumns) -> bool:
+def is_mixed(available: Sequence[str], columns: GraphColumns) -> bool:
     """Whether the rows of a table are nodes and relations, as APOC writes both into one.
 
     They have an id and labels, or the ends and the type of a relation.
     """
-    labels = any(folded(name) == "labels" for name in available)
+    labels = any(fold_name(name) == "labels" for name in available)
     return labels and columns.record == "relations" and columns.key is not None
 
 
-def chosen(available: Sequence[str], given: GraphColumns, path: str) -> GraphColumns:
+def choose_columns(available: Sequence[str], given: GraphColumns, path: str) -> GraphColumns:
     """Return the columns of a file, all of which exist.
 
     Raises:
@@ -231,10 +231,10 @@ def chosen(available: Sequence[str], given: GraphColumns, path: str) -> GraphCol
     if missing:
         raise UnreadableError(
             f"no column {missing[0]!r}, which {SETTING} in corpus.yaml names; the columns are "
-            f"{listed(available)}"
+            f"{list_columns(available)}"
         )
-    found = proposal(available, given)
-    if found.record != "relations" and any(folded(name) == "shared_interaction" for name in available):
+    found = propose_columns(available, given)
+    if found.record != "relations" and any(fold_name(name) == "shared_interaction" for name in available):
         raise UnreadableError(
             "Cytoscape's table of edges, which has no columns with their ends; export the network there as "
             "cyjs, GraphML or SIF"
@@ -242,7 +242,7 @@ def chosen(available: Sequence[str], given: GraphColumns, path: str) -> GraphCol
     if found.record is None:
         raise UnreadableError(
             f"which columns are the ends of relations, or the id of entities, is not known; the columns are "
-            f"{listed(available)}; name them in corpus.yaml, e.g. {example(path, available)}"
+            f"{list_columns(available)}; name them in corpus.yaml, e.g. {example(path, available)}"
         )
     return found
 
@@ -254,14 +254,14 @@ def example(path: str, available: Sequence[str]) -> str:
     return f"imports: {{columns: {{'{path}': {{head: {head}, relation: {relation}, tail: {tail}}}}}}}"
 
 
-def headerless(width: int) -> Mapping[str, str]:
+def columns_without_header(width: int) -> Mapping[str, str]:
     """Return the columns of a table of two or three columns without names, in their order."""
-    names = numbered(width)
+    names = numbered_columns(width)
     if width == 3:
         return dict(zip(("head", "relation", "tail"), names, strict=True))
     return dict(zip(("head", "tail"), names, strict=True)) if width == 2 else {}
 
 
-def numbered(width: int) -> list[str]:
+def numbered_columns(width: int) -> list[str]:
     """Return names for columns that have none."""
     return [f"column_{place}" for place in range(1, width + 1)]

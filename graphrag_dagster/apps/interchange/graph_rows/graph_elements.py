@@ -12,7 +12,7 @@ from graphrag_dagster.apps.interchange.graph_rows.graph_columns import (
     GUESSED,
     GraphColumns,
     entity_columns,
-    folded,
+    fold_name,
     relation_columns,
 )
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ROWS, ImportBatch, ReadAccount
@@ -115,14 +115,14 @@ def _entities(
         _with_label(node)
     rows = _rows(nodes, {_ID: [node.told.get("id") for node in nodes]}, declared.defaults(NODE))
     names = [*declared.names(NODE), *rows.columns]
-    known = replace(_known(given, names), key=_ID, head=None, tail=None)
+    known = replace(_known_columns(given, names), key=_ID, head=None, tail=None)
     columns = entity_columns(names, _with_units(known, names))
-    if columns.type is not None and folded(columns.type) in _LABELS:
-        rows, columns = _typed_by_labels(rows, columns, columns.type)
+    if columns.type is not None and fold_name(columns.type) in _LABELS:
+        rows, columns = _type_from_labels(rows, columns, columns.type)
     yield from entities(rows, columns, graph, account)
 
 
-def _typed_by_labels(
+def _type_from_labels(
     rows: GraphTableRows, columns: GraphColumns, name: str
 ) -> tuple[GraphTableRows, GraphColumns]:
     """The type is the first of several labels, which are among the attributes."""
@@ -155,7 +155,7 @@ def _relations(
     }
     rows = _rows(edges, own, declared.defaults(EDGE))
     names = [name for name in [*declared.names(EDGE), *rows.columns] if name != _DIRECTED]
-    known = replace(_known(given, names), key=_ID, head=_SOURCE, tail=_TARGET)
+    known = replace(_known_columns(given, names), key=_ID, head=_SOURCE, tail=_TARGET)
     yield from relations(rows, relation_columns(names, _with_units(known, names)), graph, account)
 
 
@@ -163,7 +163,7 @@ def _directed(told: object, *, default: bool) -> bool:
     return told if isinstance(told, bool) else BOOLEANS.get(str(told or "").lower(), default)
 
 
-def _known(given: GraphColumns, names: list[str]) -> GraphColumns:
+def _known_columns(given: GraphColumns, names: list[str]) -> GraphColumns:
     return GraphColumns(**{role: name for role, name in given.as_mapping().items() if name in names})
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from graphrag_dagster.apps.interchange.graph_rows.cell_values import LONGEST_KEY, LONGEST_TEXT, shortened
+from graphrag_dagster.apps.interchange.graph_rows.cell_values import LONGEST_KEY, LONGEST_TEXT, shorten
 from graphrag_dagster.kernel.documents.file_records import clean
 from graphrag_dagster.kernel.tables.import_tables import IMPORT_ACCOUNT, IMPORT_QUARANTINE, RECORD_TABLES
 
@@ -50,7 +50,7 @@ def types_of(record: str) -> dict[str, pl.DataType]:
     return {name: kind for name, kind in _TABLES[record].types().items() if name not in _RESOLVED_LATER}
 
 
-def capped(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, str]]:
+def cap_texts(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, str]]:
     """Return rows of a record whose ids, titles, types, labels and descriptions are not too long, and which
     rows had such.
 
@@ -64,15 +64,14 @@ def capped(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, str]]:
             continue
         places = (frame[name].str.len_chars() > most).fill_null(False).arg_true()
         shorter = [
-            shortened(text) if name in _SHORT else f"{text[: most - 1]}…"
-            for text in frame[name].gather(places)
+            shorten(text) if name in _SHORT else f"{text[: most - 1]}…" for text in frame[name].gather(places)
         ]
         frame = frame.with_columns(frame[name].scatter(places, shorter))
         reason = f"its {name.removesuffix('_key')} was cut after {most:,} characters"
         cut |= dict.fromkeys(frame["row"].gather(places), reason)
     for name in _LISTS:
         if name in frame.columns and (frame[name].explode().str.len_bytes() > LONGEST_KEY).any():
-            shorter_keys = [[shortened(key) for key in some] for some in frame[name]]
+            shorter_keys = [[shorten(key) for key in some] for some in frame[name]]
             frame = frame.with_columns(pl.Series(name, shorter_keys, dtype=pl.List(pl.String)))
     return frame, cut
 
@@ -113,9 +112,9 @@ class ReadAccount:
     def records(self, record: str, frame: pl.DataFrame, repaired: Mapping[int, str]) -> Iterator[ImportBatch]:
         """Count the rows of a frame, each of which is a row of the file, and yield it.
 
-        What is too long in it is cut, which mends its row: :func:`capped`.
+        What is too long in it is cut, which mends its row: :func:`cap_texts`.
         """
-        frame, cut = capped(frame)
+        frame, cut = cap_texts(frame)
         self.tally(record, frame["row"], {**cut, **repaired})
         if frame.height:
             yield ImportBatch(record, frame)
@@ -139,7 +138,7 @@ class ReadAccount:
         if repaired:
             yield ImportBatch(REPAIRED, pl.DataFrame(repaired, schema=REPAIRED_TYPES))
 
-    def closed(self) -> Iterator[ImportBatch]:
+    def close(self) -> Iterator[ImportBatch]:
         """Yield what is left when the file was read to its end: the account last."""
         yield from self.pending()
         if self._notes:

@@ -23,8 +23,8 @@ from graphrag_dagster.apps.interchange.graph_rows.cell_values import (
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import (
     GraphColumns,
     entity_columns,
-    folded,
-    mixed,
+    fold_name,
+    is_mixed,
     relation_columns,
 )
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ImportBatch, ReadAccount, types_of
@@ -148,7 +148,7 @@ def graph_rows(
         return iter(())
     if columns.record != "relations":
         return entities(rows, columns, graph, account)
-    if mixed(list(rows.columns), columns):
+    if is_mixed(list(rows.columns), columns):
         return _nodes_and_edges(rows, columns, graph, account)
     return relations(rows, columns, graph, account)
 
@@ -164,7 +164,7 @@ def _nodes_and_edges(
         names = list(some.columns)
         told = {role: name for role in _OF_NODES if (name := getattr(columns, role)) in names}
         held = entity_columns(names, GraphColumns(key=columns.key, **told))
-        labelled = held.type is not None and folded(held.type) == "labels"
+        labelled = held.type is not None and fold_name(held.type) == "labels"
         some = some.with_first_labels(held.type) if labelled and held.type else some
         yield from entities(some, held, graph, account)
     if len(edges := (~no_end).arg_true()):
@@ -182,7 +182,7 @@ def relations(
         "head": (columns.head, *rows.key(columns.head)),
         "tail": (columns.tail, *rows.key(columns.tail)),
     }
-    lacking_nothing = without(rows, "relations", ends, account)
+    lacking_nothing = rows_without(rows, "relations", ends, account)
     weight, odd = rows.weight(columns.weight)
     label = rows.label(columns.relation)
     frame = record_frame(
@@ -208,7 +208,7 @@ def relations(
 def _by_label(rows: GraphTableRows, columns: GraphColumns) -> GraphColumns:
     """A type that says which way an edge leads, as Gephi writes it, is no label: another column may be."""
     name = columns.relation
-    if name is None or folded(name) != "type":
+    if name is None or fold_name(name) != "type":
         return columns
     if not rows.label(name).str.to_lowercase().is_in(["", *_WAYS]).all():
         return columns
@@ -216,7 +216,7 @@ def _by_label(rows: GraphTableRows, columns: GraphColumns) -> GraphColumns:
     return relation_columns(names, replace(columns, relation=None))
 
 
-def without(
+def rows_without(
     rows: GraphTableRows,
     record: str,
     wanted: Mapping[str, tuple[str | None, pl.Series, list[int]]],
@@ -253,7 +253,7 @@ def entities(
     title, _ = rows.key(columns.title)
     name = columns.key or columns.title
     key, structured = rows.key(name)
-    lacking_nothing = without(rows, "entities", {"id": (name, key, structured)}, account)
+    lacking_nothing = rows_without(rows, "entities", {"id": (name, key, structured)}, account)
     frame = record_frame(
         rows,
         "entities",

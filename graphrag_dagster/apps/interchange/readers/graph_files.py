@@ -10,9 +10,9 @@ from pathlib import PurePosixPath
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import (
     GUESSED,
     GraphColumns,
-    chosen,
-    mixed,
-    proposal,
+    choose_columns,
+    is_mixed,
+    propose_columns,
 )
 from graphrag_dagster.apps.interchange.readers.graph_formats import (
     BOTH,
@@ -35,12 +35,16 @@ from graphrag_dagster.apps.interchange.readers.graph_formats import (
 )
 from graphrag_dagster.apps.interchange.readers.json_graphs import NO_GRAPH, first_value, graph_elements
 from graphrag_dagster.apps.interchange.readers.lightrag_stores import GRAPH_FILE, STORES
-from graphrag_dagster.apps.interchange.readers.microsoft_versions import is_ignored_file, missing, record_of
+from graphrag_dagster.apps.interchange.readers.microsoft_versions import (
+    is_ignored_file,
+    missing_column,
+    record_of,
+)
 from graphrag_dagster.apps.interchange.readers.neo4j_files import header_for, importer_record, is_served
 from graphrag_dagster.apps.interchange.readers.network_lines import EDGE_LIST, PAJEK, holds_data
 from graphrag_dagster.apps.interchange.readers.tabular_files import columns_of, layout_of, parquet_schema
 from graphrag_dagster.apps.interchange.readers.text_lines import json_names, json_objects, sample_of
-from graphrag_dagster.kernel.documents.file_discovery import FoundFile, opened
+from graphrag_dagster.kernel.documents.file_discovery import FoundFile, open_file
 from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError
 
 _MANIFEST, _LARGEST = "export.json", 10_000_000
@@ -79,7 +83,7 @@ class OwnExports:
         told = (file for file in found if PurePosixPath(file.path).name == _MANIFEST and file.problem is None)
         self._exports = [export for file in told if (export := _export(file))]
 
-    def left_out(self, path: str) -> str | None:
+    def left_out_reason(self, path: str) -> str | None:
         """Return why a file of an export is not read; None of all others."""
         for export in self._exports:
             if not PurePosixPath(path).is_relative_to(export.folder):
@@ -93,7 +97,7 @@ class OwnExports:
 
 def _export(manifest: FoundFile) -> _Export | None:
     try:
-        with opened(manifest.location) as stream:
+        with open_file(manifest.location) as stream:
             told = json.loads(stream.read(_LARGEST))
         if told["made_by"] != _MADE_BY or told["to"] not in _READ:
             return None
@@ -183,7 +187,7 @@ def graph_files(found: Iterable[FoundFile], columns: Mapping[str, GraphColumns] 
     for file in found:
         if file.problem is not None:
             continue
-        if why := exports.left_out(file.path):
+        if why := exports.left_out_reason(file.path):
             left_out[file.path] = why
         else:
             folders.setdefault(str(PurePosixPath(file.path).parent), []).append(file)
@@ -230,7 +234,7 @@ def _with_headers(
     kinds: dict[str, list[GraphFile]], given: Mapping[str, GraphColumns], left_out: dict[str, str]
 ) -> None:
     """Tables without names beside files that hold nothing but names are of Neo4j's importer, and read so."""
-    headers = {one.path: one for one in kinds.get(NEO4J, ()) if _names_alone(one.found)}
+    headers = {one.path: one for one in kinds.get(NEO4J, ()) if _is_header_only(one.found)}
     if not headers:
         return
     for file in list(kinds.get(DELIMITED, ())):
@@ -250,8 +254,8 @@ def _with_headers(
     kinds[NEO4J].sort(key=lambda one: one.path)
 
 
-def _names_alone(file: FoundFile) -> bool:
-    with opened(file.location) as stream:
+def _is_header_only(file: FoundFile) -> bool:
+    with open_file(file.location) as stream:
         text, _ = sample_of(stream)
     return len([line for line in text.split("\n", 3)[:3] if line.strip()]) == 1
 
@@ -259,11 +263,11 @@ def _names_alone(file: FoundFile) -> bool:
 def _has_names(file: FoundFile) -> bool:
     """Whether the first line names columns that mean something."""
     try:
-        with opened(file.location) as stream:
+        with open_file(file.location) as stream:
             layout = layout_of(stream, file.path)
     except (OSError, RefusedError, UnreadableError):
         return False
-    return bool(layout.header) and proposal(layout.names).record is not None
+    return bool(layout.header) and propose_columns(layout.names).record is not None
 
 
 def _is_microsoft(files: Sequence[FoundFile]) -> bool:
@@ -272,7 +276,7 @@ def _is_microsoft(files: Sequence[FoundFile]) -> bool:
         path = PurePosixPath(file.path)
         record = record_of(path.stem) if path.suffix.lower() == ".parquet" else None
         there = _schema(file) if record else None
-        fits = record and there and not missing(record, there)
+        fits = record and there and not missing_column(record, there)
         if fits and ("human_readable_id" in (there or ()) or path.stem.startswith("create_final_")):
             return True
     return False
@@ -280,7 +284,7 @@ def _is_microsoft(files: Sequence[FoundFile]) -> bool:
 
 def _schema(file: FoundFile) -> Mapping[str, str] | None:
     try:
-        with opened(file.location) as stream:
+        with open_file(file.location) as stream:
             return parquet_schema(stream)
     except (OSError, UnreadableError):
         return None
@@ -321,7 +325,7 @@ def _file(file: FoundFile, given: GraphColumns) -> GraphFile | str:
     if kind not in _TABLES:
         return GraphFile(file, kind, BOTH if kind in _OF_NODES else SEVERAL)
     try:
-        kind, record = _looked_at(file, kind, given)
+        kind, record = _peek(file, kind, given)
     except (OSError, RefusedError, UnreadableError) as error:
         if path.suffix.lower() == ".txt" and given == GUESSED:
             return str(error)
@@ -334,7 +338,7 @@ def _json_file(file: FoundFile, path: PurePosixPath) -> GraphFile | str:
     if path.suffix.lower() != ".json":
         return GraphFile(file, JSON_GRAPH, BOTH)
     try:
-        with opened(file.location) as stream:
+        with open_file(file.location) as stream:
             text, _ = sample_of(stream)
             served = any(is_served(one) for one in json_objects(text))
             if served:
@@ -352,8 +356,8 @@ def _is_json_ld(text: str) -> bool:
     return re.match(r'\s*\[?\s*\{\s*"@(?:context|graph|id|type)"', text) is not None
 
 
-def _looked_at(file: FoundFile, kind: str, given: GraphColumns) -> tuple[str, str]:
-    with opened(file.location) as stream:
+def _peek(file: FoundFile, kind: str, given: GraphColumns) -> tuple[str, str]:
+    with open_file(file.location) as stream:
         if kind == DELIMITED:
             if given == GUESSED and holds_data(_first_line(stream)):
                 return EDGE_LIST, SEVERAL
@@ -362,11 +366,11 @@ def _looked_at(file: FoundFile, kind: str, given: GraphColumns) -> tuple[str, st
             if imported:
                 return NEO4J, imported
             names = columns_of(layout, given, file.path)
-            return kind, BOTH if mixed(layout.names, names) else names.record or SEVERAL
+            return kind, BOTH if is_mixed(layout.names, names) else names.record or SEVERAL
         if kind == JSONL and given == GUESSED and any(map(is_served, json_objects(sample_of(stream)[0]))):
             return JSON_LINES_OF_NEO4J, BOTH
         names_there = json_names(stream) if kind == JSONL else list(parquet_schema(stream))
-    return kind, proposal(names_there, given).record or SEVERAL
+    return kind, propose_columns(names_there, given).record or SEVERAL
 
 
 def _first_line(stream: BufferedReader) -> str:
@@ -386,8 +390,8 @@ def proposed_columns(file: GraphFile, given: GraphColumns = GUESSED) -> dict[str
     """
     if file.format not in _TABLES:
         return {}
-    with opened(file.found.location) as stream:
+    with open_file(file.found.location) as stream:
         if file.format == DELIMITED:
             return columns_of(layout_of(stream, file.path, given), given, file.path).as_mapping()
         names = json_names(stream) if file.format == JSONL else list(parquet_schema(stream))
-        return chosen(names, given, file.path).as_mapping()
+        return choose_columns(names, given, file.path).as_mapping()

@@ -7,8 +7,8 @@ from dataclasses import replace
 from io import BufferedReader
 from typing import BinaryIO
 
-from graphrag_dagster.apps.interchange.graph_rows.cell_values import apart
-from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GUESSED, GraphColumns, chosen
+from graphrag_dagster.apps.interchange.graph_rows.cell_values import parse_cell
+from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GUESSED, GraphColumns, choose_columns
 from graphrag_dagster.apps.interchange.graph_rows.graph_elements import (
     EDGE,
     NODE,
@@ -53,8 +53,8 @@ from graphrag_dagster.apps.interchange.readers.tabular_files import (
 )
 from graphrag_dagster.apps.interchange.readers.text_lines import json_names, json_rows, whole_text
 from graphrag_dagster.apps.interchange.readers.xml_graphs import gexf_batches, graphml_batches
-from graphrag_dagster.kernel.documents.column_roles import listed
-from graphrag_dagster.kernel.documents.file_discovery import opened
+from graphrag_dagster.kernel.documents.column_roles import list_columns
+from graphrag_dagster.kernel.documents.file_discovery import open_file
 from graphrag_dagster.kernel.documents.file_records import DEFAULT_LIMITS, FileLimits, UnreadableError, clean
 
 _TOKEN = re.compile(
@@ -109,7 +109,7 @@ def _add(data: dict[str, object], key: str, value: object) -> None:
     """A key that comes again makes a list."""
     before = data.get(key)
     if key not in data:
-        data[key] = apart(key, value)
+        data[key] = parse_cell(key, value)
     elif isinstance(before, list):
         before.append(value)
     else:
@@ -134,7 +134,7 @@ def _pairs(text: str) -> _Pairs:
             around.append(found)
             found, key = inner, None
         elif match["mark"] or (key is None and match["key"] is None):
-            raise _broken(text, match.start(), f"{match[0][:40]!r} where none is due")
+            raise _syntax_error(text, match.start(), f"{match[0][:40]!r} where none is due")
         elif key is None:
             key = match["key"]
         else:
@@ -150,7 +150,7 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise _broken(text, at, "a quote without its end")
+            raise _syntax_error(text, at, "a quote without its end")
         at = match.end()
         if match.lastgroup:
             yield match
@@ -169,7 +169,7 @@ def _value(match: re.Match[str]) -> object:
             return clean(word)
 
 
-def _broken(text: str, at: int, what: str) -> UnreadableError:
+def _syntax_error(text: str, at: int, what: str) -> UnreadableError:
     line = text.count("\n", 0, at) + 1
     return UnreadableError(f"broken GML: line {line:,} has {what}; write the file again, or mend it there")
 
@@ -204,11 +204,11 @@ def read_file(
     """
     account = ReadAccount(file.path)
     try:
-        with opened(file.found.location) as stream:
+        with open_file(file.found.location) as stream:
             yield from _batches(stream, graph, file, columns, limits, account)
     except RecursionError as error:
         raise UnreadableError("values are nested too deeply") from error
-    yield from account.closed()
+    yield from account.close()
 
 
 def _batches(
@@ -252,10 +252,10 @@ def _importer(
 ) -> Iterator[ImportBatch]:
     headers = [one.path for one in graph.files if one.header and one.header.path == file.path]
     if headers:
-        account.note(f"it names the columns of {listed(headers)}")
+        account.note(f"it names the columns of {list_columns(headers)}")
     if file.header is None:
         return importer_batches(stream, layout_of(stream, file.path), graph.name, account)
-    with opened(file.header.location) as header:
+    with open_file(file.header.location) as header:
         layout = layout_of(header, file.header.path)
     return importer_batches(stream, replace(layout, header=0, skipped=0), graph.name, account)
 
@@ -265,7 +265,7 @@ def _siblings(graph: FileGraph) -> Siblings:
 
     def sibling(record: str) -> BufferedReader | None:
         try:
-            return opened(files[record].found.location) if record in files else None
+            return open_file(files[record].found.location) if record in files else None
         except OSError:
             return None
 
@@ -289,12 +289,12 @@ def _rows(
         names = columns_of(layout, given, file.path)
         return names, delimited_rows(stream, layout, names.record or SEVERAL, account)
     if file.format == JSONL:
-        names = chosen(json_names(stream), given, file.path)
+        names = choose_columns(json_names(stream), given, file.path)
         return names, json_rows(stream, names.record or SEVERAL, account)
     there = parquet_schema(stream)
     stream.seek(0)
-    names = chosen(list(there), given, file.path)
+    names = choose_columns(list(there), given, file.path)
     vectors = [name for name, kind in there.items() if is_vector(kind)]
     if vectors:
-        account.note(f"vectors were left out: {listed(vectors)}")
+        account.note(f"vectors were left out: {list_columns(vectors)}")
     return names, parquet_rows(stream, [name for name in there if name not in vectors])

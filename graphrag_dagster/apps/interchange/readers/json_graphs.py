@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from graphrag_dagster.apps.interchange.graph_rows.graph_columns import proposal
+from graphrag_dagster.apps.interchange.graph_rows.graph_columns import propose_columns
 from graphrag_dagster.apps.interchange.graph_rows.graph_elements import (
     EDGE,
     NODE,
@@ -19,16 +19,16 @@ from graphrag_dagster.apps.interchange.graph_rows.graph_elements import (
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ImportBatch, ReadAccount
 from graphrag_dagster.apps.interchange.readers.neo4j_files import (
     ends_of,
-    flat,
+    flatten,
     holds_served,
     is_served,
     node_of,
-    numbered,
+    numbered_element,
     relation_of,
-    served,
+    served_elements,
 )
-from graphrag_dagster.apps.interchange.readers.text_lines import parsed, whole_text
-from graphrag_dagster.kernel.documents.file_records import FileLimits, UnreadableError, plain
+from graphrag_dagster.apps.interchange.readers.text_lines import parse_json, whole_text
+from graphrag_dagster.kernel.documents.file_records import FileLimits, UnreadableError, json_value
 
 _EDGES = ("links", "edges", "rels", "relationships", "relations")
 _IDS = ("id", "key", "@id", "identity", "elementId", "name", "label")
@@ -47,14 +47,14 @@ def json_graph_batches(
         RefusedError: not text.
         UnreadableError: no JSON, too large, or of no form that is known.
     """
-    value = plain(parsed(whole_text(stream, limits)))
+    value = json_value(parse_json(whole_text(stream, limits)))
     told = value.get("graph") if isinstance(value, dict) else None
     if isinstance(told, dict) and told and not any(name in told for name in ("nodes", *_EDGES)):
         account.note("attributes of the whole graph were left out")
     elements = graph_elements(value)
     if elements is None:
         raise UnreadableError(NO_GRAPH)
-    counted = (numbered(one, row) for row, one in enumerate(elements, start=1))
+    counted = (numbered_element(one, row) for row, one in enumerate(elements, start=1))
     yield from batches_of(counted, graph, account, Declared(directed=_directed(value)))
 
 
@@ -74,55 +74,59 @@ def _directed(value: object) -> bool:
 def graph_elements(value: object) -> Iterable[Element] | None:
     """Return the nodes and edges of a graph in JSON, None where it is no graph that is known."""
     if isinstance(value, dict):
-        return _of_object(value)
+        return _elements_of_object(value)
     if not isinstance(value, list) or not value:
         return None
     if any(isinstance(one, dict) and ("CXVersion" in one or "numberVerification" in one) for one in value):
-        return _of_aspects(value)
+        return _elements_of_aspects(value)
     dicts = [one for one in value if isinstance(one, dict)]
     if len(dicts) == len(value) and all(isinstance(one.get("data"), dict) for one in dicts[:_LOOKED_AT]):
-        return _of_cytoscape(dicts)
+        return _elements_of_cytoscape(dicts)
     if all(isinstance(one, list) and len(one) in (2, 3) for one in value):
         return (_edge(one) for one in value)
     names = list(dict.fromkeys(name for one in dicts[:_LOOKED_AT] for name in one))
     of_server = any(holds_served(one) for one in value[:_LOOKED_AT])
-    if not of_server and len(dicts) == len(value) and (record := proposal(names).record):
+    if not of_server and len(dicts) == len(value) and (record := propose_columns(names).record):
         return (_edge(one) if record == "relations" else _node(one) for one in dicts)
-    several = [found for one in dicts if (found := _of_object(one)) is not None] if not of_server else []
+    several = (
+        [found for one in dicts if (found := _elements_of_object(one)) is not None] if not of_server else []
+    )
     if several:
         return (element for some in several for element in some)
-    return served(value, set()) if of_server else None
+    return served_elements(value, set()) if of_server else None
 
 
-def _of_object(value: _Value) -> Iterable[Element] | None:
+def _elements_of_object(value: _Value) -> Iterable[Element] | None:
     if isinstance(inner := value.get("elements"), dict | list):
         parts = [*inner.get("nodes", ()), *inner.get("edges", ())] if isinstance(inner, dict) else inner
-        return _of_cytoscape([one for one in parts if isinstance(one, dict)])
+        return _elements_of_cytoscape([one for one in parts if isinstance(one, dict)])
     for holder in ("graph", "graphs", "network"):
         held = value.get(holder)
         some = held if isinstance(held, list) else [held]
-        found = [one for each in some if isinstance(each, dict) and (one := _of_object(each)) is not None]
+        found = [
+            one for each in some if isinstance(each, dict) and (one := _elements_of_object(each)) is not None
+        ]
         if found:
             return (element for one in found for element in one)
     edges = next((value[name] for name in _EDGES if isinstance(value.get(name), list | dict)), None)
     nodes = value.get("nodes", value.get("vertices"))
     if isinstance(nodes, list) and isinstance(value.get("adjacency"), list):
-        return _of_adjacency(nodes, value["adjacency"])
+        return _elements_of_adjacency(nodes, value["adjacency"])
     if isinstance(nodes, list | dict) and edges is not None:
-        return _of_lists(_listed(nodes), _listed(edges))
-    if (records := _pandas(value)) is not None:
+        return _elements_of_lists(_list_with_ids(nodes), _list_with_ids(edges))
+    if (records := _pandas_rows(value)) is not None:
         return graph_elements(records)
-    return served(value, set()) if holds_served(value) else None
+    return served_elements(value, set()) if holds_served(value) else None
 
 
-def _listed(told: object) -> list[Any]:
+def _list_with_ids(told: object) -> list[Any]:
     """A list, or an object of objects by their ids, as a list of objects with ids."""
     if isinstance(told, dict):
         return [{"id": key, **one} if isinstance(one, dict) else {"id": key} for key, one in told.items()]
     return list(told) if isinstance(told, list) else []
 
 
-def _pandas(value: _Value) -> list[Any] | None:
+def _pandas_rows(value: _Value) -> list[Any] | None:
     """The rows of a table that pandas wrote by columns, split, or with a schema."""
     if isinstance(value.get("columns"), list) and isinstance(value.get("data"), list):
         names = [str(name) for name in value["columns"]]
@@ -132,13 +136,13 @@ def _pandas(value: _Value) -> list[Any] | None:
     columns = list(value.values())
     if not columns or not all(isinstance(one, dict) and one for one in columns):
         return None
-    if proposal(list(value)).record is None:
+    if propose_columns(list(value)).record is None:
         return None
     places = dict.fromkeys(place for column in columns for place in column)
     return [{name: column.get(place) for name, column in value.items()} for place in places]
 
 
-def _of_lists(nodes: Sequence[Any], edges: Sequence[Any]) -> Iterator[Element]:
+def _elements_of_lists(nodes: Sequence[Any], edges: Sequence[Any]) -> Iterator[Element]:
     named = any(isinstance(one, dict) and any(name in one for name in _IDS[:5]) for one in nodes)
     by_place = not named and any(isinstance(_end(one, 0), int) for one in edges if isinstance(one, dict))
     for place, one in enumerate(nodes):
@@ -152,7 +156,7 @@ def _of_lists(nodes: Sequence[Any], edges: Sequence[Any]) -> Iterator[Element]:
         yield _edge(one) if ends is None else relation_of(one, ends)
 
 
-def _of_adjacency(nodes: Sequence[Any], adjacency: Sequence[Any]) -> Iterator[Element]:
+def _elements_of_adjacency(nodes: Sequence[Any], adjacency: Sequence[Any]) -> Iterator[Element]:
     for one in nodes:
         yield _node(one)
     for node, ends in zip(nodes, adjacency, strict=False):
@@ -162,7 +166,7 @@ def _of_adjacency(nodes: Sequence[Any], adjacency: Sequence[Any]) -> Iterator[El
             yield Element(EDGE, 0, told, held)
 
 
-def _of_cytoscape(parts: Sequence[_Value]) -> Iterator[Element]:
+def _elements_of_cytoscape(parts: Sequence[_Value]) -> Iterator[Element]:
     for one in parts:
         held = one.get("data")
         data = held if isinstance(held, dict) else dict(one)
@@ -173,7 +177,7 @@ def _node(told: object) -> Element:
     if not isinstance(told, dict):
         return Element(NODE, 0, {"id": told})
     key = next((name for name in _IDS if told.get(name) is not None), None)
-    data = flat({name: held for name, held in told.items() if name != key or name in ("name", "label")})
+    data = flatten({name: held for name, held in told.items() if name != key or name in ("name", "label")})
     return Element(NODE, 0, {"id": told.get(key) if key else None}, data)
 
 
@@ -185,7 +189,7 @@ def _edge(told: object) -> Element:
         return Element(EDGE, 0, {"source": head, "target": tail, "label": label[0] if label else None})
     if not isinstance(told, dict):
         return Element(EDGE, 0, {"label": told})
-    ends = proposal(list(told))
+    ends = propose_columns(list(told))
     own = {name: _id_of(told[at]) for name, at in (("source", ends.head), ("target", ends.tail)) if at}
     if "id" in told:
         own["id"] = told["id"]
@@ -194,7 +198,7 @@ def _edge(told: object) -> Element:
     elif isinstance(told.get("directed"), bool):
         own["directed"] = told["directed"]
     taken = {ends.head, ends.tail, "id", "undirected", "directed"}
-    data = flat({name: held for name, held in told.items() if name not in taken})
+    data = flatten({name: held for name, held in told.items() if name not in taken})
     value = data.get("value")
     if "weight" not in data and isinstance(value, int | float) and not isinstance(value, bool):
         # As D3 has it.
@@ -203,7 +207,7 @@ def _edge(told: object) -> Element:
 
 
 def _end(told: _Value, place: int) -> object:
-    ends = proposal(list(told))
+    ends = propose_columns(list(told))
     at = (ends.head, ends.tail)[place]
     return _id_of(told[at]) if at else None
 
@@ -214,7 +218,7 @@ def _id_of(told: object) -> object:
     return next((told[name] for name in _IDS if told.get(name) is not None), None)
 
 
-def _of_aspects(value: Sequence[Any]) -> Iterator[Element]:
+def _elements_of_aspects(value: Sequence[Any]) -> Iterator[Element]:
     """Cytoscape's CX and CX2: aspects, of which those with the same name belong together."""
     aspects: dict[str, list[Any]] = {}
     for one in value:
@@ -263,7 +267,7 @@ def first_value(text: str, *, whole: bool) -> object:
         UnreadableError: no JSON.
     """
     if whole:
-        return parsed(text)
+        return parse_json(text)
     names = [name for name in ("elements", "adjacency", *_EDGES) if f'"{name}"' in text]
     if names and '"nodes"' in text:
         return {"nodes": [], "adjacency": [], names[0]: []}

@@ -11,11 +11,11 @@ from graphrag_dagster.apps.interchange.graph_rows.cell_values import items, one_
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import (
     ImportBatch,
     ReadAccount,
-    capped,
+    cap_texts,
     types_of,
 )
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import UNKNOWN_TYPE
-from graphrag_dagster.apps.interchange.readers.text_lines import parsed, whole_text
+from graphrag_dagster.apps.interchange.readers.text_lines import parse_json, whole_text
 from graphrag_dagster.apps.interchange.readers.xml_graphs import graphml_batches
 from graphrag_dagster.kernel.documents.file_records import FileLimits, UnreadableError, clean
 
@@ -86,7 +86,7 @@ def store_batches(
 
 
 def _entries(stream: BinaryIO, limits: FileLimits) -> Mapping[str, object]:
-    found = parsed(whole_text(stream, limits))
+    found = parse_json(whole_text(stream, limits))
     if not isinstance(found, dict):
         raise UnreadableError("no JSON object of entries by their id, which a store is")
     return found
@@ -135,7 +135,7 @@ def _reports(entries: Mapping[str, object], graph: str, account: ReadAccount) ->
         communities.append(_row(row, graph, account, community, others))
     yield from account.records("reports", _frame("reports", reports), {})
     if communities:
-        yield ImportBatch("communities", capped(_frame("communities", communities))[0])
+        yield ImportBatch("communities", cap_texts(_frame("communities", communities))[0])
 
 
 def _row(

@@ -25,12 +25,12 @@ from graphrag_dagster.apps.interchange.graph_rows.table_rows import (
     UNKNOWN_TYPE,
     GraphTableRows,
     record_frame,
-    without,
+    rows_without,
 )
 from graphrag_dagster.apps.interchange.readers.lightrag_stores import findings_json
-from graphrag_dagster.apps.interchange.readers.microsoft_versions import NODES, Siblings, missing
+from graphrag_dagster.apps.interchange.readers.microsoft_versions import NODES, Siblings, missing_column
 from graphrag_dagster.apps.interchange.readers.tabular_files import is_vector, parquet_rows, parquet_schema
-from graphrag_dagster.kernel.documents.column_roles import listed
+from graphrag_dagster.kernel.documents.column_roles import list_columns
 from graphrag_dagster.kernel.documents.file_records import REPLACEMENT, UnreadableError
 
 _STATUSES = ("TRUE", "FALSE", "SUSPECTED")
@@ -63,7 +63,7 @@ class Converter:
         if record == "communities":
             self._members, self._split_from = siblings.members(), siblings.parents()
             self._above = siblings.above()
-            self._circular = _circular(self._above)
+            self._circular = _circular_communities(self._above)
 
     def batches(self, rows: GraphTableRows) -> Iterator[ImportBatch]:
         """Yield the rows of the record; rows without an id, or with that of one before, are malformed."""
@@ -88,13 +88,13 @@ class Converter:
         for name in _NEEDED.get(self._record, ("key",)):
             what = "id" if name == "key" else name.removesuffix("_key")
             wanted[what] = (None, frame[name], [])
-        whole = without(rows, self._record, wanted, self._account)
+        whole = rows_without(rows, self._record, wanted, self._account)
         if self._record in ("entities", "relations"):
             return whole
-        twice = self._twice(rows, frame["key"].set(~whole, None))
+        twice = self._repeated_ids(rows, frame["key"].set(~whole, None))
         return whole.scatter(twice, False) if twice else whole
 
-    def _twice(self, rows: GraphTableRows, found: pl.Series) -> list[int]:
+    def _repeated_ids(self, rows: GraphTableRows, found: pl.Series) -> list[int]:
         """Places of ids that were there before."""
         twice = []
         for place, key in enumerate(found):
@@ -167,7 +167,7 @@ class Converter:
         told = {
             "key": rows.key("id")[0],
             "subject": keys(rows.text("subject_id")),
-            "object": _something(keys(rows.text("object_id"))),
+            "object": _without_placeholder(keys(rows.text("object_id"))),
             "type": keys(rows.text("type")).fill_null(UNKNOWN_TYPE),
             "status": status.set(~known, "SUSPECTED"),
             "description": _whole(rows.text("description")),
@@ -291,7 +291,7 @@ def _whole(series: pl.Series) -> pl.Series:
     return series.fill_null("").str.replace_all("\x00", REPLACEMENT, literal=True)
 
 
-def _something(series: pl.Series) -> pl.Series:
+def _without_placeholder(series: pl.Series) -> pl.Series:
     return series.set((series.str.to_uppercase() == _NOTHING).fill_null(False), None)
 
 
@@ -299,7 +299,7 @@ def _dates(series: pl.Series) -> pl.Series:
     return series.set(~series.str.contains(f"^(?:{_DATE.pattern})$").fill_null(False), None)
 
 
-def _circular(above: Mapping[str, str | None]) -> set[str]:
+def _circular_communities(above: Mapping[str, str | None]) -> set[str]:
     """Return the communities that are their own ancestors."""
     looked_at: set[str] = set()
     found: set[str] = set()
@@ -327,16 +327,16 @@ def microsoft_batches(
     """
     there = parquet_schema(stream)
     stream.seek(0)
-    lacking = missing(record, there)
+    lacking = missing_column(record, there)
     if lacking:
         raise UnreadableError(
             f"no column {lacking}, which {record} of Microsoft GraphRAG have; its columns are "
-            f"{listed(list(there))}. Put the file of "
+            f"{list_columns(list(there))}. Put the file of "
             "that name there, or name it otherwise to have it read as a table"
         )
     vectors = [name for name, kind in there.items() if is_vector(kind)]
     if vectors:
-        account.note(f"vectors were left out: {listed(vectors)}")
+        account.note(f"vectors were left out: {list_columns(vectors)}")
     kept = [name for name in there if name not in vectors and not name.startswith("__index_level_")]
     if record == NODES:
         count = sum(len(rows.numbers) for rows in parquet_rows(stream, kept))

@@ -49,7 +49,7 @@ def is_ignored_file(name: str) -> bool:
     return name.startswith(("embeddings.", "create_base_", "create_summarized_", "join_text_units_", "raw_"))
 
 
-def missing(record: str, there: Iterable[str]) -> str | None:
+def missing_column(record: str, there: Iterable[str]) -> str | None:
     """Return a column that the rows of a record need and a file does not have."""
     names = set(there)
     return next((" or ".join(some) for some in _NEEDED[record] if not names & set(some)), None)
@@ -156,7 +156,7 @@ class Siblings:
                 there = parquet_schema(stream)
                 stream.seek(0)
                 names = [name for name in wanted if name in there]
-                if names and not missing(record, there):
+                if names and not missing_column(record, there):
                     yield from parquet_rows(stream, names)
             except UnreadableError:
                 return

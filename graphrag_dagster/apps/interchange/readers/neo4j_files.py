@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
-from graphrag_dagster.apps.interchange.graph_rows.cell_values import Column, apart, one_line
+from graphrag_dagster.apps.interchange.graph_rows.cell_values import Column, one_line, parse_cell
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import (
     GraphColumns,
     entity_columns,
@@ -16,9 +16,9 @@ from graphrag_dagster.apps.interchange.graph_rows.graph_elements import EDGE, NO
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ANY, ImportBatch, ReadAccount
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import GraphTableRows, graph_rows
 from graphrag_dagster.apps.interchange.readers.tabular_files import TextLayout, delimited_rows
-from graphrag_dagster.apps.interchange.readers.text_lines import lines_of, parsed, sample_of
-from graphrag_dagster.kernel.documents.column_roles import listed
-from graphrag_dagster.kernel.documents.file_records import UnreadableError, plain
+from graphrag_dagster.apps.interchange.readers.text_lines import lines_of, parse_json, sample_of
+from graphrag_dagster.kernel.documents.column_roles import list_columns
+from graphrag_dagster.kernel.documents.file_records import UnreadableError, json_value
 
 _HEADER = re.compile(
     r"(?P<name>.*?)(?::(?P<type>\w+)(?P<many>\[\])?(?:\((?P<space>[^)]*)\))?\s*(?:\{.*\})?)?"
@@ -97,14 +97,14 @@ def importer_batches(
     for kind in needed:
         if not any(column.type == kind for column in columns):
             raise UnreadableError(
-                f"no column :{kind}, which its rows need; the columns are {listed(layout.names)}"
+                f"no column :{kind}, which its rows need; the columns are {list_columns(layout.names)}"
             )
     for column in columns:
         if column.type == "IGNORE":
             account.note(f"the column {column.written} was left out, as it says")
     between = _UNUSUAL if _UNUSUAL in sample_of(stream)[0] else _USUAL
     for rows in delimited_rows(stream, layout, record or "entities", account):
-        told = _told(rows, columns, between) if len(rows.numbers) else rows
+        told = _declared_rows(rows, columns, between) if len(rows.numbers) else rows
         names = [name for name in told.columns if not name.startswith("<")]
         if record == "relations":
             found = relation_columns(names, GraphColumns(head="<start>", tail="<end>", relation="<type>"))
@@ -114,14 +114,14 @@ def importer_batches(
         yield from account.pending()
 
 
-def _told(rows: GraphTableRows, columns: Sequence[_Column], between: str) -> GraphTableRows:
+def _declared_rows(rows: GraphTableRows, columns: Sequence[_Column], between: str) -> GraphTableRows:
     found: dict[str, Column] = {}
     for column in columns:
         cells = list(rows.columns[column.written])
         if column.type in (_ID, _START, _END):
             place = {_ID: "<id>", _START: "<start>", _END: "<end>"}[column.type]
             keyed = [f"{column.space}:{cell}" if column.space and cell else cell for cell in cells]
-            found[place] = _joined(found.get(place), keyed)
+            found[place] = _join_ids(found.get(place), keyed)
             if column.type == _ID and column.name and (column.space or column.name not in _PLAIN):
                 found[column.name] = cells
         elif column.type == _LABEL:
@@ -132,11 +132,11 @@ def _told(rows: GraphTableRows, columns: Sequence[_Column], between: str) -> Gra
         elif column.type == _TYPE:
             found["<type>"] = cells
         elif column.type != "IGNORE":
-            found[column.name or column.written] = _typed(rows, column, cells, between)
+            found[column.name or column.written] = _typed_column(rows, column, cells, between)
     return GraphTableRows(rows.numbers, found, rows.raw, rows.repaired, blank=False)
 
 
-def _joined(before: Column | None, cells: list[str | None]) -> list[str | None]:
+def _join_ids(before: Column | None, cells: list[str | None]) -> list[str | None]:
     """Ids of several columns are one id together."""
     if before is None:
         return cells
@@ -151,7 +151,7 @@ def _split(cell: str, between: str) -> list[str]:
     return [part.strip() for part in cell.split(between)]
 
 
-def _typed(rows: GraphTableRows, column: _Column, cells: list[str | None], between: str) -> Column:
+def _typed_column(rows: GraphTableRows, column: _Column, cells: list[str | None], between: str) -> Column:
     found: list[object] = []
     for place, cell in enumerate(cells):
         if not cell:
@@ -203,15 +203,15 @@ def served_line_batches(stream: BinaryIO, graph: str, account: ReadAccount) -> I
                 if not line or line.isspace():
                     continue
                 try:
-                    told = plain(parsed(line))
+                    told = json_value(parse_json(line))
                 except UnreadableError as error:
                     account.malformed(ANY, number, str(error), line)
                     continue
-                found = [one for one in served(told, seen) if one is not None]
+                found = [one for one in served_elements(told, seen) if one is not None]
                 if not found:
                     account.malformed(ANY, number, "neither a node nor a relationship", line)
                 for one in found[:1]:
-                    yield numbered(one, number)
+                    yield numbered_element(one, number)
 
     yield from batches_of(elements(), graph, account)
 
@@ -258,13 +258,13 @@ def holds_served(value: object, level: int = 0) -> bool:
     return any(holds_served(one, level + 1) for one in value.values())
 
 
-def served(value: object, seen: set[str], level: int = 0) -> Iterator[Element]:
+def served_elements(value: object, seen: set[str], level: int = 0) -> Iterator[Element]:
     """The nodes and relations within rows of a server, and ends of relations that are told there alone."""
     if level > _DEEPEST:
         return
     if isinstance(value, list):
         for one in value:
-            yield from served(one, seen, level + 1)
+            yield from served_elements(one, seen, level + 1)
     elif isinstance(value, dict):
         if (ends := ends_of(value)) is not None and not _is_path(value):
             yield relation_of(value, ends)
@@ -278,7 +278,7 @@ def served(value: object, seen: set[str], level: int = 0) -> Iterator[Element]:
             yield node_of(value)
         else:
             for one in value.values():
-                yield from served(one, seen, level + 1)
+                yield from served_elements(one, seen, level + 1)
 
 
 def _is_path(value: _Value) -> bool:
@@ -287,14 +287,14 @@ def _is_path(value: _Value) -> bool:
 
 def node_of(value: _Value) -> Element:
     """Return a node."""
-    data = flat({"properties": value.get("properties") or {}})
+    data = flatten({"properties": value.get("properties") or {}})
     labels = value.get("labels") if isinstance(value.get("labels"), list) else []
     return Element(NODE, 0, {"id": _id_of(value), "labels": labels}, data)
 
 
 def relation_of(value: _Value, ends: tuple[object, object]) -> Element:
     """Return a relation between two ids."""
-    data = flat({"properties": value.get("properties") or {}})
+    data = flatten({"properties": value.get("properties") or {}})
     kind = (
         value.get("label") if value.get("type") == "relationship" else value.get("type", value.get("label"))
     )
@@ -302,17 +302,17 @@ def relation_of(value: _Value, ends: tuple[object, object]) -> Element:
     return Element(EDGE, 0, told, {"relation": one_line(kind), **data})
 
 
-def flat(told: Mapping[str, Any]) -> dict[str, object]:
+def flatten(told: Mapping[str, Any]) -> dict[str, object]:
     """The attributes of an element, and those that it holds in an object."""
     found: dict[str, object] = {}
     for name, held in told.items():
         inner = held.items() if name in _HOLDERS and isinstance(held, dict) else ((name, held),)
         for key, value in inner:
-            found.setdefault(str(key), apart(str(key), value))
+            found.setdefault(str(key), parse_cell(str(key), value))
     return found
 
 
-def numbered(element: Element, row: int) -> Element:
+def numbered_element(element: Element, row: int) -> Element:
     """Return an element with its number among those of its file."""
     element.row = row
     return element

@@ -32,10 +32,10 @@ def network_batches(stream: BinaryIO, kind: str, graph: str, account: ReadAccoun
         UnreadableError: a line is too long, or a part of a Pajek file is no list.
     """
     read: Mapping[str, Callable[[_Lines, ReadAccount, Iterator[int]], Iterator[Element]]] = {
-        SIF: _of_sif,
-        PAJEK: _of_pajek,
-        EDGE_LIST: _of_edge_list,
-        NEIGHBOURS: _of_neighbours,
+        SIF: _sif_elements,
+        PAJEK: _pajek_elements,
+        EDGE_LIST: _edge_list_elements,
+        NEIGHBOURS: _adjacency_elements,
     }
     lines = (line for block in lines_of(stream) for line in block.lines if line and not line.isspace())
     yield from batches_of(read[kind](lines, account, count(1)), graph, account)
@@ -46,7 +46,7 @@ def holds_data(line: str) -> bool:
     return _WITH_DATA.fullmatch(line.strip()) is not None
 
 
-def _of_sif(lines: _Lines, account: ReadAccount, rows: Iterator[int]) -> Iterator[Element]:
+def _sif_elements(lines: _Lines, account: ReadAccount, rows: Iterator[int]) -> Iterator[Element]:
     for line in lines:
         cells = [cell.strip() for cell in (line.split("\t") if "\t" in line else line.split())]
         cells = [cell for cell in cells if cell]
@@ -58,7 +58,7 @@ def _of_sif(lines: _Lines, account: ReadAccount, rows: Iterator[int]) -> Iterato
             yield Element(EDGE, next(rows), {"source": cells[0], "target": tail}, {"interaction": cells[1]})
 
 
-def _of_edge_list(lines: _Lines, account: ReadAccount, rows: Iterator[int]) -> Iterator[Element]:
+def _edge_list_elements(lines: _Lines, account: ReadAccount, rows: Iterator[int]) -> Iterator[Element]:
     for line in lines:
         if line.startswith(("#", "%")):
             continue
@@ -90,7 +90,7 @@ def _literal(text: str) -> dict[object, object] | None:
     return found if isinstance(found, dict) else None
 
 
-def _of_neighbours(
+def _adjacency_elements(
     lines: _Lines,
     account: ReadAccount,  # noqa: ARG001 - no line of this form is malformed.
     rows: Iterator[int],
@@ -103,7 +103,7 @@ def _of_neighbours(
                 yield Element(EDGE, next(rows), {"source": node, "target": end})
 
 
-def _of_pajek(lines: _Lines, account: ReadAccount, rows: Iterator[int]) -> Iterator[Element]:
+def _pajek_elements(lines: _Lines, account: ReadAccount, rows: Iterator[int]) -> Iterator[Element]:
     section, label = "", None
     for line in lines:
         if line.startswith("%"):

@@ -28,7 +28,7 @@ from graphrag_dagster.apps.interchange.graph_rows.import_batches import (
     ANY,
     ImportBatch,
     ReadAccount,
-    capped,
+    cap_texts,
     types_of,
 )
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import UNKNOWN_TYPE, GraphTableRows, graph_rows
@@ -132,12 +132,12 @@ def statement_batches(
     ):
         kinds.setdefault(subject, kind)
     if declared.height:
-        frame, cut = capped(_entities(declared, kinds, graph, account, called))
+        frame, cut = cap_texts(_entities(declared, kinds, graph, account, called))
         account.tally("entities", declared["row"], {**cut, **repaired})
         yield ImportBatch("entities", frame)
 
 
-def _called(iri: str, names: Mapping[str, str]) -> str:
+def _label(iri: str, names: Mapping[str, str]) -> str:
     return names.get(iri) or names.get(property_of(iri)) or local_name(iri)
 
 
@@ -145,7 +145,7 @@ def _relations(
     links: pl.DataFrame, graph: str, account: ReadAccount, called: Mapping[str, str]
 ) -> pl.DataFrame:
     predicates = links["predicate"].unique()
-    names = {iri: _called(iri, called) for iri in predicates}
+    names = {iri: _label(iri, called) for iri in predicates}
     said = {iri: to_json({"predicate": iri}) for iri in predicates}
     relations = {iri: relation_of(name) for iri, name in names.items()}
     predicate = pl.col("predicate")
@@ -186,7 +186,7 @@ class _Subject:
         """The type that says most."""
         return next((one for one in self.types if one not in _ANYTHING and not one.startswith("_:")), None)
 
-    def best(self, predicates: tuple[str, ...]) -> str:
+    def best_label(self, predicates: tuple[str, ...]) -> str:
         """The literal of the first predicate that has any; one in English or no language if there is."""
         for predicate in predicates:
             literals = [one for one in self.attributes.get(predicate, ()) if one.get("value", "").strip()]
@@ -214,12 +214,12 @@ def _entities(
         "row": [one.row for one in found],
         "graph": graph,
         "key": keys(pl.Series(list(subjects), dtype=pl.String)),
-        "title": keys(pl.Series([one.best(TITLES) for one in found], dtype=pl.String)).fill_null(""),
+        "title": keys(pl.Series([one.best_label(TITLES) for one in found], dtype=pl.String)).fill_null(""),
         "type": [
-            _called(kind, called) if (kind := one.kind() or kinds.get(subject)) else UNKNOWN_TYPE
+            _label(kind, called) if (kind := one.kind() or kinds.get(subject)) else UNKNOWN_TYPE
             for subject, one in subjects.items()
         ],
-        "description": bodies(pl.Series([one.best(_DESCRIPTIONS) for one in found], dtype=pl.String)),
+        "description": bodies(pl.Series([one.best_label(_DESCRIPTIONS) for one in found], dtype=pl.String)),
         "text_unit_keys": [[]] * len(found),
         "attributes": [_JSON.encode(one.attributes) for one in found],
     }

@@ -34,7 +34,7 @@ from graphrag_dagster.apps.interchange.readers.text_lines import (
     Lines,
     blocks,
     lines_of,
-    parsed,
+    parse_json,
     sample_of,
 )
 from graphrag_dagster.kernel.documents.file_records import (
@@ -42,7 +42,7 @@ from graphrag_dagster.kernel.documents.file_records import (
     RefusedError,
     UnreadableError,
     error_line,
-    holdable,
+    storable_text,
 )
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def without_entities(pieces: Iterable[str]) -> Iterator[str]:
     entities = _entities(doctype["inside"] or "") if doctype else {}
     if doctype:
         head = head[: doctype.start()] + head[doctype.end() :]
-    yield from _replaced(head, rest, entities) if entities else chain([head], rest)
+    yield from _replace_entities(head, rest, entities) if entities else chain([head], rest)
 
 
 def _entities(inside: str) -> dict[str, str]:
@@ -98,9 +98,9 @@ def _entities(inside: str) -> dict[str, str]:
     return found
 
 
-def _replaced(head: str, rest: Iterator[str], entities: dict[str, str]) -> Iterator[str]:
+def _replace_entities(head: str, rest: Iterator[str], entities: dict[str, str]) -> Iterator[str]:
     given = made = 0
-    for piece in _with_end(head, rest):
+    for piece in _split_at_entities(head, rest):
         given += len(piece)
         text = _USED.sub(lambda used: entities.get(used[1], used[0]), piece)
         made += len(text)
@@ -109,7 +109,7 @@ def _replaced(head: str, rest: Iterator[str], entities: dict[str, str]) -> Itera
         yield text
 
 
-def _with_end(first: str, rest: Iterator[str]) -> Iterator[str]:
+def _split_at_entities(first: str, rest: Iterator[str]) -> Iterator[str]:
     """Pieces that do not end within the name of an entity."""
     held = first
     for piece in rest:
@@ -131,17 +131,17 @@ def with_known_contexts(pieces: Iterable[str]) -> Iterator[str]:
         yield text
         return
     try:
-        yield json.dumps(_known(parsed(text)), ensure_ascii=False)
+        yield json.dumps(_known_context(parse_json(text)), ensure_ascii=False)
     except RecursionError as error:
         raise UnreadableError("JSON that is nested too deeply") from error
 
 
-def _known(value: object) -> object:
+def _known_context(value: object) -> object:
     if isinstance(value, list):
-        return [_known(one) for one in value]
+        return [_known_context(one) for one in value]
     if not isinstance(value, dict):
         return value
-    return {key: _context(held) if key == "@context" else _known(held) for key, held in value.items()}
+    return {key: _context(held) if key == "@context" else _known_context(held) for key, held in value.items()}
 
 
 def _context(told: object) -> object:
@@ -221,14 +221,14 @@ def _statements(block: Lines, account: ReadAccount) -> tuple[pl.DataFrame, dict[
         damaged = found.filter(pl.col("line").str.contains(REPLACEMENT, literal=True))
         repaired = dict.fromkeys(damaged["row"], REPLACED)
     names = ("subject", "predicate", "object", "value", "datatype")
-    return found.drop("line").with_columns(_unescaped(found[name]) for name in names), repaired
+    return found.drop("line").with_columns(_unescape(found[name]) for name in names), repaired
 
 
-def _unescaped(parts: pl.Series) -> pl.Series:
+def _unescape(parts: pl.Series) -> pl.Series:
     escaped = parts.str.contains("\\", literal=True).fill_null(False).arg_true()
     if not len(escaped):
         return parts
-    return parts.scatter(escaped, [holdable(_ESCAPED.sub(_char, parts[place])) for place in escaped])
+    return parts.scatter(escaped, [storable_text(_ESCAPED.sub(_char, parts[place])) for place in escaped])
 
 
 def _char(match: re.Match[str]) -> str:
@@ -276,9 +276,9 @@ def rdf_batches(stream: BinaryIO, kind: str, graph: str, account: ReadAccount) -
         UnreadableError: a mistake of the syntax, after which nothing can be read.
     """
     kind = _kind_of(stream, kind)
-    names = _names(frame for frame, _ in _parsed(stream, kind, account.path))
+    names = _names(frame for frame, _ in _parse(stream, kind, account.path))
     stream.seek(0)
-    for frame, named in _parsed(stream, kind, account.path):
+    for frame, named in _parse(stream, kind, account.path):
         if named:
             account.note("the names of graphs were left out")
         yield from statement_batches(frame, {}, graph, account, names)
@@ -301,7 +301,7 @@ def _kind_of(stream: BinaryIO, kind: str) -> str:
     return kind
 
 
-def _parsed(stream: BinaryIO, kind: str, path: str) -> Iterator[tuple[pl.DataFrame, bool]]:
+def _parse(stream: BinaryIO, kind: str, path: str) -> Iterator[tuple[pl.DataFrame, bool]]:
     """Frames of statements, and whether some are of a graph that has a name."""
     import pyoxigraph as ox
 
@@ -378,4 +378,4 @@ def _row(row: int, triple: "Triple", nodes: dict[str, str]) -> tuple[object, ...
     if not isinstance(end, ox.Literal):
         return row, subject, predicate, named(end), None, None, None
     datatype = None if end.language or end.datatype.value == _STRING else end.datatype.value
-    return row, subject, predicate, None, holdable(end.value), end.language, datatype
+    return row, subject, predicate, None, storable_text(end.value), end.language, datatype

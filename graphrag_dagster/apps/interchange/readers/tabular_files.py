@@ -15,15 +15,15 @@ from graphrag_dagster.apps.interchange.graph_rows.cell_values import to_json
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import (
     GUESSED,
     GraphColumns,
-    chosen,
-    headerless,
-    numbered,
-    proposal,
+    choose_columns,
+    columns_without_header,
+    numbered_columns,
+    propose_columns,
 )
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ROWS, ReadAccount
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import GraphTableRows
 from graphrag_dagster.apps.interchange.readers.text_lines import REPLACED, Lines, lines_of, sample_of
-from graphrag_dagster.kernel.documents.column_roles import once_each
+from graphrag_dagster.kernel.documents.column_roles import make_unique
 from graphrag_dagster.kernel.documents.file_records import REPLACEMENT, UnreadableError, error_line
 from graphrag_dagster.kernel.documents.readers.data.delimited_tables import sniff_delimiter
 
@@ -75,7 +75,7 @@ def layout_of(stream: BinaryIO, path: str, given: GraphColumns = GUESSED) -> Tex
         raise UnreadableError("no rows; the file is empty")
     delimiter = "\t" if path.lower().endswith((".tsv", ".tab")) else _delimiter(shown)
     quoted = _is_quoted(shown, delimiter)
-    rows = _parsed(shown, delimiter, quoted)
+    rows = _parse_lines(shown, delimiter, quoted)
     first = [cell.strip() for cell in rows[0]]
     if any(_DRAWN_CELL.fullmatch(cell.strip()) for row in rows[1:] for cell in row):
         raise UnreadableError(
@@ -84,12 +84,12 @@ def layout_of(stream: BinaryIO, path: str, given: GraphColumns = GUESSED) -> Tex
         )
     place = skipped + 1 + next(n for n, line in enumerate(lines[skipped:]) if line.strip())
     if _is_header(first, given) or (len(first) > len(_WITHOUT_NAMES) and not _is_numbered(first, given)):
-        return TextLayout(delimiter, quoted, tuple(_named(first)), place, skipped)
+        return TextLayout(delimiter, quoted, tuple(_column_names(first)), place, skipped)
     if len(first) < 2:
         raise UnreadableError(
             "no table: its lines have no two columns with a comma, semicolon, tab, | or blank between them"
         )
-    return TextLayout(delimiter, quoted, tuple(numbered(len(first))), 0, skipped, _is_weighted(rows))
+    return TextLayout(delimiter, quoted, tuple(numbered_columns(len(first))), 0, skipped, _is_weighted(rows))
 
 
 def _is_weighted(rows: Sequence[Sequence[str]]) -> bool:
@@ -101,8 +101,8 @@ def _is_weighted(rows: Sequence[Sequence[str]]) -> bool:
     return bool(one & other) or all(map(str.isdecimal, one | other))
 
 
-def _named(first: Sequence[str]) -> list[str]:
-    return once_each(name or f"column_{place}" for place, name in enumerate(first, start=1))
+def _column_names(first: Sequence[str]) -> list[str]:
+    return make_unique(name or f"column_{place}" for place, name in enumerate(first, start=1))
 
 
 def _is_header(first: Sequence[str], given: GraphColumns) -> bool:
@@ -113,13 +113,13 @@ def _is_header(first: Sequence[str], given: GraphColumns) -> bool:
         return False
     if any(":" in name and is_importer_name(name) for name in first):
         return True
-    found = proposal(_named(first), given)
+    found = propose_columns(_column_names(first), given)
     # A single name may be a cell of the first row.
     return found.record is not None and len(found.as_mapping()) > 1
 
 
 def _is_numbered(first: Sequence[str], given: GraphColumns) -> bool:
-    return bool(set(given.as_mapping().values()) & set(numbered(len(first))))
+    return bool(set(given.as_mapping().values()) & set(numbered_columns(len(first))))
 
 
 def is_importer_name(name: str) -> bool:
@@ -154,7 +154,7 @@ def _is_quoted(shown: Sequence[str], delimiter: str) -> bool:
     return len(widths) == 1
 
 
-def _parsed(shown: Sequence[str], delimiter: str, quoted: bool) -> list[list[str]]:
+def _parse_lines(shown: Sequence[str], delimiter: str, quoted: bool) -> list[list[str]]:
     csv.field_size_limit(_FIELD_LIMIT)
     if not quoted:
         return [line.split(delimiter) for line in shown]
@@ -172,11 +172,11 @@ def columns_of(layout: TextLayout, given: GraphColumns, path: str) -> GraphColum
         UnreadableError: that cannot be told.
     """
     if layout.header or given != GUESSED:
-        return chosen(layout.names, given, path)
+        return choose_columns(layout.names, given, path)
     if layout.weighted:
         head, tail, weight = layout.names
-        return chosen(layout.names, GraphColumns(head=head, tail=tail, weight=weight), path)
-    return chosen(layout.names, GraphColumns(**headerless(len(layout.names))), path)
+        return choose_columns(layout.names, GraphColumns(head=head, tail=tail, weight=weight), path)
+    return choose_columns(layout.names, GraphColumns(**columns_without_header(len(layout.names))), path)
 
 
 #: Lines that a row may span, and how often an unclosed quote is looked for that far.
@@ -199,10 +199,10 @@ def delimited_rows(
     splitter = _Splitter(layout)
     for block in lines_of(stream):
         found = splitter.split(block)
-        columns = None if found.cells else _split_alike(found.lines, layout)
+        columns = None if found.cells else _split_uniform_lines(found.lines, layout)
         numbers: Sequence[int] = range(found.first, found.first + len(found.lines))
         if columns is None:
-            numbers, cells = _of_one_width(found, layout, record, account)
+            numbers, cells = _rows_of_one_width(found, layout, record, account)
             columns = [pl.Series(column, dtype=pl.String) for column in zip(*cells, strict=True)]
         yield GraphTableRows(
             pl.Series(numbers, dtype=pl.Int64),
@@ -217,7 +217,7 @@ def _raw(found: "_Split", numbers: Sequence[int], place: int) -> str:
     return found.raw(numbers[place])
 
 
-def _split_alike(lines: Sequence[str], layout: TextLayout) -> list[pl.Series] | None:
+def _split_uniform_lines(lines: Sequence[str], layout: TextLayout) -> list[pl.Series] | None:
     """Return the columns of lines without quotes, or None where one has too few or too many."""
     width = len(layout.names)
     found = pl.Series(lines, dtype=pl.String).str.split_exact(layout.delimiter, width).struct.unnest()
@@ -241,7 +241,7 @@ class _Split:
         return self.lines[number - self.first]
 
 
-def _of_one_width(
+def _rows_of_one_width(
     found: _Split, layout: TextLayout, record: str, account: ReadAccount
 ) -> tuple[Sequence[int], Sequence[Sequence[str]]]:
     width = len(layout.names)
@@ -352,8 +352,8 @@ def parquet_schema(stream: BinaryIO) -> dict[str, str]:
     Raises:
         UnreadableError: not a Parquet file, or damaged.
     """
-    with _reading():
-        return {field.name: str(field.type) for field in _opened(stream).schema_arrow}
+    with _unreadable_errors():
+        return {field.name: str(field.type) for field in _open(stream).schema_arrow}
 
 
 def is_vector(kind: str) -> bool:
@@ -369,7 +369,7 @@ def parquet_rows(stream: BinaryIO, columns: Sequence[str] | None = None) -> Iter
     """
     number = 1
     for table in _tables(stream, columns):
-        with _reading():
+        with _unreadable_errors():
             frame = pl.DataFrame(pl.from_arrow(table))
         numbers = pl.int_range(number, number + frame.height, dtype=pl.Int64, eager=True)
         yield GraphTableRows(numbers, frame.to_dict(), functools.partial(_raw_frames, frame))
@@ -383,10 +383,10 @@ def _raw_frames(frame: pl.DataFrame, place: int) -> str:
 def _tables(stream: BinaryIO, columns: Sequence[str] | None) -> Iterator[Any]:
     import pyarrow as pa
 
-    with _reading():
+    with _unreadable_errors():
         pending: list[Any] = []
         wanted = None if columns is None else list(columns)
-        for batch in _opened(stream).iter_batches(batch_size=_STEP, columns=wanted):
+        for batch in _open(stream).iter_batches(batch_size=_STEP, columns=wanted):
             pending.append(batch)
             full = sum(one.num_rows for one in pending) > ROWS - _STEP
             if full or sum(one.nbytes for one in pending) > _MOST_BYTES:
@@ -397,7 +397,7 @@ def _tables(stream: BinaryIO, columns: Sequence[str] | None) -> Iterator[Any]:
 
 
 @contextmanager
-def _reading() -> Iterator[None]:
+def _unreadable_errors() -> Iterator[None]:
     """Say of whatever the libraries raise over a damaged file that it cannot be read.
 
     Bytes of a damaged file lead them to any error: of their own, of Python's types and codecs, or a panic of
@@ -411,7 +411,7 @@ def _reading() -> Iterator[None]:
         raise UnreadableError(f"not a readable Parquet file: {error_line(error)}") from error
 
 
-def _opened(stream: BinaryIO) -> Any:
+def _open(stream: BinaryIO) -> Any:
     import pyarrow.parquet as pq
 
     return pq.ParquetFile(stream)

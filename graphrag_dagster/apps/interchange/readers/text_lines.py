@@ -13,7 +13,12 @@ import polars as pl
 from graphrag_dagster.apps.interchange.graph_rows.cell_values import Column
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ROWS, ReadAccount
 from graphrag_dagster.apps.interchange.graph_rows.table_rows import GraphTableRows
-from graphrag_dagster.kernel.documents.file_records import REPLACEMENT, FileLimits, UnreadableError, plain
+from graphrag_dagster.kernel.documents.file_records import (
+    REPLACEMENT,
+    FileLimits,
+    UnreadableError,
+    json_value,
+)
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _SAMPLE_BYTES = 1 << 20
@@ -62,7 +67,7 @@ def whole_text(stream: BinaryIO, limits: FileLimits) -> str:
     """
     data = stream.read(limits.max_bytes + 1)
     if len(data) > limits.max_bytes:
-        raise UnreadableError(limits.beyond("max_bytes", "bytes"))
+        raise UnreadableError(limits.over_limit_reason("max_bytes", "bytes"))
     return decode(data).text
 
 
@@ -176,15 +181,15 @@ def _column(cells: list[object]) -> Column:
 def _object(line: str) -> dict[str, object] | str:
     """Return the object, or why it is none."""
     try:
-        found = parsed(line)
+        found = parse_json(line)
         # Escapes may stand for what no text may hold.
-        found = plain(found) if "\\u" in line or "Infinity" in line or "NaN" in line else found
+        found = json_value(found) if "\\u" in line or "Infinity" in line or "NaN" in line else found
     except UnreadableError as error:
         return str(error)
     return found if isinstance(found, dict) else "no JSON object"
 
 
-def parsed(text: str) -> object:
+def parse_json(text: str) -> object:
     """Return the value of JSON.
 
     Raises:

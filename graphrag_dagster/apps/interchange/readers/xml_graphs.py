@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 from xml.parsers import expat
 
-from graphrag_dagster.apps.interchange.graph_rows.cell_values import LONGEST_TEXT, apart, to_json
+from graphrag_dagster.apps.interchange.graph_rows.cell_values import LONGEST_TEXT, parse_cell, to_json
 from graphrag_dagster.apps.interchange.graph_rows.graph_columns import GUESSED, GraphColumns
 from graphrag_dagster.apps.interchange.graph_rows.graph_elements import (
     EDGE,
@@ -17,7 +17,7 @@ from graphrag_dagster.apps.interchange.graph_rows.graph_elements import (
     batches_of,
 )
 from graphrag_dagster.apps.interchange.graph_rows.import_batches import ANY, ROWS, ImportBatch, ReadAccount
-from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError, clean, plain
+from graphrag_dagster.kernel.documents.file_records import RefusedError, UnreadableError, clean, json_value
 
 _PIECE, _MOST_CHARACTERS = 1 << 18, 1 << 25
 _MOST_LEVELS = 200
@@ -271,7 +271,7 @@ class _GraphMLReader(XmlReader):
         name, place = key.name, 2
         while name in element.data:
             name, place = f"{key.name}_{place}", place + 1
-        element.data[name] = apart(key.name, value)
+        element.data[name] = parse_cell(key.name, value)
 
     def _leave_out(self, row: int, what: str, told: Mapping[str, str]) -> None:
         reason = f"{what}; only nodes and edges between two of them are read"
@@ -282,7 +282,7 @@ class _GraphMLReader(XmlReader):
 def _listed(text: str) -> tuple[object, bool]:
     """A list as APOC writes it, in JSON."""
     try:
-        return plain(json.loads(text)), True
+        return json_value(json.loads(text)), True
     except (ValueError, RecursionError, UnreadableError):
         return clean(text), False
 
@@ -381,4 +381,4 @@ class _GexfReader(XmlReader):
         wanted, place = name, 2
         while name in element.data:
             name, place = f"{wanted}_{place}", place + 1
-        element.data[name] = apart(wanted, value)
+        element.data[name] = parse_cell(wanted, value)

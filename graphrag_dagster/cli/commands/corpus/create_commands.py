@@ -6,7 +6,7 @@ from graphrag_dagster.apps.interchange.import_proposal import propose
 from graphrag_dagster.cli.console import OUT, print_json
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
-from graphrag_dagster.kernel.pipeline.corpus_deletion import made_of
+from graphrag_dagster.kernel.pipeline.corpus_deletion import derived_paths
 from graphrag_dagster.kernel.storage.corpus_names import check_name
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
@@ -47,7 +47,7 @@ def init_corpus(name: str) -> None:
         raise CorpusError(
             f"{name!r} is the name of the corpus that {store.path / name}.path leads to; choose another name"
         )
-    if made_of(warehouse, name):
+    if derived_paths(warehouse, name):
         raise CorpusError(
             f"there are tables of a corpus {name!r}, whose folder is gone: {warehouse.file(name)}; put its "
             f"folder back, choose another name, or delete them with 'graphrag-dagster delete {name}'"

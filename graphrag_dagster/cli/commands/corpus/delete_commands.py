@@ -9,8 +9,8 @@ from rich.markup import escape
 
 from graphrag_dagster.cli.console import ERR, OUT, print_json
 from graphrag_dagster.errors import CorpusError
-from graphrag_dagster.kernel.common.printable import counted
-from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_made, made_of
+from graphrag_dagster.kernel.common.printable import plural
+from graphrag_dagster.kernel.pipeline.corpus_deletion import delete_derived, derived_paths
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_instance import instance
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.pipeline.orchestration.run_history import (
@@ -34,16 +34,16 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
     store, warehouse = CorpusStore(), Warehouse()
     known = name in store.names()
     folder = store.folder(name) if known else None
-    paths = made_of(warehouse, name)
+    paths = derived_paths(warehouse, name)
     with instance() as dagster_instance:
         runs = runs_of(dagster_instance, name)
         registered = dagster_instance.has_dynamic_partition(str(CORPUS.name), name)
         if not (paths or runs or registered or known):
             raise CorpusError(f"nothing was made of a corpus {name!r}; 'graphrag-dagster corpora' lists them")
         if not yes:
-            every = f"the cached replies and accounts of {name}, and {counted(len(runs), 'run')} of Dagster"
-            _agree(f"Delete all this, {every}?", [str(path) for path in paths])
-        deleted = delete_made(warehouse, name)
+            every = f"the cached replies and accounts of {name}, and {plural(len(runs), 'run')} of Dagster"
+            _confirm(f"Delete all this, {every}?", [str(path) for path in paths])
+        deleted = delete_derived(warehouse, name)
         history = purge_history(dagster_instance, name)
         forget_partition(dagster_instance, name)
     store.forget(name)
@@ -63,9 +63,9 @@ def delete_corpus(name: str, *, yes: bool, as_json: bool) -> None:
     for path in deleted.paths:
         OUT.say(f"deleted {escape(str(path))}")
     OUT.print(
-        f"deleted {counted(deleted.memory.replies, 'reply', 'replies')} and "
-        f"{counted(deleted.memory.vectors, 'vector')} that no other corpus uses, and "
-        f"{counted(history.runs, 'run')} of Dagster"
+        f"deleted {plural(deleted.memory.replies, 'reply', 'replies')} and "
+        f"{plural(deleted.memory.vectors, 'vector')} that no other corpus uses, and "
+        f"{plural(history.runs, 'run')} of Dagster"
     )
     if stays:
         # A folder elsewhere was a corpus only by its pointer, which is gone.
@@ -87,24 +87,24 @@ def purge_corpus(name: str, *, keep_last: bool, yes: bool, as_json: bool) -> Non
     check_name(name)
     with instance() as dagster_instance:
         runs = runs_of(dagster_instance, name)
-        if not (runs or made_of(Warehouse(), name) or name in CorpusStore().names()):
+        if not (runs or derived_paths(Warehouse(), name) or name in CorpusStore().names()):
             raise CorpusError(
                 f"Dagster keeps nothing of a corpus {name!r}; 'graphrag-dagster corpora' lists what there is"
             )
         if runs and not yes:
             kept = " but for the last index and what ran after it" if keep_last else ""
-            _agree(f"Delete {counted(len(runs), 'run')} of {name} from Dagster's records{kept}?")
+            _confirm(f"Delete {plural(len(runs), 'run')} of {name} from Dagster's records{kept}?")
         purged = purge_history(dagster_instance, name, keep_last=keep_last)
     if as_json:
         print_json({"corpus": name, **asdict(purged)})
         return
     OUT.print(
-        f"{escape(name)}: deleted {counted(purged.runs, 'run')} of Dagster, kept {purged.kept:,}; its files "
+        f"{escape(name)}: deleted {plural(purged.runs, 'run')} of Dagster, kept {purged.kept:,}; its files "
         f"had {purged.before:,} bytes and have {purged.after:,}"
     )
 
 
-def _agree(question: str, paths: Iterable[str] = ()) -> None:
+def _confirm(question: str, paths: Iterable[str] = ()) -> None:
     for path in paths:
         ERR.say(f"  {path}", markup=False)
     try:

@@ -11,8 +11,8 @@ from rich.table import Table as RichTable
 from graphrag_dagster.cli.console import OUT, markdown, number, print_json, table_of
 from graphrag_dagster.errors import GraphragError, QuestionError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.printable import counted, told_of
-from graphrag_dagster.kernel.documents.documents import files_told, not_read, read_in_part
+from graphrag_dagster.kernel.common.printable import os_error_message, plural
+from graphrag_dagster.kernel.documents.documents import describe_files, partly_read_files, unread_files
 from graphrag_dagster.kernel.questions.document_filters import level_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published, reading
@@ -23,18 +23,18 @@ from graphrag_dagster.systems.graphrag.index.extraction_tables import unreadable
 def unread_rows(files: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
     """The files that were not read and those read in part, for JSON, by the keys they have there."""
     return {
-        "files_not_read": not_read(files).to_dicts(),
-        "files_read_in_part": read_in_part(files).to_dicts(),
+        "files_not_read": unread_files(files).to_dicts(),
+        "files_read_in_part": partly_read_files(files).to_dicts(),
     }
 
 
-def name_unread(name: str, files: pl.DataFrame, most: int = 10) -> None:
+def print_unread(name: str, files: pl.DataFrame, most: int = 10) -> None:
     """Say which files were not read, which in part, and how to see all where that takes too many lines."""
-    lines, left = files_told(files, most)
+    lines, left = describe_files(files, most)
     OUT.warn(*lines)
     if left:
         command = f"graphrag-dagster show {escape(name)} --files"
-        OUT.say(f"and {counted(left, 'more file', 'more files')}; all of them: {command}")
+        OUT.say(f"and {plural(left, 'more file', 'more files')}; all of them: {command}")
 
 
 def print_files(files: pl.DataFrame) -> None:
@@ -73,13 +73,13 @@ _REASONED = ("repaired", "dangling")
 _MOST_REASONS = 5
 
 
-def print_accounted(account: pl.DataFrame) -> None:
+def print_accounts(account: pl.DataFrame) -> None:
     """Say how many rows the files have, and what became of them; with reasons where a part was odd."""
     if account.is_empty():
         return
     counts = dict(account.group_by("outcome").agg(pl.sum("rows")).iter_rows())
     parts = " + ".join(f"{counts[one]:,} {_TOLD[one]}" for one in _TOLD if counts.get(one))
-    OUT.say(f"{counted(sum(counts.values()), 'row')} of graphs: {parts}", markup=False)
+    OUT.say(f"{plural(sum(counts.values()), 'row')} of graphs: {parts}", markup=False)
     odd = account.filter(pl.col("outcome").is_in(_REASONED)).sort(
         pl.col("outcome").replace_strict(_REASONED, range(len(_REASONED))), "path", "record"
     )
@@ -135,8 +135,8 @@ def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_
         )
         return
     OUT.print(summary_table(name, summary))
-    name_unread(name, found, _MOST_FILES)
-    print_accounted(account)
+    print_unread(name, found, _MOST_FILES)
+    print_accounts(account)
     if sizes is not None:
         OUT.print(sizes_table(sizes))
     _print_quarantine(quarantine)
@@ -177,8 +177,8 @@ def print_names(corpus: str, told: dict[str, Any] | None) -> None:
     if told is None:
         return
     OUT.say(
-        f"{counted(told['joined'], 'name')} joined to {counted(told['into'], 'entity', 'entities')}; "
-        f"{counted(told['open'], 'question')} on names open: "
+        f"{plural(told['joined'], 'name')} joined to {plural(told['into'], 'entity', 'entities')}; "
+        f"{plural(told['open'], 'question')} on names open: "
         f"graphrag-dagster entities {escape(corpus)} --ask"
     )
     print_unused(told["unused"])
@@ -271,10 +271,10 @@ def list_corpora(*, as_json: bool) -> None:
     rows, damaged = [], {}
     for name in store.names():
         try:
-            rows.append(_listed(store, warehouse, name))
+            rows.append(_corpus_row(store, warehouse, name))
         except (GraphragError, OSError) as error:
             # One that is damaged hides no other.
-            damaged[name] = told_of(error) if isinstance(error, OSError) else str(error)
+            damaged[name] = os_error_message(error) if isinstance(error, OSError) else str(error)
     if as_json:
         listed = {"root": str(store.path), "corpora": rows, "misnamed": store.misnamed(), "damaged": damaged}
         print_json(listed)
@@ -298,7 +298,7 @@ def list_corpora(*, as_json: bool) -> None:
         )
 
 
-def _listed(store: CorpusStore, warehouse: Warehouse, name: str) -> dict[str, Any]:
+def _corpus_row(store: CorpusStore, warehouse: Warehouse, name: str) -> dict[str, Any]:
     summary = None
     if warehouse.file(name).is_file() or published(warehouse, name):
         with reading(warehouse, name) as (reader, _):

@@ -43,7 +43,7 @@ def show_status(target: str, *, as_json: bool) -> int:
 
 
 def _plan(status: Status) -> "tuple[Plan | None, str | None]":
-    if not (status.redo and status.files.now and status.asks_models):
+    if not (status.redo and status.files.current_count and status.asks_models):
         return None, None
     from graphrag_dagster.apps.planning.indexing_plan import plan_corpus
 
@@ -81,7 +81,7 @@ def _print(status: Status, plan: "Plan | None", problem: str | None) -> None:
 
 def _state(status: Status) -> str:
     if status.snapshot is None:
-        return f"never published; {number(status.files.now)} files"
+        return f"never published; {number(status.files.current_count)} files"
     since = f"published {status.snapshot.published[:16].replace('T', ' ')} UTC ({status.snapshot.version})"
     if status.damaged:
         return f"[red]damaged[/]: {escape(str(status.snapshot.file))} differs from what was {since}"
@@ -97,16 +97,18 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
         yield "run", f"[yellow]the run {run.run_id[:8]} of {run.begun[:16].replace('T', ' ')} UTC {told}[/]"
     if status.snapshot is None:
         return
-    yield from _titled("files", _files(status.files))
-    yield from _titled(
+    yield from _titled_rows("files", _files(status.files))
+    yield from _titled_rows(
         "settings", (f"{escape(c.key)}: {_value(c.before)} → {_value(c.now)}" for c in status.settings)
     )
-    yield from _titled("models", (f"{c.key}: {_value(c.before)} → {_value(c.now)}" for c in status.models))
-    yield from _titled("prompts", map(escape, status.prompts))
-    yield from _titled(
+    yield from _titled_rows(
+        "models", (f"{c.key}: {_value(c.before)} → {_value(c.now)}" for c in status.models)
+    )
+    yield from _titled_rows("prompts", map(escape, status.prompts))
+    yield from _titled_rows(
         "code", dict.fromkeys(declared_table(key.replace("/", ".")).group for key in status.code)
     )
-    yield from _titled(
+    yield from _titled_rows(
         "packages", (f"{c.key}: {_value(c.before)} → {_value(c.now)}" for c in status.libraries)
     )
     if status.package:
@@ -114,22 +116,24 @@ def _rows(status: Status) -> Iterator[tuple[str, str]]:
 
 
 def _files(files: FileChanges) -> Iterator[str]:
-    yield from _some("[green]added[/]  ", map(escape, files.added))
-    yield from _some("[yellow]edited[/] ", map(escape, files.edited))
-    yield from _some("[cyan]renamed[/]", (f"{escape(old)} → {escape(new)}" for old, new in files.renamed))
-    yield from _some("[red]removed[/]", map(escape, files.removed))
+    yield from _first_few("[green]added[/]  ", map(escape, files.added))
+    yield from _first_few("[yellow]edited[/] ", map(escape, files.edited))
+    yield from _first_few(
+        "[cyan]renamed[/]", (f"{escape(old)} → {escape(new)}" for old, new in files.renamed)
+    )
+    yield from _first_few("[red]removed[/]", map(escape, files.removed))
     if files:
         yield f"[dim]{number(files.unchanged)} unchanged[/]"
 
 
-def _some(head: str, lines: Iterable[str]) -> Iterator[str]:
+def _first_few(head: str, lines: Iterable[str]) -> Iterator[str]:
     every = list(lines)
     yield from (f"{head} {line}" for line in every[:_MOST_SHOWN])
     if len(every) > _MOST_SHOWN:
         yield f"{head} [dim]and {number(len(every) - _MOST_SHOWN)} more[/]"
 
 
-def _titled(title: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _titled_rows(title: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
     for place, line in enumerate(lines):
         yield ("" if place else title), line
 
@@ -155,7 +159,7 @@ def _json(status: Status, plan: "Plan | None", problem: str | None) -> dict[str,
         "damaged": str(snapshot.file) if snapshot and status.damaged else None,
         "version": snapshot.version if snapshot else None,
         "published": snapshot.published if snapshot else None,
-        "files": asdict(status.files) | {"now": status.files.now},
+        "files": asdict(status.files) | {"now": status.files.current_count},
         "settings": [asdict(change) for change in status.settings],
         "models": [asdict(change) for change in status.models],
         "prompts": status.prompts,

@@ -34,7 +34,7 @@ def require_questions(store: CorpusStore, name: str) -> None:
         )
 
 
-def lacking_answers(warehouse: Warehouse, name: str) -> list[str]:
+def missing_answers(warehouse: Warehouse, name: str) -> list[str]:
     """What questions and answers lack of what a model was to give; empty where nothing is missing."""
     testset = warehouse.read_if_present(TESTSET_DOCUMENTS, name)
     unwritten = 0 if testset is None else int((testset["wanted"] - testset["written"]).sum())
@@ -71,7 +71,7 @@ def answer_corpus(name: str, filters: Filters, budget: RunBudget, *, as_json: bo
         )
         .sort("method")
     )
-    missing = lacking_answers(warehouse, name)
+    missing = missing_answers(warehouse, name)
     repaired = repaired_rows(warehouse, name, ANSWERED)
     code = INCOMPLETE if missing else 0
     if as_json:

@@ -28,7 +28,7 @@ from graphrag_dagster.apps.evaluation.tables import (
 )
 from graphrag_dagster.cli.commands.corpus.show_commands import sizes_table
 from graphrag_dagster.cli.commands.plan_commands import plan_json, print_estimates
-from graphrag_dagster.cli.commands.studies.answer_commands import lacking_answers, require_questions
+from graphrag_dagster.cli.commands.studies.answer_commands import missing_answers, require_questions
 from graphrag_dagster.cli.console import OUT, print_json, table_of
 from graphrag_dagster.cli.job_runner import run_watched
 from graphrag_dagster.cli.run_budget import INCOMPLETE, RunBudget, RunOutcome
@@ -40,7 +40,7 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.context_leiden.studies.context_study import AS_SET
 from graphrag_dagster.systems.context_leiden.studies.metric_tables import (
     IN_SHORT,
-    in_the_papers_form,
+    format_as_paper,
     verdict,
 )
 from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
@@ -167,7 +167,7 @@ def _missing(warehouse: Warehouse, name: str) -> list[str]:
         "quality scores are missing (no usable reply): see evaluation.quality_scores": unknown,
     }
     lines = [f"{int(count):,} {what}" for what, count in counted.items() if count]
-    return [*lines, *lacking_answers(warehouse, name)]
+    return [*lines, *missing_answers(warehouse, name)]
 
 
 def _cost_table(costs: pl.DataFrame) -> RichTable:
@@ -220,7 +220,7 @@ def run_study(name: str, study: str, budget: RunBudget, *, as_json: bool) -> Non
         print_json({"corpus": name, "study": study, "rows": made.to_dicts()})
         return
     if study == "context":
-        told = in_the_papers_form(made).select(IN_SHORT).with_columns(pl.col(pl.Float64).round(3) + 0.0)
+        told = format_as_paper(made).select(IN_SHORT).with_columns(pl.col(pl.Float64).round(3) + 0.0)
         OUT.print(_study_table(f"{name}: {study}", told))
         OUT.say(verdict(made, AS_SET))
         return

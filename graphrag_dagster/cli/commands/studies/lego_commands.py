@@ -28,7 +28,7 @@ def ask_paths(
     Raises:
         GraphragError: names the problem and the fix.
     """
-    found = _asked(name, question, instances, entities)
+    found = _ask_instances(name, question, instances, entities)
     if as_json:
         print_json(asdict(found[0]) if len(found) == 1 else [asdict(one) for one in found])
         return
@@ -54,7 +54,7 @@ def compare_paths(
     chosen = list(dict.fromkeys(one.strip() for one in instances.split(",") if one.strip()))
     if not chosen:
         raise QuestionError("name instances to compare, such as --instances 1,2,12")
-    found = _asked(name, question, chosen, entities)
+    found = _ask_instances(name, question, chosen, entities)
     if as_json:
         print_json(
             {"corpus": name, "question": found[0].question, "instances": [asdict(one) for one in found]}
@@ -77,7 +77,7 @@ def compare_paths(
     OUT.print(table)
 
 
-def _asked(
+def _ask_instances(
     name: str, question: str, instances: Sequence[str], entities: Sequence[str]
 ) -> list[InstanceAnswer]:
     store = CorpusStore()
@@ -125,7 +125,7 @@ def tune_scorer(name: str, folder: Path, most: int, *, epochs: int, device: str,
                 "corpus": name,
                 "folder": str(place),
                 "base": made.base,
-                **_told(made.questions),
+                **_training_summary(made.questions),
                 "questions_without_path": made.without,
                 "pairs": tuned.pairs,
                 "pairs_left_out": tuned.left_out,
@@ -159,7 +159,7 @@ def write_selector_file(name: str, file: Path, most: int, *, as_json: bool) -> N
         made = _training(name).write_selector_file(file.absolute(), most)
     if as_json:
         more = {"lines": made.lines, "replies_none": made.none}
-        print_json({"corpus": name, "file": str(made.file), **_told(made.questions), **more})
+        print_json({"corpus": name, "file": str(made.file), **_training_summary(made.questions), **more})
         return
     _print_questions(made.questions)
     OUT.print(f"lines: {made.lines:,}, of which the reply is NONE: {made.none:,}")
@@ -172,7 +172,7 @@ def _training(name: str) -> PathTraining:
     return PathTraining(Warehouse(), name, store.folder(name), session)
 
 
-def _told(drawn: DrawnQuestions) -> dict[str, Any]:
+def _training_summary(drawn: DrawnQuestions) -> dict[str, Any]:
     learnt = len(drawn.learnt)
     return {
         "questions": drawn.files,

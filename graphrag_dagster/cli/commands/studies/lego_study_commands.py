@@ -17,7 +17,7 @@ from graphrag_dagster.systems.lego.search.lego_estimates import plan_paths_of
 from graphrag_dagster.systems.lego.search.reasoning_paths import MODULES
 from graphrag_dagster.systems.lego.settings import PathSettings
 from graphrag_dagster.systems.lego.studies.gold_questions import require_questions
-from graphrag_dagster.systems.lego.studies.score_summary import ALL_HOPS, in_the_papers_order
+from graphrag_dagster.systems.lego.studies.score_summary import ALL_HOPS, paper_order
 from graphrag_dagster.systems.lego.tables import (
     PATH_ANSWERS,
     PATH_COSTS,
@@ -103,7 +103,7 @@ def _summary_table(rows: pl.DataFrame, name: str, hops: str) -> RichTable:
     asks = any(values.get((instance, one)) for instance in rows["instance"] for one in _CALLS)
     columns = ("n", *(_SHOWN[one] for one in shown), *(["calls"] if asks else []), "ms")
     table = table_of("instance", *columns, numbers=columns, title=escape(f"{name}: {told}"))
-    for instance in sorted(set(rows["instance"]), key=in_the_papers_order):
+    for instance in sorted(set(rows["instance"]), key=paper_order):
         count = int(str(rows.filter(instance=instance)["questions"].max() or 0))
         calls, seconds = (
             fsum(values.get((instance, one)) or 0.0 for one in part) for part in (_CALLS, _SECONDS)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from graphrag_dagster.engines.extractive.names import name_wordlists as wordlists
-from graphrag_dagster.engines.extractive.names.mention_types import decide, votes_for, votes_from_lists
+from graphrag_dagster.engines.extractive.names.mention_types import decide_type, votes_for, votes_from_lists
 from graphrag_dagster.engines.extractive.names.name_candidates import NameCandidate
 from graphrag_dagster.engines.extractive.parsing import type_lexicon as lexicon
 from graphrag_dagster.engines.extractive.parsing.sentence_reading import ReadableText
@@ -52,10 +52,10 @@ def name_entities(
     Inside the unit, and only where one long form fits: a surname or given name stands for the full name,
     "the Authority" for the authority that ends so, an acronym for the name it was put beside in brackets.
     """
-    groups = _grouped(tokens, reading, candidates)
+    groups = _group_candidates(tokens, reading, candidates)
     strong = {key: group for key, group in groups.items() if group.strong}
     _add_families(strong.values())
-    kinds = {key: decide(group.votes) for key, group in groups.items()}
+    kinds = {key: decide_type(group.votes) for key, group in groups.items()}
     aliases = _acronyms(tokens, candidates, groups)
     for key, group in groups.items():
         if key not in aliases:
@@ -64,14 +64,17 @@ def name_entities(
                 aliases[key] = long
     merged: dict[str, list[str]] = defaultdict(list)
     for key in groups:
-        target = _followed(aliases, key)
+        target = _follow_links(aliases, key)
         if groups[target].strong:
             merged[target].append(key)
-    named = [_named(target, [groups[key] for key in keys], groups[target]) for target, keys in merged.items()]
+    named = [
+        _named_entity(target, [groups[key] for key in keys], groups[target])
+        for target, keys in merged.items()
+    ]
     return sorted(named, key=lambda entity: entity.mentions[0].first)
 
 
-def _followed(aliases: Mapping[str, str], key: str) -> str:
+def _follow_links(aliases: Mapping[str, str], key: str) -> str:
     seen = {key}
     while key in aliases and aliases[key] not in seen:
         key = aliases[key]
@@ -79,12 +82,14 @@ def _followed(aliases: Mapping[str, str], key: str) -> str:
     return key
 
 
-def _grouped(tokens: Tokens, reading: ReadableText, candidates: Sequence[NameCandidate]) -> dict[str, _Group]:
+def _group_candidates(
+    tokens: Tokens, reading: ReadableText, candidates: Sequence[NameCandidate]
+) -> dict[str, _Group]:
     children: dict[int, list[int]] = defaultdict(list)
     for place, head in enumerate(tokens.heads):
         if head != place:
             children[head].append(place)
-    separate = _married(tokens, candidates)
+    separate = _surnames_by_title(tokens, candidates)
     listed = votes_from_lists(tokens, candidates)
     groups: dict[str, _Group] = {}
     for candidate in candidates:
@@ -116,7 +121,7 @@ def _spelling(tokens: Tokens, reading: ReadableText, candidate: NameCandidate) -
     return written
 
 
-def _married(tokens: Tokens, candidates: Iterable[NameCandidate]) -> dict[str, set[str]]:
+def _surnames_by_title(tokens: Tokens, candidates: Iterable[NameCandidate]) -> dict[str, set[str]]:
     """Return, for each title, the surnames that in this unit are told apart by it alone.
 
     That is so where both Mr X and Mrs X are spoken of, or the one full name in X is of the other sex.
@@ -200,7 +205,7 @@ def _add_families(groups: Iterable[_Group]) -> None:
         if len(group.words) == 2:
             families[group.words[1]].append(group)
     for surname, family in families.items():
-        people = sum(decide(group.votes) == lexicon.PERSON for group in family)
+        people = sum(decide_type(group.votes) == lexicon.PERSON for group in family)
         if surname in lexicon.HEADS or not len(family) / 2 < people < len(family):
             continue
         for group in family:
@@ -232,7 +237,7 @@ def _institution(group: _Group, strong: Mapping[str, _Group], kinds: Mapping[str
     return longest if chain else None
 
 
-def _named(key: str, groups: Sequence[_Group], target: _Group) -> NamedEntity:
+def _named_entity(key: str, groups: Sequence[_Group], target: _Group) -> NamedEntity:
     mentions = sorted((m for group in groups for m in group.mentions), key=lambda mention: mention.first)
     votes: Counter[str] = Counter(target.votes)
     for group in groups:
@@ -243,4 +248,4 @@ def _named(key: str, groups: Sequence[_Group], target: _Group) -> NamedEntity:
         target.spellings,
         key=lambda spelling: (spelling.isupper(), -target.spellings[spelling], order[spelling]),
     )
-    return NamedEntity(key, surface, decide(votes), mentions)
+    return NamedEntity(key, surface, decide_type(votes), mentions)

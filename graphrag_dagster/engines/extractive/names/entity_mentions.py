@@ -45,7 +45,7 @@ def _runs(tokens: Tokens, taken: set[int]) -> Iterator[tuple[int, int]]:
     first = 0
     while first < len(tokens):
         last = first
-        while last < len(tokens) and _goes_on(tokens, first, last, taken):
+        while last < len(tokens) and _continues(tokens, first, last, taken):
             last += 1
         after = last + 1
         while last > first and tokens.tags[last - 1] in _NEVER_LAST:
@@ -55,7 +55,7 @@ def _runs(tokens: Tokens, taken: set[int]) -> Iterator[tuple[int, int]]:
         first = after
 
 
-def _goes_on(tokens: Tokens, first: int, place: int, taken: set[int]) -> bool:
+def _continues(tokens: Tokens, first: int, place: int, taken: set[int]) -> bool:
     if place in taken or tokens.sentences[place] != tokens.sentences[first]:
         return False
     if tokens.tags[place] == "HYPH":

@@ -42,7 +42,7 @@ def votes_for(tokens: Tokens, candidate: NameCandidate, children: dict[int, list
         votes[lexicon.EVENT] += _CERTAIN
     if _is_speaker(tokens, candidate):
         votes[lexicon.PERSON] += _STRONG
-    inner = _inner_kind(words)
+    inner = _type_from_words(words)
     surname = candidate.label == lexicon.PERSON and len(words) == 2 and words[-1] in lexicon.SURNAMES
     if inner and not surname:
         votes[inner] += _CERTAIN
@@ -51,19 +51,19 @@ def votes_for(tokens: Tokens, candidate: NameCandidate, children: dict[int, list
     root = root_of(tokens, candidate.first, candidate.last)
     votes.update(_from_word_before(tokens, candidate))
     votes.update(_from_words_after(tokens, candidate))
-    votes.update(_described(tokens, root, candidate, children))
+    votes.update(_from_description(tokens, root, candidate, children))
     if len(words) == 2 and words[0] in wordlists.MALE_NAMES | wordlists.FEMALE_NAMES:
         votes[lexicon.PERSON] += _LABEL
     # Names of women are names of places too: Florence, Victoria, Charlotte.
     other = candidate.label not in {None, lexicon.PERSON, lexicon.GEO}
     if other and len(words) == 1 and words[0] in wordlists.MALE_NAMES:
         votes[lexicon.PERSON] += _FIRM
-    votes[lexicon.PERSON] += _acts(tokens, root, candidate)
+    votes[lexicon.PERSON] += _is_acting_person(tokens, root, candidate)
     votes.update(_from_verb(tokens, root, len(words), votes[lexicon.PERSON] >= 0))
     return votes
 
 
-def decide(votes: Counter[str]) -> str:
+def decide_type(votes: Counter[str]) -> str:
     """Return the type with the most points above zero, else CONCEPT."""
     best = min(votes, key=lambda kind: (-votes[kind], kind), default=lexicon.CONCEPT)
     return best if votes[best] > 0 else lexicon.CONCEPT
@@ -87,7 +87,7 @@ def votes_from_lists(tokens: Tokens, candidates: Sequence[NameCandidate]) -> dic
     return points
 
 
-def _inner_kind(words: list[str]) -> str | None:
+def _type_from_words(words: list[str]) -> str | None:
     """The type that the words of the name themselves give: "Bank of X", "Lake Y", "Z Council"."""
     if len(words) < 2:
         return None
@@ -187,7 +187,7 @@ def _from_words_after(tokens: Tokens, candidate: NameCandidate) -> Counter[str]:
     return Counter()
 
 
-def _acts(tokens: Tokens, root: int, candidate: NameCandidate) -> bool:
+def _is_acting_person(tokens: Tokens, root: int, candidate: NameCandidate) -> bool:
     """Whether an unlabelled name of two words is the subject of a deed, as people mostly are."""
     head = tokens.heads[root]
     return (
@@ -212,7 +212,7 @@ def _is_spoken_to(tokens: Tokens, candidate: NameCandidate) -> bool:
     return single and word in wordlists.MALE_NAMES | wordlists.FEMALE_NAMES
 
 
-def _described(
+def _from_description(
     tokens: Tokens, root: int, candidate: NameCandidate, children: dict[int, list[int]]
 ) -> Counter[str]:
     """Points from appositions ("X, a town"), copulas ("X is a ship") and relative pronouns."""

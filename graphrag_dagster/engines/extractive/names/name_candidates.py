@@ -5,7 +5,12 @@ from collections import Counter
 from dataclasses import dataclass
 
 from graphrag_dagster.engines.extractive.names import name_wordlists as wordlists
-from graphrag_dagster.engines.extractive.names.name_runs import find_runs, is_proper, opens, quoted_titles
+from graphrag_dagster.engines.extractive.names.name_runs import (
+    find_runs,
+    is_proper,
+    opens_sentence,
+    quoted_titles,
+)
 from graphrag_dagster.engines.extractive.names.name_wordlists import is_capital
 from graphrag_dagster.engines.extractive.parsing import type_lexicon as lexicon
 from graphrag_dagster.engines.extractive.parsing.sentence_reading import ReadableText
@@ -50,16 +55,16 @@ def find_candidates(tokens: Tokens, reading: ReadableText) -> list[NameCandidate
     titles = quoted_titles(tokens)
     for run in find_runs(tokens, titles):
         if run in titles:
-            found.append(_titled(tokens, reading, *run))
+            found.append(_title_candidate(tokens, reading, *run))
             continue
         for title, start, end in _split(tokens, *run):
-            first, last = _trimmed(tokens, start, end)
+            first, last = _trim(tokens, start, end)
             if first < last and _is_fit(tokens, reading, first, last):
-                found.append(_judged(tokens, reading, title, first, last, common))
+                found.append(_candidate(tokens, reading, title, first, last, common))
     return [candidate for candidate in found if candidate]
 
 
-def _titled(tokens: Tokens, reading: ReadableText, first: int, last: int) -> NameCandidate | None:
+def _title_candidate(tokens: Tokens, reading: ReadableText, first: int, last: int) -> NameCandidate | None:
     """A title in marks: a work, where the recogniser does not take all of it for something else."""
     if reading.sentences[tokens.sentences[first]].shouted:
         return None
@@ -68,7 +73,7 @@ def _titled(tokens: Tokens, reading: ReadableText, first: int, last: int) -> Nam
     return NameCandidate(first, last, alike or lexicon.WORK, 2)
 
 
-def _bare(word: str) -> str:
+def _strip_marks(word: str) -> str:
     return word.lower().rstrip(".")
 
 
@@ -85,7 +90,7 @@ def _split(tokens: Tokens, first: int, last: int) -> list[tuple[str | None, int,
             place += 1
             continue
         parts.append((title, start, place))
-        found = _bare(tokens.words[end - 1])
+        found = _strip_marks(tokens.words[end - 1])
         title = None if found in wordlists.ROLES else found
         start = place = end
     parts.append((title, start, last))
@@ -93,7 +98,7 @@ def _split(tokens: Tokens, first: int, last: int) -> list[tuple[str | None, int,
 
 
 def _is_title(tokens: Tokens, place: int, last: int, *, inside: bool) -> bool:
-    word = _bare(tokens.words[place])
+    word = _strip_marks(tokens.words[place])
     if word in wordlists.TITLES:
         return True
     if place + 1 >= last or tokens.words[place + 1].lower() == "of":
@@ -107,13 +112,13 @@ def _is_title(tokens: Tokens, place: int, last: int, *, inside: bool) -> bool:
         return True
     if inside:
         return False
-    more = _bare(tokens.words[place + 1]) in wordlists.POSSIBLE_TITLES
+    more = _strip_marks(tokens.words[place + 1]) in wordlists.POSSIBLE_TITLES
     if more and _is_title(tokens, place + 1, last, inside=False):
         return True
-    return len(rest) == 2 and _bare(tokens.words[last - 1]) not in lexicon.KINDS
+    return len(rest) == 2 and _strip_marks(tokens.words[last - 1]) not in lexicon.KINDS
 
 
-def _trimmed(tokens: Tokens, first: int, last: int) -> tuple[int, int]:
+def _trim(tokens: Tokens, first: int, last: int) -> tuple[int, int]:
     """Leave off words and marks at the edges that belong to the sentence, not to the name."""
     while first < last:
         word = tokens.words[first]
@@ -155,7 +160,7 @@ def _is_fit(tokens: Tokens, reading: ReadableText, first: int, last: int) -> boo
     return not reading.sentences[tokens.sentences[first]].shouted
 
 
-def _judged(
+def _candidate(
     tokens: Tokens, reading: ReadableText, title: str | None, first: int, last: int, common: set[str]
 ) -> NameCandidate | None:
     words = [word.lower() for word in tokens.words[first:last]]
@@ -211,7 +216,7 @@ def _weight_of_one(tokens: Tokens, reading: ReadableText, label: str | None, pla
         return 2 if word in lexicon.PLACE_ACRONYMS else 0
     if small in wordlists.GENERIC and not word.isupper():
         return 0
-    proper, due = is_proper(tokens, place), opens(tokens, place)
+    proper, due = is_proper(tokens, place), opens_sentence(tokens, place)
     if label is None:
         named = tokens.same_sentence(place - 1, place) and tokens.words[place - 1] in lexicon.KINDS
         known = (small in lexicon.TERMS and word.isupper()) or (named and proper)

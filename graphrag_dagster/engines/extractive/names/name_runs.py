@@ -50,7 +50,7 @@ def _is_title(words: list[str]) -> bool:
     return words[0][0].isupper() and len(capital) > max(1, small) and all(word[0].isupper() for word in long)
 
 
-def nicknamed(tokens: Tokens) -> list[tuple[int, int]]:
+def nickname_runs(tokens: Tokens) -> list[tuple[int, int]]:
     """Return the ranges of full names with a nickname in marks: James "Jimmy" Frise, Conrad (Gus) Shinn."""
     found: list[tuple[int, int]] = []
     for place in range(1, len(tokens) - 3):
@@ -113,18 +113,18 @@ _AFTER_COMMA = frozenset({"inc", "ltd", "llc", "corp", "plc", "jr", "sr", "d.c",
 Run = tuple[int, int]
 
 
-def joined(tokens: Tokens, runs: Sequence[Run]) -> list[Run]:
+def join_runs(tokens: Tokens, runs: Sequence[Run]) -> list[Run]:
     """Join runs that one name holds together; from right to left, since the head of a name is its end."""
     found: list[Run] = []
     for first, last in reversed(runs):
-        if found and _one_name(tokens, (first, last), found[-1]):
+        if found and _is_one_name(tokens, (first, last), found[-1]):
             found[-1] = (first, found[-1][1])
         else:
             found.append((first, last))
     return found[::-1]
 
 
-def _one_name(tokens: Tokens, left: Run, right: Run) -> bool:
+def _is_one_name(tokens: Tokens, left: Run, right: Run) -> bool:
     """Whether the words between two runs belong to a name that holds both."""
     gap = [word.lower() for word in tokens.words[left[1] : right[0]]]
     if not 1 <= len(gap) <= 2 or not tokens.same_sentence(left[0], right[0]):
@@ -149,10 +149,12 @@ def _one_name(tokens: Tokens, left: Run, right: Run) -> bool:
         return True
     if gap[0] in _PREPOSITIONS and gap[1:] in ([], ["the"]):
         named_after = gap == ["of"] and left[1] - left[0] == 1
-        return _goes_on(tokens, left, right, gap[0], covered and (label != "PERSON" or named_after))
+        return _continues_after_preposition(
+            tokens, left, right, gap[0], covered and (label != "PERSON" or named_after)
+        )
     if gap[-1] == "and" and gap[0] in {"and", "'", "’", ","}:
         joins = tokens.words[right[1] - 1].lower() in lexicon.JOINED_BY_AND
-        return joins and _one_head(tokens, left, right)
+        return joins and _shares_head(tokens, left, right)
     return len(gap) == 1 and gap[0] in _POSSESSIVES and _possessive_name(tokens, left, right, covered)
 
 
@@ -174,7 +176,9 @@ def _is_pair(tokens: Tokens, left: Run, right: Run, covered: bool) -> bool:
     )
 
 
-def _goes_on(tokens: Tokens, left: Run, right: Run, preposition: str, covered: bool) -> bool:
+def _continues_after_preposition(
+    tokens: Tokens, left: Run, right: Run, preposition: str, covered: bool
+) -> bool:
     """Whether a name goes on after a preposition ("University of Averness")."""
     takes = tokens.words[left[1] - 1].lower() in lexicon.TAKES_OF and preposition in {"of", "for"}
     whole = right[1] - right[0] > 1 and tokens.words[right[1] - 1].lower() in lexicon.HEADS
@@ -188,7 +192,7 @@ def _goes_on(tokens: Tokens, left: Run, right: Run, preposition: str, covered: b
     return (covered and not whole) or (takes and left[1] - left[0] <= longest)
 
 
-def _one_head(tokens: Tokens, left: Run, right: Run) -> bool:
+def _shares_head(tokens: Tokens, left: Run, right: Run) -> bool:
     """Whether "X and Y Board" is one board: X, or the article before it, hangs on the last word."""
     inside = range(*right)
     if tokens.heads[left[1] - 1] in inside and tokens.deps[left[1] - 1] != "conj":
@@ -225,9 +229,9 @@ _ARTICLES = frozenset({"the", "a", "an"})
 
 def find_runs(tokens: Tokens, titles: Sequence[Run]) -> list[Run]:
     """Return the half-open ranges of words that may hold a name, titles in marks among them, in order."""
-    whole = [*titles, *nicknamed(tokens)]
+    whole = [*titles, *nickname_runs(tokens)]
     inside = {place for first, last in whole for place in range(first, last)}
-    runs = [_numbered(tokens, run) for run in joined(tokens, _capitalised(tokens))]
+    runs = [_with_number(tokens, run) for run in join_runs(tokens, _capitalised_runs(tokens))]
     return sorted(whole + [run for run in runs if inside.isdisjoint(range(*run))])
 
 
@@ -236,7 +240,7 @@ def is_proper(tokens: Tokens, place: int) -> bool:
     return tokens.tags[place] in _PROPER
 
 
-def opens(tokens: Tokens, place: int) -> bool:
+def opens_sentence(tokens: Tokens, place: int) -> bool:
     """Whether a capital is due here in any case."""
     if not tokens.same_sentence(place - 1, place):
         return True
@@ -244,7 +248,7 @@ def opens(tokens: Tokens, place: int) -> bool:
     return before in _OPENING or not any(map(str.isalnum, before))
 
 
-def _belongs(tokens: Tokens, place: int, running: bool) -> bool:
+def _belongs_to_name(tokens: Tokens, place: int, running: bool) -> bool:
     """Whether the word at ``place`` can be part of a name; ``running``: the word before is."""
     word, tag, label = tokens.words[place], tokens.tags[place], tokens.labels[place]
     if word.lower() in wordlists.CALENDAR and is_capital(word):
@@ -256,9 +260,9 @@ def _belongs(tokens: Tokens, place: int, running: bool) -> bool:
     if word.lower() in _ARTICLES and running and tokens.tags[place - 1] != "IN":
         return False
     begins = running and tokens.names[place] != tokens.names[place - 1]
-    if tag in _NEVER_INSIDE and (label not in LABELS or begins or opens(tokens, place)):
-        return running and not opens(tokens, place) and _capital_follows(tokens, place)
-    if label in LABELS or tag in _PROPER or running or not opens(tokens, place):
+    if tag in _NEVER_INSIDE and (label not in LABELS or begins or opens_sentence(tokens, place)):
+        return running and not opens_sentence(tokens, place) and _capital_follows(tokens, place)
+    if label in LABELS or tag in _PROPER or running or not opens_sentence(tokens, place):
         return True
     following = place + 1
     return (
@@ -289,7 +293,7 @@ def _capital_follows(tokens: Tokens, place: int) -> bool:
     return sides.isdisjoint({"PERSON", "GPE"}) or tokens.names[after] == tokens.names[place - 1]
 
 
-def _numbered(tokens: Tokens, run: Run) -> Run:
+def _with_number(tokens: Tokens, run: Run) -> Run:
     """Widen a name by the number that belongs to it ("1984 Winter Olympics", "Route 20")."""
     first, last = run
     before, after = first - 1, last
@@ -319,7 +323,7 @@ def _is_given_name(tokens: Tokens, place: int) -> bool:
     )
 
 
-def _capitalised(tokens: Tokens) -> list[Run]:
+def _capitalised_runs(tokens: Tokens) -> list[Run]:
     runs: list[Run] = []
     first = -1
     for place in range(len(tokens)):
@@ -327,7 +331,7 @@ def _capitalised(tokens: Tokens) -> list[Run]:
         if first >= 0 and not running:
             runs.append((first, place))
             first = -1
-        if _belongs(tokens, place, running):
+        if _belongs_to_name(tokens, place, running):
             first = place if first < 0 else first
         elif first >= 0 and not _is_hyphen(tokens, place) and not _after_hyphen(tokens, place):
             runs.append((first, place))

@@ -46,7 +46,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-def unreadable(text: str, languages: Collection[str], engine: str = "extractive") -> str | None:
+def unreadable_reason(text: str, languages: Collection[str], engine: str = "extractive") -> str | None:
     """Return why a text unit is not read: it is surely in none of these languages; None where it is read.
 
     Tables, code, lists of names and texts of a few words have no language that could be told, and are read.
@@ -108,20 +108,20 @@ def _is_plainly_english(text: str) -> bool:
 def _identifier() -> "LanguageIdentifier":
     """The detector, with its model of 4 MB; loaded where a text is not plainly English."""
     with _loading:
-        return _loaded()
+        return _load_identifier()
 
 
-def _begin_anew() -> None:
+def _reset_after_fork() -> None:
     """A forked process has no thread that would ever let go of the lock."""
     global _loading
     _loading = Lock()
 
 
-os.register_at_fork(after_in_child=_begin_anew)
+os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 @cache
-def _loaded() -> "LanguageIdentifier":
+def _load_identifier() -> "LanguageIdentifier":
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -203,7 +203,7 @@ class _Clause:
 def split_clauses(doc: "Doc") -> tuple[str, ...]:
     """Return the clauses of a sentence in its order, each as a sentence; one where it cannot be split."""
     clauses = _clauses(doc)
-    written = [_written(words) for words in _words_of_clauses(doc, clauses)] if len(clauses) > 1 else []
+    written = [_clause_text(words) for words in _words_of_clauses(doc, clauses)] if len(clauses) > 1 else []
     sound = all(len(one.split()) >= _FEWEST_WORDS and _is_balanced(one) for one in written)
     if written and sound:
         return tuple(dict.fromkeys(written))
@@ -220,21 +220,21 @@ def _clauses(doc: "Doc") -> "dict[int, _Clause]":
     waiting = deque([root])
     while waiting:
         token = waiting.popleft()
-        made = _opened(token, clauses)
+        made = _open_clause(token, clauses)
         if made:
             clauses[token.i] = made
         waiting.extend(token.children)
     return clauses
 
 
-def _opened(token: "Token", clauses: "dict[int, _Clause]") -> _Clause | None:
+def _open_clause(token: "Token", clauses: "dict[int, _Clause]") -> _Clause | None:
     above = clauses.get(token.head.i)
     if token.dep_ == "relcl":
-        return _relative(token)
+        return _relative_clause(token)
     if above is None or token.tag_ not in _VERBS or token.i == token.head.i:
         return None
     if token.dep_ == "conj":
-        return _joined(token, above)
+        return _joined_clause(token, above)
     own = _child(token, SUBJECTS)
     if own is None or not _is_finite(token):
         return None
@@ -247,7 +247,7 @@ def _opened(token: "Token", clauses: "dict[int, _Clause]") -> _Clause | None:
     return _Clause(own, _helpers(token)) if apart else None
 
 
-def _joined(token: "Token", above: _Clause) -> _Clause | None:
+def _joined_clause(token: "Token", above: _Clause) -> _Clause | None:
     """A clause joined to the one above, with a subject of its own or with that one's."""
     head = token.head
     between = [child for child in head.children if child.dep_ in {"cc", "preconj"} and child.i < token.i]
@@ -260,7 +260,7 @@ def _joined(token: "Token", above: _Clause) -> _Clause | None:
         return _Clause(own, _helpers(token), silent=silent) if _is_finite(token) else None
     if above.subject is None or any(word.lower_ in _NEGATIVE for word in above.subject.subtree):
         return None
-    if not _says_more(head, token):
+    if not _has_own_content(head, token):
         return None
     if _is_finite(token):
         return _Clause(above.subject, (), repeats=True, silent=silent)
@@ -279,13 +279,13 @@ def _joints(token: "Token") -> "list[Token]":
     return list(token.doc[start:first])
 
 
-def _says_more(head: "Token", token: "Token") -> bool:
+def _has_own_content(head: "Token", token: "Token") -> bool:
     """Whether the first of two verbs has something of its own: "designed and built the ship" is one deed."""
     between = head.doc[head.i + 1 : token.left_edge.i]
     return any(word.dep_ not in {"cc", "punct", "advmod", "neg"} for word in between)
 
 
-def _relative(token: "Token") -> _Clause | None:
+def _relative_clause(token: "Token") -> _Clause | None:
     """A clause about the noun before its comma; the noun stands in for the pronoun."""
     pronoun, noun = _child(token, {"nsubj", "nsubjpass"}), token.head
     if pronoun is None or pronoun.lower_ not in {"who", "which"} or pronoun.i != token.left_edge.i:
@@ -377,7 +377,7 @@ def _is_finite(token: "Token") -> bool:
     return past or finite.tag_ in _FINITE
 
 
-def _written(words: "Sequence[Token]") -> str:
+def _clause_text(words: "Sequence[Token]") -> str:
     parts = []
     for place, token in enumerate(words):
         following = words[place + 1].i if place + 1 < len(words) else token.i

@@ -97,7 +97,7 @@ def read(text: str) -> ReadableText:
     for span in _lines_apart(text):
         if any(block.start <= span.start < block.end for block in blocks):
             continue
-        pieces = list(_rejoined(text, _pieces(text, span)))
+        pieces = list(_rejoin_hyphenated(text, _pieces(text, span)))
         if not pieces:
             continue
         written = ""
@@ -107,7 +107,7 @@ def read(text: str) -> ReadableText:
             starts.append(place + len(written))
             origins.append(origin)
             written += word
-        shouted = _is_shouted(written)
+        shouted = _is_all_capitals(written)
         last, length = pieces[-1][1], len(pieces[-1][0])
         sentences.append(
             ReadSentence(
@@ -119,7 +119,7 @@ def read(text: str) -> ReadableText:
                 shouted,
             )
         )
-        parts.append(written if shouted else _lowered(written))
+        parts.append(written if shouted else _lower_case(written))
         place += len(written) + 1
     return ReadableText(
         " ".join(parts), tuple(sentences), text[:1] == " " or text[:1].islower(), starts, origins
@@ -152,7 +152,7 @@ def _pieces(text: str, span: Span) -> Iterator[Piece]:
     place = prefix.end() if prefix else span.start
     row = "|" in text[span.start : span.end] and _ROW.match(text, span.start, span.end) is not None
     before = -1
-    for start, end in _kept(text, place, span.end):
+    for start, end in _kept_ranges(text, place, span.end):
         for found in _WORD.finditer(text, start, end):
             word = found[0].replace("|", ";") if row else found[0]
             if row and word == ";" and (before < 0 or not text[found.end() : span.end].strip(" |\t\n")):
@@ -162,7 +162,7 @@ def _pieces(text: str, span: Span) -> Iterator[Piece]:
             before = found.end()
 
 
-def _rejoined(text: str, pieces: Iterable[Piece]) -> Iterator[Piece]:
+def _rejoin_hyphenated(text: str, pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Put words together that a line end cuts at a hyphen, which names lose: Har-bour, but well-known."""
     held: Piece | None = None
     for word, origin, glued in pieces:
@@ -178,7 +178,7 @@ def _rejoined(text: str, pieces: Iterable[Piece]) -> Iterator[Piece]:
         yield held
 
 
-def _kept(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _kept_ranges(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for noise in _NOISE.finditer(text, start, end):
         if noise.start() > start:
             yield start, noise.start()
@@ -187,7 +187,7 @@ def _kept(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _is_shouted(written: str) -> bool:
+def _is_all_capitals(written: str) -> bool:
     label = _LABEL.match(written)
     letters = [char for char in written[label.end() if label else 0 :] if char.isalpha()]
     upper = sum(map(str.isupper, letters))
@@ -205,7 +205,7 @@ def _is_heading(text: str, span: Span, written: str) -> bool:
     return len(words) < 16 and capital > 0.7 * len(words)
 
 
-def _lowered(written: str) -> str:
+def _lower_case(written: str) -> str:
     label = _LABEL.match(written)
     if label:
         written = _SHOUTED_WORD.sub(_as_name, label[0]) + written[label.end() :]

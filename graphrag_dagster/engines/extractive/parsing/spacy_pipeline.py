@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from graphrag_dagster.engines.extractive.parsing.sentence_reading import ReadableText
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.progress import stage
-from graphrag_dagster.kernel.common.worker_processes import chosen_processes, in_processes
+from graphrag_dagster.kernel.common.worker_processes import map_in_processes, suitable_process_count
 from graphrag_dagster.kernel.tasks.task_ports import UnitExtraction
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ def parse_all(nlp: "Language", readings: Sequence[ReadableText]) -> list[Tokens]
     parts = [(place, *part) for place, one in enumerate(readings) for part in _parts(one, most)]
     starts = [[sentence.start for sentence in reading.sentences] for reading in readings]
     parsed = [Tokens() for _ in readings]
-    for some in _side_by_side(parts) if _rows_are_alone(nlp) else ([part] for part in parts):
+    for some in _group_parts(parts) if _rows_are_alone(nlp) else ([part] for part in parts):
         docs = [
-            _unparsed(nlp, readings[place].text[begin:end], begin, starts[place])
+            _blank_doc(nlp, readings[place].text[begin:end], begin, starts[place])
             for place, begin, end in some
         ]
         for (place, begin, _), doc in zip(some, nlp.pipe(docs, batch_size=len(docs)), strict=True):
@@ -122,7 +122,7 @@ def _rows_are_alone(nlp: "Language") -> bool:
     return type(get_current_ops()) is NumpyOps and _TRANSFORMERS.isdisjoint(nlp.pipe_names)
 
 
-def _side_by_side(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
+def _group_parts(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
     """Yield runs of parts, of which those with several have few characters together."""
     some: list[_Part] = []
     room = _MOST_SIDE_BY_SIDE
@@ -152,7 +152,7 @@ def _parts(reading: ReadableText, most: int) -> Iterator[tuple[int, int]]:
         yield begin, reading.sentences[-1].end
 
 
-def _unparsed(nlp: "Language", text: str, offset: int, starts: list[int]) -> "Doc":
+def _blank_doc(nlp: "Language", text: str, offset: int, starts: list[int]) -> "Doc":
     """Return the words of a text with the beginnings of its sentences."""
     import numpy as np
     from spacy.attrs import SENT_START
@@ -237,16 +237,16 @@ def map_units(
     Raises:
         EngineError: see :func:`load_pipeline`; or a worker process died.
     """
-    number = min(processes or chosen_processes(len(items), _WORTH_PROCESSES), max(1, len(items)))
+    number = min(processes or suitable_process_count(len(items), _WORTH_PROCESSES), max(1, len(items)))
     some = [items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE)]
     made: Iterator[list[UnitExtraction]]
     with stage(stage_name, len(items)) as running:
         if number == 1:
-            made = (_work_off(work, pipeline, lemmas, one) for one in some)
+            made = (_process_pending(work, pipeline, lemmas, one) for one in some)
         else:
-            made = in_processes(
+            made = map_in_processes(
                 number,
-                _work_off,
+                _process_pending,
                 [(work, pipeline, lemmas, one) for one in some],
                 whose="the extractive engine",
                 setting="extraction.processes",
@@ -256,7 +256,7 @@ def map_units(
             running.advance()
 
 
-def _work_off(
+def _process_pending(
     work: Callable[["Language", Sequence[Item]], list[UnitExtraction]],
     pipeline: str,
     lemmas: bool,

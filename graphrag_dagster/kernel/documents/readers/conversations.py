@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.documents.file_records import (
     FileRecord,
     SourceFile,
@@ -153,16 +153,16 @@ class SpokenMessage:
     when: datetime.datetime | None = None
 
 
-def left_out(left: Counter[str]) -> tuple[str, ...]:
+def left_out_note(left: Counter[str]) -> tuple[str, ...]:
     """Return the note of a file on what of it has no words to be read, or nothing."""
     if not left:
         return ()
     return (
-        "left out: " + ", ".join(counted(count, _ONE.sub(r"\1", what), what) for what, count in left.items()),
+        "left out: " + ", ".join(plural(count, _ONE.sub(r"\1", what), what) for what, count in left.items()),
     )
 
 
-def lines_of_speech(messages: Iterable[SpokenMessage], *, times: bool = False) -> str:
+def speech_lines(messages: Iterable[SpokenMessage], *, times: bool = False) -> str:
     """Return a paragraph for each message, ``Speaker: words``, and the date before the first of each day.
 
     >>> lines_of_speech([SpokenMessage("Ada Fell", "Is it open?"), SpokenMessage("Tom", "Yes.")])
@@ -204,7 +204,7 @@ def by_day(
         date = day.isoformat() if day else None
         records.append(
             FileRecord(
-                clean(lines_of_speech(said, times=True)),
+                clean(speech_lines(said, times=True)),
                 title=", ".join(filter(None, (title, date))) or None,
                 date=date,
                 metadata={
@@ -215,7 +215,7 @@ def by_day(
             )
         )
         if len(records) > source.limits.max_documents:
-            raise UnreadableError(source.limits.beyond("max_documents", "days of a chat"))
+            raise UnreadableError(source.limits.over_limit_reason("max_documents", "days of a chat"))
     return records
 
 
@@ -256,7 +256,9 @@ def message_of(item: Mapping[str, object], left: Counter[str]) -> SpokenMessage 
         attached = item.get(key)
         if attached:
             left["attachments"] += len(attached) if isinstance(attached, list) else 1
-    said = next((words for key in _SAID if key in item and (words := words_of(item[key], left).strip())), "")
+    said = next(
+        (words for key in _SAID if key in item and (words := message_text(item[key], left).strip())), ""
+    )
     when = next((moment for key in _WHEN if key in item and (moment := moment_of(item[key]))), None)
     return SpokenMessage(_ROLES.get(speaker.casefold(), speaker), said, when) if said else None
 
@@ -274,7 +276,7 @@ def _name(value: object, depth: int = 0) -> str:
     return ""
 
 
-def words_of(value: object, left: Counter[str], *, inline: bool = False) -> str:
+def message_text(value: object, left: Counter[str], *, inline: bool = False) -> str:
     """Return the words of a text that is kept as a structure: parts of content, or rich text.
 
     ``left`` counts what is left out. ``inline``: the items of a list are pieces of one paragraph.
@@ -283,7 +285,7 @@ def words_of(value: object, left: Counter[str], *, inline: bool = False) -> str:
         return clean(value)
     if isinstance(value, list):
         inline = inline or _in_one_line(value)
-        words = [words_of(item, left) for item in value]
+        words = [message_text(item, left) for item in value]
         return "".join(words) if inline else "\n".join(filter(str.strip, words))
     if not isinstance(value, Mapping):
         return ""
@@ -292,7 +294,7 @@ def words_of(value: object, left: Counter[str], *, inline: bool = False) -> str:
     if wordless:
         left[wordless] += 1
         return ""
-    held = (_inner(value[key], left) for key in (*_WORDS, *_INSIDE) if key in value)
+    held = (_nested_text(value[key], left) for key in (*_WORDS, *_INSIDE) if key in value)
     # What stands there in two forms is read once.
     found = list(dict.fromkeys(words for words in held if words))
     media = (what for name, what in _MEDIA if name in kind or any(name in str(key) for key in value))
@@ -306,9 +308,9 @@ def words_of(value: object, left: Counter[str], *, inline: bool = False) -> str:
     return "\n".join(found)
 
 
-def _inner(value: object, left: Counter[str]) -> str:
+def _nested_text(value: object, left: Counter[str]) -> str:
     leaves = isinstance(value, list) and all(isinstance(item, str) or _is_leaf(item) for item in value)
-    return words_of(value, left, inline=leaves)
+    return message_text(value, left, inline=leaves)
 
 
 def _is_leaf(item: object) -> bool:

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.documents.file_records import (
 )
 from graphrag_dagster.kernel.documents.readers.html_cleaning import (
     convertible,
-    inside,
+    descendants_of,
     keep_visible,
     replace_strings,
 )
@@ -45,7 +45,7 @@ def read_html(data: bytes, _source: SourceFile) -> Reading:
     soup = parse(decoded.text)
     heading = soup.find("h1")
     title = one_line(soup.title.get_text()) if soup.title else None
-    properties = _meta(soup)
+    properties = _meta_properties(soup)
     scripts = soup.find("script") is not None
     shown = to_text(soup)
     record = FileRecord(
@@ -110,13 +110,13 @@ def to_text(soup: "BeautifulSoup") -> ShownPage:
     remarks = keep_visible(soup)
     content = soup.body or soup
     _fold_blanks(content)
-    text, remark = _converted(content)
+    text, remark = _convert(content)
     text = _TABLE_RULE.sub("", "\n".join(line.rstrip() for line in text.split("\n")))
     text = clean(_EMPTY_LINES.sub("\n\n", text).strip())
     return ShownPage(text, (*remarks, remark) if remark else tuple(remarks))
 
 
-def _converted(content: "Tag") -> tuple[str, str | None]:
+def _convert(content: "Tag") -> tuple[str, str | None]:
     if convertible(content):
         try:
             return str(_converter().convert_soup(content)), None
@@ -127,7 +127,7 @@ def _converted(content: "Tag") -> tuple[str, str | None]:
 
 
 def _fold_blanks(content: "Tag") -> None:
-    kept = inside(content, "pre")
+    kept = descendants_of(content, "pre")
     replace_strings(content, lambda string: string if id(string) in kept else _BLANKS.sub(" ", string))
 
 
@@ -145,7 +145,7 @@ def _converter() -> Any:
     )
 
 
-def _meta(soup: "BeautifulSoup") -> dict[str, str]:
+def _meta_properties(soup: "BeautifulSoup") -> dict[str, str]:
     found: dict[str, str] = {}
     for tag in soup.find_all("meta"):
         name = str(tag.get("property") or tag.get("name") or tag.get("itemprop") or "").casefold()

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
@@ -36,7 +36,7 @@ def walk(root: "Tag") -> Iterator[tuple["PageElement", list["Tag"]]]:
             above.append(element)
 
 
-def inside(root: "Tag", name: str) -> set[int]:
+def descendants_of(root: "Tag", name: str) -> set[int]:
     """Identities of all that stands below a tag of that name."""
     found: set[int] = set()
     for element, above in walk(root):
@@ -112,10 +112,10 @@ def replace_strings(root: "Tag", replaced: Callable[["NavigableString"], str]) -
     for tag in holders:
         for place, child in enumerate(tag.contents):
             if type(child) is NavigableString and (text := replaced(child)) != child:
-                _put(tag, place, child, NavigableString(text))
+                _replace_node(tag, place, child, NavigableString(text))
 
 
-def _put(parent: "Tag", place: int, old: "PageElement", new: "PageElement") -> None:
+def _replace_node(parent: "Tag", place: int, old: "PageElement", new: "PageElement") -> None:
     parent.contents[place] = new
     new.parent = parent
     new.previous_element, new.next_element = old.previous_element, old.next_element
@@ -142,7 +142,7 @@ def convertible(content: "Tag") -> bool:
         if len(above) > _MOST_LEVELS:
             return False
         if isinstance(element, Tag):
-            _tame(element)
+            _drop_extreme_attributes(element)
             if element.name in _MOST_ALIKE:
                 place = (id(above[-1]), element.name)
                 alike[place] = alike.get(place, 0) + 1
@@ -158,7 +158,7 @@ def _rows_of_body(element: "Tag", parent: "Tag") -> bool:
     return (element.name == "tr" and parent.name != "thead") or (element.name == "li" and parent.name != "ol")
 
 
-def _tame(tag: "Tag") -> None:
+def _drop_extreme_attributes(tag: "Tag") -> None:
     for name, most in (("colspan", 50), ("start", 999_999)):
         value = tag.attrs.get(name)
         if value is not None and not (_DIGITS.fullmatch(str(value)) and int(str(value)) <= most):
@@ -210,15 +210,19 @@ def keep_visible(soup: "BeautifulSoup") -> list[str]:
     for svg in list(_outermost(soup.find_all("svg"))):
         _only_text_of(svg)
     _name_formulas(soup)
-    openers = _openers(soup)
-    opened = _opened(soup, openers)
+    openers = _click_openers(soup)
+    opened = _opened_by_click(soup, openers)
     drop(soup, [tag for tag in soup.select(_HIDDEN) if _is_hidden(tag, opened)])
     account = Counter[str]()
     _leave_out(soup, "overlays", soup.select(_OVERLAYS), account)
     _leave_out(
         soup,
         "navigation",
-        (tag for tag in _outermost(soup.select(_NAVIGATION)) if not _said(tag, _FEWEST_IN_NAVIGATION)),
+        (
+            tag
+            for tag in _outermost(soup.select(_NAVIGATION))
+            if not _has_own_words(tag, _FEWEST_IN_NAVIGATION)
+        ),
         account,
     )
     _leave_out(soup, "fields of forms", soup.select("select, option"), account)
@@ -226,7 +230,7 @@ def keep_visible(soup: "BeautifulSoup") -> list[str]:
     _show_buttons(soup, openers, account)
     _leave_out_furniture(soup, account)
     if account:
-        told = ", ".join(f"{what} ({counted(words, 'word')})" for what, words in account.items())
+        told = ", ".join(f"{what} ({plural(words, 'word')})" for what, words in account.items())
         remarks.append(f"left out: {told}")
     return remarks
 
@@ -234,12 +238,12 @@ def keep_visible(soup: "BeautifulSoup") -> list[str]:
 def _elsewhere(soup: "BeautifulSoup") -> list[str]:
     found = Counter(tag.name for tag in soup.find_all(_ELSEWHERE))
     drop(soup, soup.find_all(_ELSEWHERE))
-    return [f"not in the text: {counted(n, f'<{name}> element')}" for name, n in sorted(found.items())]
+    return [f"not in the text: {plural(n, f'<{name}> element')}" for name, n in sorted(found.items())]
 
 
 def _leave_out(root: "Tag", what: str, tags: Iterable["Tag"], account: Counter[str]) -> None:
     gone = list(_outermost(list(tags)))
-    words = sum(_words(tag) for tag in gone)
+    words = sum(_count_words(tag) for tag in gone)
     drop(root, gone)
     if words:
         account[what] += words
@@ -264,13 +268,13 @@ def _outermost(tags: list["Tag"]) -> Iterator["Tag"]:
             yield tag
 
 
-def _words(tag: "Tag") -> int:
+def _count_words(tag: "Tag") -> int:
     return len(_WORD.findall(tag.get_text(" ")))
 
 
-def _said(tag: "Tag", fewest: int = _FEWEST_WORDS) -> bool:
+def _has_own_words(tag: "Tag", fewest: int = _FEWEST_WORDS) -> bool:
     """Whether it says something besides its links and what belongs to every page of a site."""
-    in_links = inside(tag, "a")
+    in_links = descendants_of(tag, "a")
     links = words = 0
     for string in tag.find_all(string=True):
         count = len(_WORD.findall(string))
@@ -281,13 +285,13 @@ def _said(tag: "Tag", fewest: int = _FEWEST_WORDS) -> bool:
     return words >= max(fewest, links)
 
 
-def _openers(soup: "BeautifulSoup") -> list["Tag"]:
+def _click_openers(soup: "BeautifulSoup") -> list["Tag"]:
     """Elements that open something on a click, menus aside."""
     found = soup.select("[aria-expanded], [aria-controls], [data-toggle], [data-bs-toggle], [role=tab]")
     return [tag for tag in found if not tag.get("aria-haspopup")]
 
 
-def _opened(soup: "BeautifulSoup", openers: Iterable["Tag"]) -> set[int]:
+def _opened_by_click(soup: "BeautifulSoup", openers: Iterable["Tag"]) -> set[int]:
     """Identities of what opens on a click."""
     ids: set[str] = set()
     opened = {id(tag) for tag in soup.select("[role=tabpanel], [hidden=until-found]")}
@@ -311,7 +315,7 @@ def _is_hidden(tag: "Tag", opened: set[int]) -> bool:
     if _HIDDEN_BY_STYLE.search(str(tag.get("style") or "")):
         return True
     # Browsers show it: icons and marks of permanent links are little, and nobody quotes them.
-    return tag.get("aria-hidden") == "true" and _words(tag) < _FEWEST_WORDS
+    return tag.get("aria-hidden") == "true" and _count_words(tag) < _FEWEST_WORDS
 
 
 def _only_text_of(svg: "Tag") -> None:
@@ -374,11 +378,13 @@ def _leave_out_furniture(soup: "BeautifulSoup", account: Counter[str]) -> None:
         if id(tag) not in of_parts and id(tag) not in (headed if tag.name == "header" else titled)
     }
     edges = {id(tag): tag for tag in _outermost(list(edges.values()))}
-    said = {key: tag for key, tag in edges.items() if _said(tag) and tag.name != "h1"}
+    said = {key: tag for key, tag in edges.items() if _has_own_words(tag) and tag.name != "h1"}
     gone = [tag for key, tag in edges.items() if key not in said and tag.name != "h1"]
     for tag in said.values():
         gone += [
-            one for one in list(_outermost(tag.find_all(["ul", "ol"]))) if one.find("a") and not _said(one)
+            one
+            for one in list(_outermost(tag.find_all(["ul", "ol"])))
+            if one.find("a") and not _has_own_words(one)
         ]
         rights = (string.parent for string in tag.find_all(string=_OWN_RIGHTS))
         gone += [one for one in rights if one is not None and one is not tag]

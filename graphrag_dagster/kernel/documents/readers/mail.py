@@ -20,7 +20,7 @@ from graphrag_dagster.kernel.documents.file_records import (
     lines_of,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.conversations import left_out
+from graphrag_dagster.kernel.documents.readers.conversations import left_out_note
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
@@ -48,7 +48,7 @@ def read_mail(data: bytes, source: SourceFile) -> Reading:
         raise UnreadableError("no mail: it does not begin with a header such as 'From:'")
     left: Counter[str] = Counter()
     record = _record(data.lstrip(b"\xef\xbb\xbf\r\n"), left, source)
-    return Reading((record,), None, left_out(left))
+    return Reading((record,), None, left_out_note(left))
 
 
 def read_mailbox(data: bytes, source: SourceFile) -> Reading:
@@ -69,12 +69,12 @@ def read_mailbox(data: bytes, source: SourceFile) -> Reading:
         characters += len(record.text)
         records.append(record)
         if number >= source.limits.max_documents:
-            raise UnreadableError(source.limits.beyond("max_documents", "messages"))
+            raise UnreadableError(source.limits.over_limit_reason("max_documents", "messages"))
         if characters > source.limits.max_characters:
-            raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
+            raise UnreadableError(source.limits.over_limit_reason("max_characters", "characters of text"))
     if blank:
         left["messages without a text"] += blank
-    return Reading(tuple(records), None, left_out(left))
+    return Reading(tuple(records), None, left_out_note(left))
 
 
 def _messages(data: bytes) -> Iterator[bytes]:
@@ -99,9 +99,9 @@ def _messages(data: bytes) -> Iterator[bytes]:
 
 def _record(data: bytes, left: Counter[str], source: SourceFile, row: int | None = None) -> FileRecord:
     message = BytesParser(policy=compat32).parsebytes(data)
-    text = "\n\n".join(filter(str.strip, _texts(message, left, source)))
+    text = "\n\n".join(filter(str.strip, _readable_parts(message, left, source)))
     if len(text) > source.limits.max_characters:
-        raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
+        raise UnreadableError(source.limits.over_limit_reason("max_characters", "characters of text"))
     told = {name: _addresses(message, name) for name in ("from", "to", "cc")}
     return FileRecord(
         clean(text),
@@ -112,13 +112,15 @@ def _record(data: bytes, left: Counter[str], source: SourceFile, row: int | None
             **told,
             "in_reply_to": _words(message, "in-reply-to"),
             "list": _words(message, "list-id"),
-            "attachments": _attached(message),
+            "attachments": _attachment_names(message),
         },
         row=row,
     )
 
 
-def _texts(message: Message, left: Counter[str], source: SourceFile, depth: int = 0) -> Iterator[str]:
+def _readable_parts(
+    message: Message, left: Counter[str], source: SourceFile, depth: int = 0
+) -> Iterator[str]:
     """The readable parts in their order; of alternatives, the plain one that has any words."""
     if depth > _DEEPEST:
         left["parts that are nested too deeply"] += 1
@@ -134,15 +136,15 @@ def _texts(message: Message, left: Counter[str], source: SourceFile, depth: int 
                 if (said := _words(inner, name))
             )
             yield "\n".join(["Forwarded message:", *heads])
-            yield from _texts(inner, left, source, depth + 1)
+            yield from _readable_parts(inner, left, source, depth + 1)
     elif parts:
         if len(parts) > _MOST_PARTS:
             left["parts beyond the first thousand"] += len(parts) - _MOST_PARTS
         if kind == "multipart/alternative":
-            yield from _best(parts[:_MOST_PARTS], left, source, depth)
+            yield from _choose_alternative(parts[:_MOST_PARTS], left, source, depth)
             return
         for part in parts[:_MOST_PARTS]:
-            yield from _texts(part, left, source, depth + 1)
+            yield from _readable_parts(part, left, source, depth + 1)
     elif _is_attached(message) or kind not in ("text/plain", "text/html"):
         name = _file_name(message)
         left[f"attachments ({kind})" if depth or name else f"a body of {kind}"] += 1
@@ -150,14 +152,16 @@ def _texts(message: Message, left: Counter[str], source: SourceFile, depth: int 
         yield _text(message, kind)
 
 
-def _best(parts: list[Message], left: Counter[str], source: SourceFile, depth: int) -> Iterator[str]:
+def _choose_alternative(
+    parts: list[Message], left: Counter[str], source: SourceFile, depth: int
+) -> Iterator[str]:
     """One of several forms of the same part: the first with words, plain text before HTML."""
     order = {"text/plain": 0, "text/html": 1}
     for part in sorted(
         parts, key=lambda one: order.get(one.get_content_type(), 2 if one.is_multipart() else 3)
     ):
         of_part: Counter[str] = Counter()
-        said = list(_texts(part, of_part, source, depth + 1))
+        said = list(_readable_parts(part, of_part, source, depth + 1))
         if any(map(str.strip, said)):
             left.update({what: count for what, count in of_part.items() if part.is_multipart()})
             yield from said
@@ -177,11 +181,11 @@ def _text(message: Message, kind: str) -> str:
     if kind == "text/html":
         return to_text(parse(text))[0]
     if str(message.get_param("format") or "").casefold() == "flowed":
-        return _reflowed(text)
+        return _reflow(text)
     return text
 
 
-def _reflowed(text: str) -> str:
+def _reflow(text: str) -> str:
     """Lines that end in a blank go on in the next one of the same depth of quotation."""
     lines: list[list[str]] = []
     open_depth = None
@@ -203,7 +207,7 @@ def _is_attached(message: Message) -> bool:
     )
 
 
-def _attached(message: Message) -> list[str]:
+def _attachment_names(message: Message) -> list[str]:
     names = []
     for place, part in enumerate(message.walk()):
         if place > _MOST_PARTS:
@@ -215,12 +219,12 @@ def _attached(message: Message) -> list[str]:
 
 def _file_name(message: Message) -> str | None:
     try:
-        return one_line(_decoded(str(message.get_filename() or "")[:_LONGEST_HEADER]))
+        return one_line(_decode_header(str(message.get_filename() or "")[:_LONGEST_HEADER]))
     except (LookupError, ValueError, TypeError):
         return None
 
 
-def _decoded(header: str) -> str:
+def _decode_header(header: str) -> str:
     """A header with its encoded words as what they mean."""
     try:
         parts = decode_header(header)
@@ -256,13 +260,13 @@ def _raw(message: Message, name: str) -> str:
 
 
 def _words(message: Message, name: str) -> str | None:
-    return one_line(_decoded(_raw(message, name)))
+    return one_line(_decode_header(_raw(message, name)))
 
 
 def _addresses(message: Message, name: str) -> list[str] | str | None:
     found = []
     for person, address in getaddresses([_raw(message, name)])[:_MOST_ADDRESSES]:
-        named = one_line(_decoded(person))
+        named = one_line(_decode_header(person))
         found.append(f"{named} <{address}>" if named and address else named or address)
     told = [one_line(one) or "" for one in found if one]
     return (told[0] if told else None) if name == "from" else told or None

@@ -10,8 +10,8 @@ from graphrag_dagster.kernel.documents.file_records import (
     Reading,
     SourceFile,
     error_line,
+    json_value,
     one_line,
-    plain,
 )
 from graphrag_dagster.kernel.documents.readers.data.stored_dates import iso_date
 from graphrag_dagster.kernel.documents.text_decoding import decode
@@ -130,24 +130,24 @@ def front_matter(text: str) -> FrontMatter:
         return _read(text, found["block"], found.end(), "TOML", tomllib.loads)
     if _BARE_JSON.match(text):
         return _bare_json(text)
-    return _colons(text)
+    return _colon_properties(text)
 
 
-def _kept(text: str, why: str) -> FrontMatter:
+def _as_text(text: str, why: str) -> FrontMatter:
     return FrontMatter({}, text, f"front matter {why} was kept as text")
 
 
 def _read(text: str, block: str, end: int, kind: str, load: Any) -> FrontMatter:
     if len(block) > _LONGEST:
-        return _kept(text, f"of more than {_LONGEST:,} characters")
+        return _as_text(text, f"of more than {_LONGEST:,} characters")
     try:
         properties = load(block)
     except RecursionError:
-        return _kept(text, "that is nested too deeply")
+        return _as_text(text, "that is nested too deeply")
     except ValueError as error:
         lines = block.split("\n")
         if kind == "TOML" and (
-            lenient := _lenient([re.sub(r"^([\w-]+)[ \t]*=", r"\1:", line) for line in lines])
+            lenient := _parse_leniently([re.sub(r"^([\w-]+)[ \t]*=", r"\1:", line) for line in lines])
         ):
             return FrontMatter(
                 lenient, text[end:], "front matter is not valid TOML and was read line by line"
@@ -157,26 +157,26 @@ def _read(text: str, block: str, end: int, kind: str, load: Any) -> FrontMatter:
         )
     if not isinstance(properties, Mapping):
         return FrontMatter({}, text)
-    return FrontMatter({str(plain(key)): value for key, value in properties.items()}, text[end:])
+    return FrontMatter({str(json_value(key)): value for key, value in properties.items()}, text[end:])
 
 
 def _yaml(text: str, block: str, end: int) -> FrontMatter:
     if len(block) > _LONGEST:
-        return _kept(text, f"of more than {_LONGEST:,} characters")
+        return _as_text(text, f"of more than {_LONGEST:,} characters")
     if block.count("[") + block.count("{") > _MOST_BRACKETS:
-        return _kept(text, f"with more than {_MOST_BRACKETS} brackets")
+        return _as_text(text, f"with more than {_MOST_BRACKETS} brackets")
     import yaml
 
     try:
         # References can make a small block expand without bound.
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(block, yaml.SafeLoader)):
-            return _kept(text, "with YAML references")
+            return _as_text(text, "with YAML references")
         properties = yaml.safe_load(block)
     except MemoryError:
         raise
     # What the library makes of values that contradict their tags is any error at all.
     except Exception as error:
-        if lenient := _lenient(block.split("\n")):
+        if lenient := _parse_leniently(block.split("\n")):
             return FrontMatter(
                 lenient, text[end:], "front matter is not valid YAML and was read line by line"
             )
@@ -187,10 +187,10 @@ def _yaml(text: str, block: str, end: int) -> FrontMatter:
         return FrontMatter({}, text[end:])
     if not isinstance(properties, Mapping):
         return FrontMatter({}, text)
-    return FrontMatter({str(plain(key)): value for key, value in properties.items()}, text[end:])
+    return FrontMatter({str(json_value(key)): value for key, value in properties.items()}, text[end:])
 
 
-def _lenient(lines: list[str]) -> dict[str, Any] | None:
+def _parse_leniently(lines: list[str]) -> dict[str, Any] | None:
     """Properties of lines ``key: value`` with items below.
 
     None where a line is something else, or no key is usual.
@@ -203,7 +203,7 @@ def _lenient(lines: list[str]) -> dict[str, Any] | None:
         if item := _ITEM.match(line):
             if key is None or not isinstance(found[key], list | None):
                 return None
-            found[key] = [*(found[key] or []), _unquoted(item["value"])]
+            found[key] = [*(found[key] or []), _unquote(item["value"])]
         elif (of_key := _LINE.match(line)) and not line[0].isspace():
             key = of_key["key"]
             found[key] = _value(of_key["value"] or "")
@@ -215,11 +215,11 @@ def _lenient(lines: list[str]) -> dict[str, Any] | None:
 def _value(written: str) -> Any:
     bare = written.strip()
     if bare.startswith("[") and bare.endswith("]"):
-        return [_unquoted(one) for one in bare[1:-1].split(",") if one.strip()]
-    return _unquoted(bare) or None
+        return [_unquote(one) for one in bare[1:-1].split(",") if one.strip()]
+    return _unquote(bare) or None
 
 
-def _unquoted(written: str) -> str:
+def _unquote(written: str) -> str:
     bare = written.strip()
     found = _QUOTED.match(bare)
     return found["inner"] if found else bare
@@ -238,7 +238,7 @@ def _bare_json(text: str) -> FrontMatter:
     return FrontMatter(properties, following.lstrip("\n"))
 
 
-def _colons(text: str) -> FrontMatter:
+def _colon_properties(text: str) -> FrontMatter:
     found: dict[str, Any] = {}
     place, key = 0, ""
     for _ in range(_MOST_LINES):
@@ -258,7 +258,7 @@ def _colons(text: str) -> FrontMatter:
         of_key = _LINE.match(line)
         if of_key and of_key["key"].casefold() in _KNOWN:
             key = of_key["key"]
-            found[key] = _unquoted(of_key["value"] or "") or None
+            found[key] = _unquote(of_key["value"] or "") or None
         elif key and line[0] in " \t":
             found[key] = "\n".join(filter(None, (found[key], line.strip())))
         else:
@@ -287,12 +287,12 @@ def read_markdown(data: bytes, _source: SourceFile) -> Reading:
     decoded = decode(data)
     properties, text, note = front_matter(decoded.text)
     folded = {key.casefold(): key for key in properties}
-    title = _taken(properties, folded, _TITLE_KEYS)
+    title = _take_property(properties, folded, _TITLE_KEYS)
     record = FileRecord(
         text,
         title=title or first_heading(text),
-        date=_taken(properties, folded, _DATE_KEYS),
-        source_id=_taken(properties, folded, ("id",)),
+        date=_take_property(properties, folded, _DATE_KEYS),
+        source_id=_take_property(properties, folded, ("id",)),
         metadata=properties,
     )
     return Reading((record,), decoded.encoding, decoded.notes + ((note,) if note else ()))
@@ -306,7 +306,9 @@ def first_heading(text: str) -> str | None:
     return one_line((found["hashes"] or "").rstrip().rstrip("#") or found["underlined"])
 
 
-def _taken(properties: dict[str, Any], folded: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+def _take_property(
+    properties: dict[str, Any], folded: Mapping[str, str], names: tuple[str, ...]
+) -> str | None:
     for name in names:
         key = folded.get(name)
         value = properties.get(key) if key else None
@@ -314,5 +316,5 @@ def _taken(properties: dict[str, Any], folded: Mapping[str, str], names: tuple[s
             value = iso_date(value, key) or value
         if key and isinstance(value, str | int | float) and not isinstance(value, bool):
             del properties[key]
-            return one_line(str(plain(value)))
+            return one_line(str(json_value(value)))
     return None

@@ -7,13 +7,13 @@ from itertools import takewhile
 
 from graphrag_dagster.kernel.documents.file_records import FileRecord, Reading, SourceFile, one_line
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
-from graphrag_dagster.kernel.documents.readers.office.xml_packages import listed, row
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import note_of_counts, row
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _EMPTY_LINES = re.compile(r"\n{3,}")
 
 
-def finished(
+def reading_of_markdown(
     lines: list[str],
     decoded: tuple[str | None, tuple[str, ...]],
     facts: dict[str, str],
@@ -36,11 +36,14 @@ def finished(
     )
     encoding, notes = decoded
     return Reading(
-        (record,), encoding, (*notes, *listed("not in the text", missing)), listed("left out", left)
+        (record,),
+        encoding,
+        (*notes, *note_of_counts("not in the text", missing)),
+        note_of_counts("left out", left),
     )
 
 
-def rendered(markup: str) -> list[str]:
+def html_lines(markup: str) -> list[str]:
     """Return what HTML inside another markup shows, as lines."""
     return to_text(parse(markup)).text.split("\n")
 
@@ -67,7 +70,7 @@ def read_org(data: bytes, _source: SourceFile) -> Reading:
     facts: dict[str, str] = {}
     missing, left = Counter[str](), Counter[str]()
     lines = list(_org_lines(iter(decoded.text.split("\n")), facts, missing, left))
-    return finished(lines, (decoded.encoding, decoded.notes), facts, missing, left)
+    return reading_of_markdown(lines, (decoded.encoding, decoded.notes), facts, missing, left)
 
 
 def _org_lines(
@@ -119,7 +122,7 @@ def _org_keyword(
     elif name in ("caption", "text"):
         yield _org_inline(value)
     elif name == "html":
-        yield from rendered(value)
+        yield from html_lines(value)
     else:
         left["setting"] += 1
 
@@ -129,16 +132,16 @@ def _org_block(name: str, about: str, lines: Iterator[str], left: Counter[str]) 
     if name == "comment":
         left["comment"] += 1
     elif name in _VERBATIM:
-        yield from fenced(
+        yield from fence_code(
             [line.removeprefix(",") for line in inside], about.split()[0] if about and name == "src" else ""
         )
     elif name == "export" and about.lower().startswith("html"):
-        yield from rendered("\n".join(inside))
+        yield from html_lines("\n".join(inside))
     else:
         left[f"block for {about.split()[0][:20] if about else 'export'}"] += 1
 
 
-def fenced(lines: list[str], language: str = "") -> list[str]:
+def fence_code(lines: list[str], language: str = "") -> list[str]:
     """Return lines of code as a block of Markdown, without the indentation they share."""
     said = [place for place, line in enumerate(lines) if line.strip()]
     lines = lines[said[0] : said[-1] + 1] if said else []
@@ -185,7 +188,9 @@ def read_adoc(data: bytes, _source: SourceFile) -> Reading:
     decoded = decode(data)
     reading = _Adoc()
     lines = list(reading.lines(iter(decoded.text.split("\n")), top=True))
-    return finished(lines, (decoded.encoding, decoded.notes), reading.facts, reading.missing, reading.left)
+    return reading_of_markdown(
+        lines, (decoded.encoding, decoded.notes), reading.facts, reading.missing, reading.left
+    )
 
 
 #: Blocks whose lines are read as a whole: listings, comments, HTML, tables.
@@ -208,14 +213,14 @@ class _Adoc:
             bare = line.strip()
             if header and not bare and "title" in self.facts:
                 header = False
-            if header and self._of_header(bare):
+            if header and self._take_header_line(bare):
                 if bare.startswith("= "):
                     yield f"# {self._inline(bare[2:])}"
                 continue
             header = header and not bare
             yield from self._line(line, bare, lines)
 
-    def _of_header(self, bare: str) -> bool:
+    def _take_header_line(self, bare: str) -> bool:
         """Take a line of the head of the document: title, author, revision, attributes, comments."""
         if bare.startswith("= ") and "title" not in self.facts:
             self.facts["title"] = self._inline(bare[2:])
@@ -257,13 +262,13 @@ class _Adoc:
         elif _ADOC_ATTRIBUTE.fullmatch(bare):
             self._attribute(bare)
         elif bare.startswith("[") and bare.endswith("]") and not bare.startswith("[["):
-            self._about(bare[1:-1])
+            self._take_block_attributes(bare[1:-1])
         elif bare in ("+", "'''", "<<<", "---", "***") or (bare.startswith("[[") and bare.endswith("]]")):
             yield ""
         else:
-            yield from self._said(line, bare)
+            yield from self._text_line(line, bare)
 
-    def _said(self, line: str, bare: str) -> Iterator[str]:
+    def _text_line(self, line: str, bare: str) -> Iterator[str]:
         if heading := _ADOC_HEADING.fullmatch(bare):
             yield f"{'#' * len(heading[1])} {self._inline(heading[2].rstrip('= '))}"
         elif re.fullmatch(r"\.[^\s.].*", bare):
@@ -276,7 +281,7 @@ class _Adoc:
         else:
             yield self._inline(line.removesuffix(" +"))
 
-    def _about(self, said: str) -> None:
+    def _take_block_attributes(self, said: str) -> None:
         parts = [part.strip(" \"'") for part in said.split(",")]
         if parts[0] in ("quote", "verse"):
             self._quoted = ", ".join(filter(None, parts[1:3]))
@@ -306,9 +311,9 @@ class _Adoc:
         elif fence.startswith("////"):
             self.left["comment"] += 1
         elif fence.startswith("++++"):
-            yield from rendered("\n".join(inside))
+            yield from html_lines("\n".join(inside))
         else:
-            yield from fenced(inside, language or fence.removeprefix("```").strip("-. "))
+            yield from fence_code(inside, language or fence.removeprefix("```").strip("-. "))
 
     def _mark(self, fence: str) -> Iterator[str]:
         """Begin or end an example, a quotation or the like."""

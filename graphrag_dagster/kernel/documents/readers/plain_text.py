@@ -20,8 +20,8 @@ from graphrag_dagster.kernel.documents.file_records import (
 from graphrag_dagster.kernel.documents.readers.conversations import (
     SpokenMessage,
     by_day,
-    left_out,
-    lines_of_speech,
+    left_out_note,
+    speech_lines,
 )
 from graphrag_dagster.kernel.documents.text_decoding import Decoded, decode
 from graphrag_dagster.kernel.text.quotable_sentences import speaker_before
@@ -38,12 +38,12 @@ def read_text(data: bytes, source: SourceFile) -> Reading:
         RefusedError: not text.
     """
     decoded = decode(data)
-    return _of_a_form(decoded, source) or Reading(
+    return _read_as_form(decoded, source) or Reading(
         (FileRecord(decoded.text),), decoded.encoding, decoded.notes
     )
 
 
-def _of_a_form(decoded: Decoded, source: SourceFile) -> Reading | None:
+def _read_as_form(decoded: Decoded, source: SourceFile) -> Reading | None:
     if decoded.text.startswith("WEBVTT"):
         return read_cues(decoded)
     if _JSON.match(decoded.text):
@@ -137,7 +137,7 @@ def read_chat_log(decoded: Decoded, source: SourceFile) -> Reading | None:
     named = sum(1 for line in lines if _SPEAKER.match(line.said[0]))
     if named < min(2, len(lines)) or named * 2 < len(lines):
         return None
-    month_first, unsure = _orders(lines)
+    month_first, unsure = _date_orders(lines)
     left: Counter[str] = Counter()
     system: list[str] = []
     messages = list(_messages(lines, month_first, left, system))
@@ -146,7 +146,7 @@ def read_chat_log(decoded: Decoded, source: SourceFile) -> Reading | None:
         left["lines that nobody says, e.g. " + repr(shown)] += len(system)
     records = tuple(by_day(messages, _title(source.path), source))
     remarks = ("whether the day or the month stands first in its dates was guessed",) if unsure else ()
-    return Reading(records, decoded.encoding, (*decoded.notes, *left_out(left)), remarks)
+    return Reading(records, decoded.encoding, (*decoded.notes, *left_out_note(left)), remarks)
 
 
 def _title(path: str) -> str:
@@ -201,7 +201,7 @@ def _messages(
         yield SpokenMessage((named["name"] or named["angled"]).strip(_MARKS + " ~"), said, when)
 
 
-def _orders(lines: Sequence[_Line]) -> tuple[dict[tuple[bool, str, bool], bool], bool]:
+def _date_orders(lines: Sequence[_Line]) -> tuple[dict[tuple[bool, str, bool], bool], bool]:
     """For each form of lines whether the month stands first, and whether that was guessed for any."""
     found, unsure = {}, False
     for form in dict.fromkeys(line.form for line in lines):
@@ -210,13 +210,13 @@ def _orders(lines: Sequence[_Line]) -> tuple[dict[tuple[bool, str, bool], bool],
         if first == last:
             found[form] = False
             continue
-        ranks = [(days.count(None), _backwards(days), _span(days)) for days in (first, last)]
+        ranks = [(days.count(None), _count_backward_steps(days), _span(days)) for days in (first, last)]
         found[form] = ranks[0] < ranks[1] or (ranks[0] == ranks[1] and form[2])
         unsure |= ranks[0][:2] == ranks[1][:2]
     return found, unsure
 
 
-def _backwards(days: Sequence[datetime.date | None]) -> int:
+def _count_backward_steps(days: Sequence[datetime.date | None]) -> int:
     known = [day for day in days if day]
     return sum(later < earlier for earlier, later in pairwise(known))
 
@@ -277,10 +277,10 @@ def read_cues(decoded: Decoded) -> Reading:
             decoded.notes,
             ("no captions with times in it: read as text",),
         )
-    if _rolls(cues):
-        cues = _once(cues)
+    if _is_rolling(cues):
+        cues = _unroll(cues)
         remarks.append("lines that roll through the picture were read once")
-    text = clean(lines_of_speech(_turns(cues)))
+    text = clean(speech_lines(_turns(cues)))
     metadata = {"captions": len(cues), "seconds": round(max(cue.end for cue in cues))} if cues else {}
     return Reading((FileRecord(text, metadata=metadata),), decoded.encoding, tuple(notes), tuple(remarks))
 
@@ -289,25 +289,27 @@ def _cues(text: str, outside: RecordPlaces) -> Iterator[_Cue]:
     web = text.lstrip().startswith("WEBVTT")
     lines = list(lines_of(text))
     times = [(place, found) for place, line in enumerate(lines) if (found := _TIMES.match(line))]
-    begins = [place - _named(lines, place, web) for place, _ in times] + [len(lines)]
+    begins = [place - _is_cue_name(lines, place, web) for place, _ in times] + [len(lines)]
     head = next((place for place, line in enumerate(lines) if not line.strip()), len(lines)) if web else 0
-    for number, _ in _said(lines, head, begins[0], web):
+    for number, _ in _spoken_lines(lines, head, begins[0], web):
         outside.add(number)
     for (place, found), end in zip(times, begins[1:], strict=True):
         parts = found.groups()
         yield _Cue(
-            _seconds(parts[:4]), _seconds(parts[4:]), [line for _, line in _said(lines, place + 1, end, web)]
+            _seconds(parts[:4]),
+            _seconds(parts[4:]),
+            [line for _, line in _spoken_lines(lines, place + 1, end, web)],
         )
 
 
-def _named(lines: Sequence[str], place: int, web: bool) -> bool:
+def _is_cue_name(lines: Sequence[str], place: int, web: bool) -> bool:
     """Whether the line before the times of a cue is its number or name."""
     before = lines[place - 1].strip() if place else ""
     alone = place < 2 or not lines[place - 2].strip()
     return bool(_NUMBER.fullmatch(before) or (web and before and alone and not before.startswith("WEBVTT")))
 
 
-def _said(lines: Sequence[str], start: int, end: int, web: bool) -> Iterator[tuple[int, str]]:
+def _spoken_lines(lines: Sequence[str], start: int, end: int, web: bool) -> Iterator[tuple[int, str]]:
     """Numbers and words of lines that are shown."""
     blank, comment = True, False
     for place in range(start, end):
@@ -323,7 +325,7 @@ def _seconds(parts: Sequence[str | None]) -> float:
     return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
 
 
-def _rolls(cues: Sequence[_Cue]) -> bool:
+def _is_rolling(cues: Sequence[_Cue]) -> bool:
     # Who says the same twice pauses in between.
     following = [
         (one.lines, other.lines) for one, other in pairwise(cues) if other.start - one.end <= _AT_ONCE
@@ -333,13 +335,13 @@ def _rolls(cues: Sequence[_Cue]) -> bool:
 
 def _overlap(before: Sequence[str], now: Sequence[str]) -> int:
     """How many lines at the beginning of one cue are the last of the cue before."""
-    before, now = [_bare(line) for line in before], [_bare(line) for line in now]
+    before, now = [_strip_markup(line) for line in before], [_strip_markup(line) for line in now]
     return next(
         (n for n in range(min(len(before), len(now)), 0, -1) if before[-n:] == now[:n] and any(now[:n])), 0
     )
 
 
-def _once(cues: Sequence[_Cue]) -> list[_Cue]:
+def _unroll(cues: Sequence[_Cue]) -> list[_Cue]:
     found: list[_Cue] = []
     shown: list[str] = []
     for cue in cues:
@@ -349,21 +351,21 @@ def _once(cues: Sequence[_Cue]) -> list[_Cue]:
             fresh
             and found
             and found[-1].lines
-            and _bare(fresh[0]).startswith(_bare(found[-1].lines[-1]) + " ")
+            and _strip_markup(fresh[0]).startswith(_strip_markup(found[-1].lines[-1]) + " ")
         ):
             found[-1].lines.pop()
         shown = cue.lines or shown
-        if any(map(_bare, fresh)):
+        if any(map(_strip_markup, fresh)):
             found.append(_Cue(cue.start, cue.end, fresh))
     return found
 
 
-def _bare(line: str) -> str:
+def _strip_markup(line: str) -> str:
     return " ".join(_TAG.sub("", _VOICE.sub("", line)).split())
 
 
 def _turns(cues: Sequence[_Cue]) -> Iterator[SpokenMessage]:
-    pieces = list(_pieces(cues))
+    pieces = list(_turn_pieces(cues))
     words = " ".join(said for _, _, said, _ in pieces)
     stops = len(_STOPS.findall(words)) * 300 >= len(words)
     speaker, parts, length, end = "", list[str](), 0, 0.0
@@ -386,11 +388,11 @@ def _turns(cues: Sequence[_Cue]) -> Iterator[SpokenMessage]:
         yield SpokenMessage(speaker, " ".join(parts))
 
 
-def _pieces(cues: Iterable[_Cue]) -> Iterator[tuple[str, bool, str, _Cue]]:
+def _turn_pieces(cues: Iterable[_Cue]) -> Iterator[tuple[str, bool, str, _Cue]]:
     """Speaker, whether another turn begins, words and cue of each line that has any."""
     for cue in cues:
         voice = ""
-        dashes = sum(1 for line in cue.lines if _TURN.match(_bare(line))) > 1
+        dashes = sum(1 for line in cue.lines if _TURN.match(_strip_markup(line))) > 1
         for line in cue.lines:
             # Several voices may stand in one line.
             parts = _VOICE.split(line)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from graphrag_dagster.kernel.documents.file_records import Reading, SourceFile
 from graphrag_dagster.kernel.documents.readers.office.xml_packages import row
-from graphrag_dagster.kernel.documents.readers.org_asciidoc import fenced, finished, rendered
+from graphrag_dagster.kernel.documents.readers.org_asciidoc import fence_code, html_lines, reading_of_markdown
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _RULE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*")
@@ -128,7 +128,7 @@ def read_rst(data: bytes, _source: SourceFile) -> Reading:
     lines = decoded.text.expandtabs(8).split("\n")
     rst = _Rst(lines)
     found = list(rst.blocks(lines))
-    return finished(found, (decoded.encoding, decoded.notes), rst.facts, rst.missing, rst.left)
+    return reading_of_markdown(found, (decoded.encoding, decoded.notes), rst.facts, rst.missing, rst.left)
 
 
 class _Rst:
@@ -173,7 +173,7 @@ class _Rst:
             return self._simple(lines, place)
         if bare.startswith((">>> ", "$ ")) and depth < 1 and not line[0].isspace():
             end = _until(lines, place, lambda one: not one.strip())
-            return end, fenced(list(lines[place:end]))
+            return end, fence_code(list(lines[place:end]))
         if _RULE.fullmatch(bare) and len(bare) >= 4:
             return place + 1, [""]
         if not depth and (field := _FIELD.fullmatch(bare)) and self._is_fact(lines, place):
@@ -189,8 +189,8 @@ class _Rst:
         if bare.endswith("::") and not bare.startswith(".. "):
             said = bare[:-2].rstrip()
             shown = [f"{line[:margin]}{self.inline(said)}:"] if said else []
-            end = _below(lines, place + 1, margin)
-            return end, [*shown, *(fenced(list(lines[place + 1 : end])) if end > place + 1 else [])]
+            end = _end_of_indented(lines, place + 1, margin)
+            return end, [*shown, *(fence_code(list(lines[place + 1 : end])) if end > place + 1 else [])]
         if (field := _OPTION.fullmatch(bare)) and not bare.startswith(":`"):
             return place + 1, [
                 f"{line[:margin]}{self.inline(field[1])}: {self.inline(field[2] or '')}".rstrip()
@@ -237,10 +237,10 @@ class _Rst:
         line = lines[place]
         margin = len(line) - len(line.lstrip())
         bare = line.strip()
-        end = _below(lines, place + 1, margin)
-        inner = _dedented(lines[place + 1 : end])
+        end = _end_of_indented(lines, place + 1, margin)
+        inner = _dedent(lines[place + 1 : end])
         if bare == "::":
-            return end, fenced(inner)
+            return end, fence_code(inner)
         if found := _DIRECTIVE.fullmatch(bare):
             return end, self._directive(found, inner, depth)
         if note := _NOTE.fullmatch(bare):
@@ -267,7 +267,7 @@ class _Rst:
             self.missing[f"{name} of {said[:60]}" if name == "include" else name] += 1
             return ["", *self.blocks(inner, depth + 1)]
         if name in _CODE:
-            return fenced(inner, said if name in ("code-block", "code", "sourcecode") else "")
+            return fence_code(inner, said if name in ("code-block", "code", "sourcecode") else "")
         if name in ("image", "figure"):
             alt = options.get("alt", "")
             self.left["picture"] += not alt
@@ -285,7 +285,7 @@ class _Rst:
 
     def _raw(self, said: str, inner: list[str]) -> list[str]:
         if said == "html":
-            return ["", *rendered("\n".join(inner)), ""]
+            return ["", *html_lines("\n".join(inner)), ""]
         self.left[f"block for {said[:20] or 'a program'}"] += 1
         return [""]
 
@@ -362,7 +362,7 @@ class _Rst:
 
         text = _HELD.sub("", text)
         text = _LITERAL.sub(lambda found: hold(found[1]), text)
-        text = _ROLE.sub(lambda found: hold(_titled(found[1] or found[2])), text)
+        text = _ROLE.sub(lambda found: hold(_role_text(found[1] or found[2])), text)
         text = _INTERNAL.sub(r"\1", text)
         text = _PHRASE.sub(lambda found: hold((found[1] or found[2] or "").strip()), text)
         text = _PLAIN.sub(lambda found: hold(found[1]), text)
@@ -374,7 +374,7 @@ class _Rst:
         return _HELD.sub(lambda found: held[int(found[1])] if int(found[1]) < len(held) else "", text)
 
 
-def _titled(said: str) -> str:
+def _role_text(said: str) -> str:
     """Text of a role: its title, else its target, shortened to the last name where requested."""
     words, _, target = said.rpartition("<")
     if words.strip() and target.endswith(">"):
@@ -406,7 +406,7 @@ def _until(lines: Sequence[str], place: int, ends: Callable[[str], bool]) -> int
     return place
 
 
-def _below(lines: Sequence[str], place: int, margin: int) -> int:
+def _end_of_indented(lines: Sequence[str], place: int, margin: int) -> int:
     """The place after all that is indented more than the margin."""
     end = place
     for at in range(place, len(lines)):
@@ -418,6 +418,6 @@ def _below(lines: Sequence[str], place: int, margin: int) -> int:
     return end
 
 
-def _dedented(lines: Sequence[str]) -> list[str]:
+def _dedent(lines: Sequence[str]) -> list[str]:
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     return [line[margin:] for line in lines]

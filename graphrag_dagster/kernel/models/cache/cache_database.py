@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from graphrag_dagster.errors import GraphragError
-from graphrag_dagster.kernel.models.chat.concurrent_calls import running_calls
+from graphrag_dagster.kernel.models.chat.concurrent_calls import call_loop
 
 #: The only format that is read and written, as ``pragma user_version``.
 _VERSION = 4
@@ -119,7 +119,7 @@ class Database:
         Raises:
             CacheFileError: the file is damaged.
         """
-        with self._lock, self._told():
+        with self._lock, self._named_errors():
             if about is None or about in self._about:
                 self._write_waiting()
             yield self._connection
@@ -131,7 +131,7 @@ class Database:
         Raises:
             CacheFileError: the file is damaged, or the disk is full, or fails.
         """
-        with self._lock, self._told():
+        with self._lock, self._named_errors():
             # Taken at the beginning: a reader that turned writer could be refused.
             self._connection.execute("begin immediate")
             try:
@@ -161,7 +161,7 @@ class Database:
         Raises:
             CacheFileError: the file is damaged, or the disk is full, or fails; perhaps at an earlier one.
         """
-        calls = running_calls()
+        calls = call_loop()
         with self._lock:
             if self._connection.in_transaction:
                 write(self._connection)
@@ -206,7 +206,7 @@ class Database:
         Raises:
             CacheFileError: another process reads the file for so long that traces are left.
         """
-        with self._lock, self._told():
+        with self._lock, self._named_errors():
             self._connection.execute("vacuum")
             busy = self._connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         if busy:
@@ -223,7 +223,7 @@ class Database:
             self._connection.close()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _named_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -241,7 +241,7 @@ class Database:
                 ) from error
             raise
 
-    def _log_ahead(self) -> None:
+    def _switch_to_wal(self) -> None:
         """Switch to WAL; while another process does so SQLite refuses at once, whatever its time-out."""
         until = time.monotonic() + _BUSY_MS / 1000
         while True:
@@ -257,7 +257,7 @@ class Database:
     def _prepare(self) -> None:
         run = self._connection.execute
         run(f"pragma busy_timeout = {_BUSY_MS}")
-        self._log_ahead()
+        self._switch_to_wal()
         # What is written a killed process does not lose; only a power cut can take the last replies.
         run("pragma synchronous = normal")
         run("pragma secure_delete = on")

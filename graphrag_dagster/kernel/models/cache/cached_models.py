@@ -57,7 +57,7 @@ class PromptSizes:
         self._most = max(self._most, tokens)
         self._highest = max(self._highest, max(tokens - _TEMPLATE, 0) / max(_bytes(request), 1))
 
-    def sent(self, request: ChatRequest, tokens: int) -> int | None:
+    def sent_if_truncated(self, request: ChatRequest, tokens: int) -> int | None:
         """Return the tokens that were sent, by estimate, where far fewer arrived; None where all may have.
 
         A model's own count of a prompt differs from ours; and some servers do not count what they have in
@@ -205,13 +205,13 @@ class CachedChatModel:
             raise
         finally:
             self._till.settle(worst, request.task, use)
-        self._look_for_loss(request, key, came.reply.input_tokens)
+        self._check_for_truncation(request, key, came.reply.input_tokens)
         self._sizes.learn(request, came.reply.input_tokens)
         self._seconds[key] = came.seconds
         return came.reply
 
-    def _look_for_loss(self, request: ChatRequest, key: bytes, arrived: int) -> None:
-        sent = self._sizes.sent(request, arrived)
+    def _check_for_truncation(self, request: ChatRequest, key: bytes, arrived: int) -> None:
+        sent = self._sizes.sent_if_truncated(request, arrived)
         if sent is None:
             self._unread.pop(key, None)
             return
@@ -272,7 +272,7 @@ class CachedEmbedder:
         settings: ModelSettings,
         account: UsageAccount,
     ) -> None:
-        self._embedder = make(self._arrived)
+        self._embedder = make(self._on_arrival)
         self._namespace = settings.namespace
         self._account = account
         self.name = self._embedder.name
@@ -280,9 +280,9 @@ class CachedEmbedder:
         self._model = self._embedder.model
         self._till = Till(account, settings, self._model, self._embedder.connection.url)
         self._embedder.reserve = self._reserve
-        self._embedder.failed = self._failed
+        self._embedder.failed = self._on_failure
         self._store = CapabilityStore(account.replies.database)
-        self._recall()
+        self._restore_capabilities()
         #: Keys of vectors that arrived, so that they do not count as cached when they are requested again.
         self._asked: set[bytes] = set()
 
@@ -311,7 +311,7 @@ class CachedEmbedder:
                 matrix[place] = fresh[text] if text in fresh else known[keys[text]]
         return matrix
 
-    def _recall(self) -> None:
+    def _restore_capabilities(self) -> None:
         """Take over how much the endpoint took at once the last time, where this process knows nothing."""
         connection = self._embedder.connection
         if self._embedder.capabilities == Capabilities() and (
@@ -333,10 +333,10 @@ class CachedEmbedder:
     async def _reserve(self, batch: Sequence[str]) -> Amount:
         return await self._till.reserve(sum(len(text.encode("utf-8", "replace")) for text in batch), 0)
 
-    def _failed(self, reserved: Amount, tries: Tries, error: BaseException) -> None:
+    def _on_failure(self, reserved: Amount, tries: Tries, error: BaseException) -> None:
         self._till.settle(reserved, "embed", usage_of_lost_call(tries, error))
 
-    def _arrived(self, batch: EmbeddedBatch) -> None:
+    def _on_arrival(self, batch: EmbeddedBatch) -> None:
         vectors = {self._key(text): v for text, v in zip(batch.texts, batch.vectors, strict=True)}
         self._asked.update(vectors)
         self._account.replies.keep_vectors(self._model, vectors, batch.tokens, self._account.user)

@@ -80,12 +80,12 @@ class Replies:
 
     def reply(self, key: bytes, user: User) -> ChatReply | None:
         """Return the reply for a key and record its user; None if there is none."""
-        found = self.shown(key)
+        found = self.cached_reply_for_display(key)
         if found is not None:
-            self._database.write_soon(lambda connection: _use(connection, [key], user))
+            self._database.write_soon(lambda connection: _record_use(connection, [key], user))
         return found
 
-    def shown(self, key: bytes) -> ChatReply | None:
+    def cached_reply_for_display(self, key: bytes) -> ChatReply | None:
         """Return the reply of that key, of which nobody makes use; None where there is none."""
         with self._database.reading(key) as connection:
             row = connection.execute(
@@ -99,7 +99,7 @@ class Replies:
         """Return those of the keys under which there is a reply or a vector."""
         found: set[bytes] = set()
         with self._database.reading() as connection:
-            for some in _slices(keys):
+            for some in _in_slices(keys):
                 marks = ",".join("?" * len(some))
                 for table in ("replies", "vectors"):
                     query = f"select key from {table} where key in ({marks})"
@@ -131,7 +131,7 @@ class Replies:
                 "created = excluded.created where excluded.text <> replies.text",
                 row,
             )
-            _use(connection, [key], user)
+            _record_use(connection, [key], user)
             connection.execute("delete from unread_prompts where key = ?", (key,))
 
         self._database.write_soon(write, key)
@@ -149,14 +149,14 @@ class Replies:
         """Return the vectors there are of these keys, and note who uses them."""
         found: dict[bytes, NDArray[np.float32]] = {}
         with self._database.reading() as connection:
-            for some in _slices(keys):
+            for some in _in_slices(keys):
                 marks = ",".join("?" * len(some))
                 query = f"select key, vector from vectors where key in ({marks})"
                 for key, vector in connection.execute(query, some):
                     found[key] = np.frombuffer(vector, dtype="<f4")
         if found:
             with self._database.writing() as connection:
-                _use(connection, found, user)
+                _record_use(connection, found, user)
         return found
 
     def keep_vectors(
@@ -167,20 +167,20 @@ class Replies:
         rows = [(key, model, vector.astype("<f4").tobytes(), each, now) for key, vector in vectors.items()]
         with self._database.writing() as connection:
             connection.executemany("insert into vectors values (?,?,?,?,?) on conflict do nothing", rows)
-            _use(connection, vectors, user)
+            _record_use(connection, vectors, user)
 
     def touch(self, keys: Sequence[bytes], user: User) -> None:
         """Note that what there is under these keys is in use, though nobody asks for it."""
         known = self.has(keys)
         if known:
             with self._database.writing() as connection:
-                _use(connection, sorted(known), user)
+                _record_use(connection, sorted(known), user)
 
     def tasks(self, keys: Sequence[bytes]) -> dict[tuple[str, str], ModelUse]:
         """Return what it saves not to ask again for the replies of these keys, by task and model."""
         saved: dict[tuple[str, str], ModelUse] = {}
         with self._database.reading() as connection:
-            for some in _slices(keys):
+            for some in _in_slices(keys):
                 marks = ",".join("?" * len(some))
                 query = (
                     "select task, model, count(*), sum(input_tokens + output_tokens) from replies "
@@ -207,7 +207,7 @@ class Replies:
             )
 
 
-def _use(connection: Any, keys: Iterable[bytes], user: User) -> None:
+def _record_use(connection: Any, keys: Iterable[bytes], user: User) -> None:
     now = time.time()
     connection.executemany(
         "insert into uses values (?,?,?,?,?) on conflict (key, corpus, asset) do update set "
@@ -216,7 +216,7 @@ def _use(connection: Any, keys: Iterable[bytes], user: User) -> None:
     )
 
 
-def _slices(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
+def _in_slices(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
     return (keys[start : start + _SOME] for start in range(0, len(keys), _SOME))
 
 

@@ -92,7 +92,7 @@ class UsageLog:
             rows = connection.execute(query, (corpus,)).fetchall()
         return MODEL_USAGE.frame([_row(dict(zip(names, row, strict=True))) for row in rows])
 
-    def unread(self, corpus: str) -> list[Unread]:
+    def truncated_prompts(self, corpus: str) -> list[Unread]:
         """Return the prompts of what was last made of a corpus of which a server read only a part."""
         with self._database.reading() as connection:
             return [Unread(*row) for row in connection.execute(_UNREAD, (corpus,))]
@@ -141,7 +141,7 @@ class UsageAccount:
             self.book(task, model, use)
 
     @property
-    def used(self) -> dict[tuple[str, str], ModelUse]:
+    def used_by_task(self) -> dict[tuple[str, str], ModelUse]:
         """Usage of this asset in this run, by task and model."""
         booked = self.log.by_task(self.user.corpus, self.user.run_id)
         return {(t, m): use for (asset, t, m), use in booked.items() if asset == self.user.asset}
@@ -152,7 +152,7 @@ class UsageAccount:
         An asset that has used nothing, but did in an earlier run, is noted too: else what it no longer needs,
         perhaps of documents that are gone, would count as used for ever.
         """
-        used = self.used
+        used = self.used_by_task
         if used or self.replies.used_by(self.user):
             self.replies.finish(self.user, self._begun)
         return sum(used.values(), ModelUse())
@@ -195,18 +195,18 @@ class Till:
 
     def settle(self, worst: Amount, task: str, use: ModelUse) -> None:
         """Book a call, and give back what it did not need; its money is filled in here."""
-        priced = use + self._money(use)
+        priced = use + self._cost_of(use)
         if self._account.budget.limited:
             self._account.budget.settle(worst, Amount(priced.tokens, priced.usd))
         self._account.book(task, self._model, priced)
 
     def book(self, task: str, use: ModelUse) -> None:
         """Book a call that nothing was reserved for, such as a small question about the model itself."""
-        priced = use + self._money(use)
+        priced = use + self._cost_of(use)
         self._account.budget.spent += Amount(priced.tokens, priced.usd)
         self._account.book(task, self._model, priced)
 
-    def _money(self, use: ModelUse) -> ModelUse:
+    def _cost_of(self, use: ModelUse) -> ModelUse:
         if self._price is None:
             return ModelUse(unpriced=use.calls)
         return ModelUse(usd=self._price.of(use.input_tokens, use.output_tokens, use.cached_input_tokens))

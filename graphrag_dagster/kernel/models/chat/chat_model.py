@@ -110,7 +110,7 @@ _noted: ContextVar[dict[str, None] | None] = ContextVar("_noted", default=None)
 
 
 @contextmanager
-def noted_replies() -> Iterator[dict[str, None]]:
+def collect_reused_replies() -> Iterator[dict[str, None]]:
     """Collect the keys of the cached replies that are used within, in their order.
 
     Work within that is not to be counted, such as replies of which another is made, collects for itself.

@@ -48,7 +48,7 @@ def _loop() -> asyncio.AbstractEventLoop:
         return _running.loop
 
 
-def running_calls() -> asyncio.AbstractEventLoop | None:
+def call_loop() -> asyncio.AbstractEventLoop | None:
     """Return the loop of the calls to one who runs on it, None to others."""
     ours = _running
     return ours.loop if ours and threading.current_thread() is ours.thread else None
@@ -70,7 +70,7 @@ class _Job:
 _job: ContextVar[_Job | None] = ContextVar("_job", default=None)
 
 
-def may_send() -> None:
+def check_may_send() -> None:
     """Do nothing, unless the run of the job that calls is ending.
 
     Raises:
@@ -82,13 +82,13 @@ def may_send() -> None:
 
 
 @contextmanager
-def sending() -> Iterator[None]:
+def allow_sending() -> Iterator[None]:
     """Say that a request is under way: where another call ends the run, its reply is still waited for.
 
     Raises:
-        asyncio.CancelledError: as :func:`may_send`.
+        asyncio.CancelledError: as :func:`check_may_send`.
     """
-    may_send()
+    check_may_send()
     job = _job.get()
     if job is None:
         yield

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from graphrag_dagster.kernel.models.chat.json_repair import sound_json
+from graphrag_dagster.kernel.models.chat.json_repair import parse_sound_json
 
 _NAMES = r"think|thinking|thoughts?|reason|reasoning|antthinking|seed:think|seed:cot_think"
 #: What opens reasoning, and what closes it; ``\1`` is the name in the first.
@@ -118,7 +118,7 @@ def split(text: str) -> Split:
                     break
                 return Split("", True, unopened, closed=False)
             rest, found = rest[end:], True
-        elif (lone := _lone_end(rest)) is not None:
+        elif (lone := _unopened_end(rest)) is not None:
             rest, found, unopened = rest[lone:], True, unopened or not found
         else:
             break
@@ -158,16 +158,16 @@ def _end_of(text: str, start: int, closing: str) -> int | None:
     """One past the mark that closes reasoning; one that the reasoning speaks of counts where no other is."""
     spoken_of = None
     for mark in re.compile(closing, _FLAGS).finditer(text, start):
-        if not _quoted(text, mark):
+        if not _is_quoted(text, mark):
             return mark.end()
         spoken_of = spoken_of or mark.end()
     return spoken_of
 
 
-def _lone_end(text: str) -> int | None:
+def _unopened_end(text: str) -> int | None:
     """One past a mark that closes reasoning which none opens; None where there is none."""
     for mark in islice(_CLOSING.finditer(text), _MOST_MARKS):
-        spoken_of = _is_a_word(text, mark) or _opened_before(text, mark)
+        spoken_of = _is_a_word(text, mark) or _is_opened_earlier(text, mark)
         if not spoken_of and not _in_code(text, mark.start()) and not _in_json(text, mark.start()):
             return mark.end()
     return None
@@ -175,7 +175,7 @@ def _lone_end(text: str) -> int | None:
 
 def _is_a_word(text: str, mark: re.Match[str]) -> bool:
     """Whether a mark is spoken of: quoted, or in the middle of a sentence."""
-    if _quoted(text, mark):
+    if _is_quoted(text, mark):
         return True
     line = text[text.rfind("\n", 0, mark.start()) + 1 : mark.start()]
     after = text[mark.end() : mark.end() + 2]
@@ -184,7 +184,7 @@ def _is_a_word(text: str, mark: re.Match[str]) -> bool:
         return True
     if before.strip():
         # Templates write it close to what stands before it; so does who writes without blanks.
-        return _ideographic(before) and _ideographic(after[:1])
+        return _is_ideographic(before) and _is_ideographic(after[:1])
     if _LIST_MARK.fullmatch(line):
         return True
     said = line.rstrip()
@@ -194,16 +194,16 @@ def _is_a_word(text: str, mark: re.Match[str]) -> bool:
     return not begins_anew or _BEFORE_A_WORD.search(said) is not None
 
 
-def _ideographic(character: str) -> bool:
+def _is_ideographic(character: str) -> bool:
     return character >= "\u2e80" and character.isalnum()
 
 
-def _quoted(text: str, mark: re.Match[str]) -> bool:
+def _is_quoted(text: str, mark: re.Match[str]) -> bool:
     before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
     return before in _QUOTES and after == _QUOTES[before]
 
 
-def _opened_before(text: str, closing: re.Match[str]) -> bool:
+def _is_opened_earlier(text: str, closing: re.Match[str]) -> bool:
     """Whether what is closed was opened further up, by a mark that is not itself spoken of."""
     name = next((group for group in closing.groups() if group), None)
     if name is None:
@@ -233,7 +233,7 @@ def _in_code(text: str, place: int) -> bool:
 
 def _in_json(text: str, place: int) -> bool:
     """Whether a place is inside a string of JSON."""
-    if (begin := _JSON_BEGIN.match(text)) and sound_json(text, begin.end() - 1, _DEEPEST) is None:
+    if (begin := _JSON_BEGIN.match(text)) and parse_sound_json(text, begin.end() - 1, _DEEPEST) is None:
         quotes = sum(one[0] == '"' for one in _STRING_QUOTE.finditer(text, begin.end(), place))
         return quotes % 2 == 1
     return any(start < place < end for start, end in _values(text, place))
@@ -245,7 +245,7 @@ def _values(text: str, until: int) -> Iterator[tuple[int, int]]:
         start = _JSON_ANYWHERE.search(text, at, until)
         if start is None:
             return
-        found = sound_json(text, start.start(), _DEEPEST)
+        found = parse_sound_json(text, start.start(), _DEEPEST)
         at = found[0] if found else start.end()
         if found:
             yield start.start(), found[0]

@@ -11,7 +11,7 @@ _BLANKS = "nrtbf"
 _SAME = {"none": "null"}
 
 
-def sound_json(text: str, start: int, deepest: int) -> tuple[int, Any] | None:
+def parse_sound_json(text: str, start: int, deepest: int) -> tuple[int, Any] | None:
     """Return the end and the value of what needs no repair; None where something might.
 
     Args:
@@ -20,7 +20,7 @@ def sound_json(text: str, start: int, deepest: int) -> tuple[int, Any] | None:
         deepest: most levels of brackets.
     """
     twice: list[str] = []
-    decoder = json.JSONDecoder(object_pairs_hook=lambda pairs: _joined(pairs, twice))
+    decoder = json.JSONDecoder(object_pairs_hook=lambda pairs: _join_duplicate_keys(pairs, twice))
     try:
         value, end = decoder.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -39,7 +39,7 @@ def _deeper(value: Any, deepest: int) -> bool:
     return True
 
 
-def mended_json(text: str) -> tuple[Any, bool]:
+def repair_reply_json(text: str) -> tuple[Any, bool]:
     """Return the value of a text that is one JSON value with matching brackets, and whether it was repaired.
 
     What is repaired: quotes, commas, Python's literals, line breaks in strings, a list that is given twice. A
@@ -51,7 +51,7 @@ def mended_json(text: str) -> tuple[Any, bool]:
     twice: list[str] = []
 
     def joined(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        return _joined(pairs, twice)
+        return _join_duplicate_keys(pairs, twice)
 
     for strict in (True, False):
         try:
@@ -59,10 +59,10 @@ def mended_json(text: str) -> tuple[Any, bool]:
         except (ValueError, RecursionError):
             continue
         return value, bool(twice) or not strict
-    return _mended(text), True
+    return _repair_by_library(text), True
 
 
-def _joined(pairs: list[tuple[str, Any]], twice: list[str]) -> dict[str, Any]:
+def _join_duplicate_keys(pairs: list[tuple[str, Any]], twice: list[str]) -> dict[str, Any]:
     value: dict[str, Any] = {}
     for key, item in pairs:
         known = value.get(key, item)
@@ -76,7 +76,7 @@ def _joined(pairs: list[tuple[str, Any]], twice: list[str]) -> dict[str, Any]:
     return value
 
 
-def _mended(text: str) -> Any:
+def _repair_by_library(text: str) -> Any:
     from json_repair import repair_json
 
     try:
@@ -85,32 +85,34 @@ def _mended(text: str) -> Any:
         value = None
     if not isinstance(value, dict | list) or not value:
         raise ValueError("the JSON of the reply cannot be read")
-    if _parts(_unescaped(text)) != [part for said in _said(value) for part in _parts(said)]:
+    if _normalised_words(_unescape(text)) != [
+        part for said in _text_values(value) for part in _normalised_words(said)
+    ]:
         raise ValueError("the JSON of the reply is damaged so that some of it would be lost")
     return value
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     def meant(escape: re.Match[str]) -> str:
         return chr(int(escape[1], 16)) if escape[1] else " " if escape[2] in _BLANKS else escape[2]
 
     return _ESCAPE.sub(meant, text)
 
 
-def _said(value: Any) -> Iterator[str]:
+def _text_values(value: Any) -> Iterator[str]:
     """Keys, texts and other values in their order."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield str(key)
-            yield from _said(item)
+            yield from _text_values(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _said(item)
+            yield from _text_values(item)
     else:
         yield "null" if value is None else str(value)
 
 
-def _parts(text: str) -> list[str]:
+def _normalised_words(text: str) -> list[str]:
     """Words in small letters and numbers, each written in one way."""
     found = (part.casefold() for part in _PART.findall(text))
     return [repr(float(part)) if part[0].isdigit() else _SAME.get(part, part) for part in found]

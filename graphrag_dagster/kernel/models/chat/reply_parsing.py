@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from graphrag_dagster.kernel.models.chat.hidden_reasoning import split
-from graphrag_dagster.kernel.models.chat.json_repair import mended_json, sound_json
+from graphrag_dagster.kernel.models.chat.json_repair import parse_sound_json, repair_reply_json
 
 _MARK = re.compile(r"[{}\[\]\"'“#]|//|/\*")
 _OPENED_BY = {"}": "{", "]": "["}
@@ -42,7 +42,7 @@ class Outline:
     commented: bool
 
 
-def outline(text: str, start: int) -> Outline:
+def outline_json(text: str, start: int) -> Outline:
     """Return the outline of the value whose bracket is at ``start``; in one pass over the text.
 
     Raises:
@@ -63,7 +63,7 @@ def outline(text: str, start: int) -> Outline:
             if not opened:
                 return Outline(at, deepest, "".join([*parts, text[kept:at]]), bool(parts))
         elif mark[0] in _CLOSED_BY:
-            if mark[0] == '"' or _before(text, mark.start()) in _BEFORE_STRING:
+            if mark[0] == '"' or _text_before(text, mark.start()) in _BEFORE_STRING:
                 at = _end_of_string(text, at, mark[0])
         elif (at := _end_of_comment(text, mark)) > mark.end():
             parts.append(text[kept : mark.start()])
@@ -80,14 +80,14 @@ def _end_of_string(text: str, at: int, begin: str) -> int:
 
 def _end_of_comment(text: str, mark: re.Match[str]) -> int:
     """One past a comment; the end of the mark where it begins none, as in an unquoted ``#1``."""
-    if mark[0] == "#" and _before(text, mark.start(), " \t") not in _BEFORE_COMMENT:
+    if mark[0] == "#" and _text_before(text, mark.start(), " \t") not in _BEFORE_COMMENT:
         return mark.end()
     closing = "*/" if mark[0] == "/*" else "\n"
     found = text.find(closing, mark.end())
     return len(text) if found < 0 else found + len(closing)
 
 
-def _before(text: str, place: int, blank: str = " \t\r\n") -> str:
+def _text_before(text: str, place: int, blank: str = " \t\r\n") -> str:
     place -= 1
     while place >= 0 and text[place] in blank:
         place -= 1
@@ -138,7 +138,7 @@ class ParsedReply:
     repaired: bool
 
 
-def visible(text: str) -> str:
+def visible_text(text: str) -> str:
     """Return a reply without hidden reasoning, end marks of chat templates, and a code fence round it all."""
     shown = _END_MARKS.sub("", split(_END_MARKS.sub("", text)).shown).strip()
     opening = _FENCE.match(shown)
@@ -174,22 +174,22 @@ def parse_json(text: str) -> ParsedReply:
         values.append(value)
         start = _JSON_START.search(text, end)
         between = text[end : start.start() if start else len(text)]
-        repaired |= mended | _refuse_remains(before, between)
+        repaired |= mended | _has_unmatched_brackets(before, between)
     whole = values if len(values) > 1 else values[0]
     return ParsedReply(
-        holdable(whole) if _MAY_NOT_HOLD.search(text) else whole, repaired=repaired or len(values) > 1
+        storable(whole) if _MAY_NOT_HOLD.search(text) else whole, repaired=repaired or len(values) > 1
     )
 
 
 def _value_at(text: str, start: int) -> tuple[int, Any, bool]:
     """One past the value that begins at a place, the value, and whether it was repaired."""
-    if sound := sound_json(text, start, _DEEPEST):
+    if sound := parse_sound_json(text, start, _DEEPEST):
         return *sound, False
     try:
-        found = outline(text, start)
+        found = outline_json(text, start)
         if found.depth > _DEEPEST:
             raise NotUsable(f"the JSON of the reply is nested {found.depth:,} deep")
-        value, mended = mended_json(found.text)
+        value, mended = repair_reply_json(found.text)
         return found.end, value, mended or found.commented
     except UnfinishedValue as problem:
         raise CutOff(str(problem)) from None
@@ -197,7 +197,7 @@ def _value_at(text: str, start: int) -> tuple[int, Any, bool]:
         raise NotUsable(str(problem)) from None
 
 
-def _refuse_remains(before: str, after: str) -> bool:
+def _has_unmatched_brackets(before: str, after: str) -> bool:
     """Return whether brackets too many follow a value; words may stand before and after it.
 
     Raises:
@@ -210,14 +210,14 @@ def _refuse_remains(before: str, after: str) -> bool:
     return closed_again
 
 
-def holdable(value: Any) -> Any:
+def storable(value: Any) -> Any:
     """Return a JSON value whose strings UTF-8 and databases can hold: no lone surrogates, no NUL."""
     if isinstance(value, str):
         return _NOT_HOLDABLE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [holdable(item) for item in value]
+        return [storable(item) for item in value]
     if isinstance(value, dict):
-        return {holdable(key): holdable(item) for key, item in value.items()}
+        return {storable(key): storable(item) for key, item in value.items()}
     return value
 
 
@@ -242,19 +242,19 @@ def read_typed(text: str, schema: type[Schema]) -> tuple[Schema, bool]:
         raise NotUsable("; ".join(problems)) from None
 
 
-def spelt_alike(value: Any) -> dict[str, Any]:
+def with_normalised_keys(value: Any) -> dict[str, Any]:
     """Return an object with its keys in one spelling; of something else an empty one."""
     if not isinstance(value, dict):
         return {}
-    return {_spelt(str(key)): item for key, item in value.items()}
+    return {_normalise_key(str(key)): item for key, item in value.items()}
 
 
 @lru_cache(maxsize=1024)
-def _spelt(key: str) -> str:
+def _normalise_key(key: str) -> str:
     return re.sub(r"[\s-]+", "_", key.strip().lower())
 
 
-def first_of(fields: dict[str, Any], names: Iterable[str]) -> Any:
+def first_value(fields: dict[str, Any], names: Iterable[str]) -> Any:
     """Return the first value that stands under one of the names; None where there is none."""
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 

@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, RootModel
 
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     NotUsable,
-    first_of,
+    first_value,
     is_placeholder,
     read_typed,
-    spelt_alike,
+    with_normalised_keys,
 )
 from graphrag_dagster.kernel.tasks.task_ports import ItemVerdict, Verdict
 
@@ -207,7 +207,7 @@ def read_statements(text: str) -> tuple[tuple[str, ...], bool]:
         NotUsable: it holds no list of statements, or something else than text in it.
     """
     value, repaired = _read(text)
-    listed = value if isinstance(value, list) else first_of(spelt_alike(value), _STATEMENTS)
+    listed = value if isinstance(value, list) else first_value(with_normalised_keys(value), _STATEMENTS)
     if not isinstance(listed, list):
         raise NotUsable('it has no list "statements"')
     found = tuple(_text(one) for one in listed)
@@ -240,7 +240,7 @@ def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tup
     Raises:
         NotUsable: an item has no verdict, or different ones.
     """
-    found, repaired = worded(text, count, words)
+    found, repaired = with_words(text, count, words)
     given: dict[int, tuple[W, str]] = {}
     for place, word, reason in found:
         if word is None or not 1 <= place <= count:
@@ -254,7 +254,7 @@ def read_words(text: str, count: int, words: Mapping[str, W]) -> tuple[tuple[tup
     return tuple(given[place] for place in range(1, count + 1)), repaired
 
 
-def worded(text: str, count: int, words: Mapping[str, W]) -> tuple[list[tuple[int, W | None, str]], bool]:
+def with_words(text: str, count: int, words: Mapping[str, W]) -> tuple[list[tuple[int, W | None, str]], bool]:
     """Return number, verdict and reason of each record of a reply, and whether its JSON was repaired.
 
     The number is 0 where none is told, the verdict None where it is none of the words; for the arguments see
@@ -275,11 +275,11 @@ def read_questions(text: str, count: int) -> tuple[tuple[tuple[str, ...], bool],
             evades.
     """
     value, repaired = _read(text)
-    fields = spelt_alike(value)
-    evades = _word(first_of(fields, ("noncommittal", "non_committal", "evasive")), _WORDS)
+    fields = with_normalised_keys(value)
+    evades = _word(first_value(fields, ("noncommittal", "non_committal", "evasive")), _WORDS)
     if evades not in ("yes", "no"):
         raise NotUsable('"noncommittal" must be true or false')
-    listed = first_of(fields, ("questions", "question"))
+    listed = first_value(fields, ("questions", "question"))
     texts = [_text(one) for one in (listed if isinstance(listed, list) else [listed])]
     questions = tuple(one for one in texts if one)[:count]
     if len(questions) < count and evades == "no":
@@ -294,21 +294,21 @@ def _read(text: str) -> tuple[Any, bool]:
 
 def _text(value: Any) -> str:
     """Return a text on one line; blank for what is none, placeholders included."""
-    inner = first_of(spelt_alike(value), _TEXTS) if isinstance(value, dict) else value
+    inner = first_value(with_normalised_keys(value), _TEXTS) if isinstance(value, dict) else value
     return "" if not isinstance(inner, str) or is_placeholder(inner) else " ".join(inner.split())
 
 
 def _records(value: Any, count: int) -> list[tuple[int, Any]]:
     """Return the records with the numbers of their items; 0 where that is not told."""
-    fields = spelt_alike(value)
-    inner = first_of(fields, _VERDICTS) if fields else value
+    fields = with_normalised_keys(value)
+    inner = first_value(fields, _VERDICTS) if fields else value
     if inner is None:
         inner = [value] if any(key in fields for key in _VERDICT) else value
     if isinstance(inner, dict):
         return [(_number(key), record) for key, record in inner.items()]
     if not isinstance(inner, list):
         return []
-    numbers = [_number(first_of(spelt_alike(record), _IDS)) for record in inner]
+    numbers = [_number(first_value(with_normalised_keys(record), _IDS)) for record in inner]
     if not any(numbers) and len(inner) == count:
         numbers = list(range(1, count + 1))
     return list(zip(numbers, inner, strict=True))
@@ -321,9 +321,9 @@ def _number(value: Any) -> int:
 
 
 def _verdict(record: Any, words: Mapping[str, W]) -> tuple[W | None, str]:
-    fields = spelt_alike(record)
-    verdict = _word(first_of(fields, _VERDICT) if fields else record, words)
-    reason = first_of(fields, _REASONS)
+    fields = with_normalised_keys(record)
+    verdict = _word(first_value(fields, _VERDICT) if fields else record, words)
+    reason = first_value(fields, _REASONS)
     return verdict, " ".join(reason.split()) if isinstance(reason, str) else ""
 
 

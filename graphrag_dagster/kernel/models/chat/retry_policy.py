@@ -49,7 +49,7 @@ class RetrySequence:
         self.reply = ""
         self.reason = ""
 
-    def failed(self, reply: ChatReply, text: str, reason: str) -> None:
+    def record_failure(self, reply: ChatReply, text: str, reason: str) -> None:
         """Take note of a reply that cannot be used; ``text`` is what is visible of it."""
         self._before, self._text = self._text if self.reason else None, text
         self._finish, self.reason = reply.finish_reason, reason
@@ -66,7 +66,7 @@ class RetrySequence:
     @property
     def runs_on(self) -> bool:
         """Whether more room is not likely to give the last reply, which was cut off, an end."""
-        return self._finish == "length" and (self._raised or repeats_itself(self._text))
+        return self._finish == "length" and (self._raised or is_repetitive(self._text))
 
     def __iter__(self) -> Iterator[ChatRequest]:
         yield self._first
@@ -86,11 +86,13 @@ class RetrySequence:
                 yield replace(self._first, max_tokens=self._limit, again=again)
             elif tell:
                 told += 1
-                yield replace(self._first, messages=self._told(), max_tokens=self._limit, again=again)
+                yield replace(
+                    self._first, messages=self._retry_messages(), max_tokens=self._limit, again=again
+                )
             else:
                 return
 
-    def _told(self) -> tuple[Message, ...]:
+    def _retry_messages(self) -> tuple[Message, ...]:
         # Served chat templates want the roles to alternate and no turn to be empty.
         shown = self._text if len(self._text) <= _SHOWN else self._text[:_SHOWN] + " …"
         return (
@@ -100,7 +102,7 @@ class RetrySequence:
         )
 
 
-def repeats_itself(text: str) -> bool:
+def is_repetitive(text: str) -> bool:
     """Whether the end of a text has come several times: whoever writes so will not stop by himself."""
     return len(text) > _SAME and text[-_WRITTEN:].count(text[-_SAME:]) >= _TURNS
 
@@ -119,7 +121,7 @@ def check_complete(reply: ChatReply, text: str, limit: int, whole: bool) -> None
     if is_endless(reply, limit):
         raise CutOff(f"the reply has {len(reply.text):,} characters, far more than {limit:,} tokens have")
     if reply.finish_reason == "length" and not text:
-        raise CutOff(_unsaid(reply, limit))
+        raise CutOff(_truncation_reason(reply, limit))
     if reply.finish_reason == "length" and whole:
         raise CutOff(f"the reply was cut off at its limit of {limit} tokens; be briefer")
     if reply.finish_reason in _WITHHELD:
@@ -132,7 +134,7 @@ def check_complete(reply: ChatReply, text: str, limit: int, whole: bool) -> None
         )
 
 
-def _unsaid(reply: ChatReply, limit: int) -> str:
+def _truncation_reason(reply: ChatReply, limit: int) -> str:
     """Why a reply that was cut off says nothing."""
     if reply.text.strip() or not 0 < reply.output_tokens < min(_FEW, limit):
         return (

@@ -30,7 +30,7 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
     Incomplete,
     NotUsable,
     read_typed,
-    visible,
+    visible_text,
 )
 from graphrag_dagster.kernel.models.chat.retry_policy import RetrySequence, check_complete, is_endless
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Items, Usage
@@ -47,7 +47,7 @@ class AllFailed(Exception, Generic[E]):
         self.errors = errors
 
 
-async def first_done(*ways: Awaitable[T], lost: type[E]) -> T:
+async def first_completed(*ways: Awaitable[T], lost: type[E]) -> T:
     """Return what the first way gives that comes to its end; the others are given up.
 
     Args:
@@ -169,7 +169,7 @@ async def ask(
     """
     ladder = _Ladder(model, request, read, retry, whole=whole, listen=listen)
     try:
-        found = await ladder.climb(alternative)
+        found = await ladder.run(alternative)
     except UnusableReply as failed:
         if alternative is None or ladder.raced or not failed.too_long:
             raise
@@ -196,7 +196,7 @@ async def ask_typed(
 
 async def _first_usable(*ways: Awaitable[CachedReply[T]]) -> CachedReply[T]:
     try:
-        return await first_done(*ways, lost=UnusableReply)
+        return await first_completed(*ways, lost=UnusableReply)
     except AllFailed as lost:
         raise next((error for error in lost.errors if error.partly), lost.errors[0]) from None
 
@@ -226,12 +226,12 @@ class _Ladder(Generic[T]):
         self.raced = False
         self.cut = ""
 
-    async def climb(
+    async def run(
         self, alternative: Callable[[str], Awaitable[CachedReply[T]]] | None = None
     ) -> CachedReply[T]:
         """Return the first usable reply of the attempts that are left, or of another way beside them."""
         for current in self._steps:
-            shown = self._shown()
+            shown = self._streamed_reply()
             try:
                 reply = await self._model.complete(current, shown)
             except CallFailed as failure:
@@ -239,44 +239,44 @@ class _Ladder(Generic[T]):
                     continue
                 if self._partial:
                     break
-                raise self._failed(failure) from None
-            if (found := self._tried(current, reply)) is not None:
+                raise self._failure(failure) from None
+            if (found := self._read_reply(current, reply)) is not None:
                 if shown:
                     shown.end(found.asked.text)
                 return found
             if alternative is not None and self._retries.runs_on:
                 self.raced = True
-                return await _first_usable(self.climb(), alternative(self._retries.reason))
+                return await _first_usable(self.run(), alternative(self._retries.reason))
         if self._partial:
             return CachedReply(self._partial, None)
         retries = self._retries
         raise UnusableReply(retries.reason, self._prompt, retries.reply, self._usage, too_long=bool(self.cut))
 
-    def _shown(self) -> ShownReply | None:
+    def _streamed_reply(self) -> ShownReply | None:
         if self._listen is None:
             return None
         return ShownReply(self._listen, reasons=self._model.name in _reason_unmarked)
 
-    def _tried(self, current: ChatRequest, reply: ChatReply) -> CachedReply[T] | None:
+    def _read_reply(self, current: ChatRequest, reply: ChatReply) -> CachedReply[T] | None:
         self._usage += reply.usage
         # The same whether the model had to be told what was wrong: tables must not depend on that.
         self._prompt_tokens = self._prompt_tokens or reply.input_tokens
         kept = replace(reply, input_tokens=self._prompt_tokens)
-        text = "" if is_endless(reply, current.max_tokens) else visible(reply.text)
+        text = "" if is_endless(reply, current.max_tokens) else visible_text(reply.text)
         if self._listen and split(reply.text).unopened:
             _reason_unmarked.add(self._model.name)
         try:
             check_complete(reply, text, current.max_tokens, self._whole)
             value, repaired = self._read(text)
         except Incomplete as problem:
-            self._retries.failed(reply, text, str(problem))
+            self._retries.record_failure(reply, text, str(problem))
             self._partial = self._partial or UsableReply(
                 problem.value, text, kept.usage, note=kept.note, lacking=str(problem)
             )
         except NotUsable as problem:
             if isinstance(problem, CutOff):
                 self.cut = str(problem)
-            self._retries.failed(reply, text, str(problem))
+            self._retries.record_failure(reply, text, str(problem))
         else:
             used = replace(kept.usage, repaired=int(repaired))
             return CachedReply(UsableReply(value, text, used, repaired, kept.note), kept)
@@ -286,7 +286,7 @@ class _Ladder(Generic[T]):
     def _prompt(self) -> str:
         return self._request.messages[-1].content
 
-    def _failed(self, failure: CallFailed) -> UnusableReply:
+    def _failure(self, failure: CallFailed) -> UnusableReply:
         """A refused repetition leaves the first failure as the reason: that is what is to be repaired."""
         reason = self._retries.reason
         told = f"{reason}; asked again: {failure}" if reason else str(failure)
@@ -315,7 +315,7 @@ class Asker:
         self._retry = prompts.load("retry")
         self._max_tokens = max_tokens
 
-    def _asking(
+    def _task_request(
         self, task: str, system: str, user: str, shape: type[BaseModel] | None, least: int = 0
     ) -> ChatRequest:
         """The request of a task; ``least`` is a length that its reply may have whatever the limit."""
@@ -332,7 +332,7 @@ class Asker:
             return Items((), lost.reason, lost.usage)
         return Items(asked.value, usage=asked.usage)
 
-    def _each(self, work: Callable[[T], Coroutine[Any, Any, R]], items: Sequence[T], stage: str) -> list[R]:
+    def _gather(self, work: Callable[[T], Coroutine[Any, Any, R]], items: Sequence[T], stage: str) -> list[R]:
         """The results of a coroutine for every item, in the order of the items."""
         calls = self._model.concurrency
         return list(run_in_order(work, items, name=stage, total=len(items), calls=calls))

@@ -10,10 +10,10 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
     ChatReply,
     ChatRequest,
     Message,
-    noted_replies,
+    collect_reused_replies,
 )
 from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
-from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, visible
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, visible_text
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask
 from graphrag_dagster.kernel.tasks.task_ports import Usage
 
@@ -71,7 +71,7 @@ async def yes_or_no(
     if not word:
         free = ChatRequest(task, asked, _SHORT)
         # What is asked for again is the forced word, where there is one.
-        with noted_replies() if forced else nullcontext():
+        with collect_reused_replies() if forced else nullcontext():
             told = await ask(model, free, _first_word, retry, whole=False)
         word, usage = told.value, told.usage
         if forced:
@@ -86,7 +86,7 @@ async def _forced_word(model: ChatModel, request: ChatRequest) -> tuple[str, Usa
         reply = await model.complete(request)
     except CallFailed as failure:
         raise UnusableReply(str(failure), request.messages[-1].content, "", Usage(calls=1)) from None
-    word = _WORD.search(visible(reply.text))
+    word = _WORD.search(visible_text(reply.text))
     if word is None or (found := word[0].upper()) not in {"YES", "NO"}:
         return "", Usage()
     model.remember(request, reply)

@@ -63,10 +63,10 @@ class Address:
             EndpointError: it is none, or holds a key in its query.
         """
         self._parts()
-        return _without_user(self._given())
+        return _without_user(self._configured_url())
 
     @property
-    def shown(self) -> str:
+    def shown_url(self) -> str:
         """The same as it may be shown and stored: no value of its query; see :attr:`url`."""
         return _shown(self.url)
 
@@ -101,8 +101,8 @@ class Address:
             version = settings.api_version or query.pop("api-version", None) or os.environ.get(_AZURE_VERSION)
             if not version:
                 raise EndpointError(
-                    f"{self.shown} is an Azure endpoint, which needs an API version: set model.api_version, "
-                    "such as 2024-10-21"
+                    f"{self.shown_url} is an Azure endpoint, which needs an API version: set "
+                    "model.api_version, such as 2024-10-21"
                 )
             path = _AZURE_CALL.sub("", path) or "/openai"
         return ClientOptions(
@@ -137,7 +137,7 @@ class Address:
         key = os.environ.get(self.variable, "").strip()
         if not key and (self.is_azure or self._parts().hostname == urlsplit(_OPENAI).hostname):
             raise EndpointError(
-                f"{self.shown} needs a key: set ${self.variable}, or set model.base_url or {BASE_URL} "
+                f"{self.shown_url} needs a key: set ${self.variable}, or set model.base_url or {BASE_URL} "
                 "to an endpoint of your own"
             )
         if not key.isascii() or not key.isprintable():
@@ -146,17 +146,17 @@ class Address:
             )
         return key or "none"
 
-    def clean(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """A text of the endpoint's as it may be shown: without credentials, on one line, cut."""
-        folded = " ".join(self._hidden(text, _SHORTEST_SECRET).split())
+        folded = " ".join(self._redact(text, _SHORTEST_SECRET).split())
         return folded if len(folded) <= _SHOWN else folded[:_SHOWN] + " …"
 
     def without_key(self, answer: str) -> str:
         """An answer of the endpoint's as it may be kept: a key that it repeats is taken out."""
-        return self._hidden(answer, _SHORTEST_IN_REPLIES)
+        return self._redact(answer, _SHORTEST_IN_REPLIES)
 
-    def _hidden(self, text: str, shortest: int) -> str:
-        for form in _forms(tuple(self._secrets()), shortest):
+    def _redact(self, text: str, shortest: int) -> str:
+        for form in _secret_forms(tuple(self._secrets()), shortest):
             text = text.replace(form, "***")
         return text
 
@@ -184,11 +184,11 @@ class Address:
     def _proxies(self) -> list[str]:
         return list(getproxies().values())
 
-    def _given(self) -> str:
+    def _configured_url(self) -> str:
         return (self._base_url or os.environ.get(BASE_URL) or _OPENAI).strip().rstrip("/")
 
     def _parts(self) -> SplitResult:
-        url = self._given()
+        url = self._configured_url()
         if problem := _problem(url):
             raise EndpointError(f"{'model.base_url' if self._base_url else f'${BASE_URL}'} {problem}")
         return urlsplit(url)
@@ -206,7 +206,7 @@ def _without_user(url: str) -> str:
 
 
 @lru_cache
-def _forms(secrets: tuple[str, ...], shortest: int) -> list[str]:
+def _secret_forms(secrets: tuple[str, ...], shortest: int) -> list[str]:
     """All in which credentials may come back, the longest first."""
     found = {
         form

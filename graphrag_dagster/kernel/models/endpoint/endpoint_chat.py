@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener, Refused
-from graphrag_dagster.kernel.models.chat.reply_parsing import holdable, is_hidden
+from graphrag_dagster.kernel.models.chat.reply_parsing import is_hidden, storable
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Connection, Tries
 from graphrag_dagster.kernel.models.endpoint.request_bodies import (
     Capabilities,
@@ -16,7 +16,12 @@ from graphrag_dagster.kernel.models.endpoint.request_bodies import (
     chat_body,
     set_capabilities,
 )
-from graphrag_dagster.kernel.models.endpoint.response_parsing import content_of, ending, first, usage_of
+from graphrag_dagster.kernel.models.endpoint.response_parsing import (
+    content_of,
+    finish_reason,
+    first,
+    usage_of,
+)
 from graphrag_dagster.kernel.models.endpoint.timeouts import Size
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 
@@ -153,13 +158,13 @@ class OpenAIChatModel:
         size = Size(prompt, request.max_tokens)
         while True:
             used = self._capabilities()
-            send = partial(self._asked, request, listen, used, size)
+            send = partial(self._call, request, listen, used, size)
             try:
                 tokens = prompt + self._lengths.expected(request)
                 first = request.urgent or request.again > 0
                 came = await self.connection.call(send, what, tokens, size=size, tries=tries, first=first)
             except asyncio.CancelledError:
-                tries.given_up = Size(prompt, self.connection.pace.written(size, tries.seconds))
+                tries.given_up = Size(prompt, self.connection.pace.expected_tokens(size, tries.seconds))
                 raise
             except Refused as refusal:
                 known = self._capabilities()
@@ -172,7 +177,7 @@ class OpenAIChatModel:
             self._learn(request, reply, came.seconds)
             reasoned = _reasoned(came.answer)
             if reasoned and self.settings.reasoning == "off":
-                self._silence(used)
+                self._turn_reasoning_off(used)
             if listen and not used.stream:
                 listen(reply.text)
             return ServerReply(reply, came.seconds, reasoned)
@@ -183,13 +188,13 @@ class OpenAIChatModel:
     def _set(self, capabilities: Capabilities) -> None:
         set_capabilities(self.connection.url, self.name, capabilities)
 
-    def _silence(self, used: Capabilities) -> None:
+    def _turn_reasoning_off(self, used: Capabilities) -> None:
         known = self._capabilities()
         # Calls in flight together see the same reasoning; only the first of them changes anything.
         if known.silence == used.silence:
-            self._set(known.more_silent(self.connection.url))
+            self._set(known.with_less_reasoning(self.connection.url))
 
-    async def _asked(
+    async def _call(
         self,
         request: ChatRequest,
         listen: Listener | None,
@@ -199,19 +204,19 @@ class OpenAIChatModel:
         heard: Callable[[], None],
     ) -> "Sent":
         """A slow reply is heard as it comes: so it is told from one that will never come."""
-        from graphrag_dagster.kernel.models.endpoint.openai_client import CHATS, post, streamed
+        from graphrag_dagster.kernel.models.endpoint.openai_client import CHATS, post, stream_reply
 
         # Made at last: while it waited for its turn, others have told how long a reply may be.
-        body = chat_body(self.settings, self._limited(request), used)
+        body = chat_body(self.settings, self._with_reply_limit(request), used)
         slow = used.counts and self.connection.is_slow(size)
         if not used.stream or not (listen or slow):
             return await post(client, CHATS, body)
-        text, headers = await streamed(client, body, listen, heard)
+        text, headers = await stream_reply(client, body, listen, heard)
         if _UNCOUNTED in text and (known := self._capabilities()).counts:
             self._set(replace(known, counts=False))
         return text, headers
 
-    def _limited(self, request: ChatRequest) -> ChatRequest:
+    def _with_reply_limit(self, request: ChatRequest) -> ChatRequest:
         """What is asked again has all the room there is."""
         if request.again:
             return request
@@ -222,7 +227,7 @@ class OpenAIChatModel:
         self._lengths.learn(request, reply.output_tokens, whole=whole)
         if written := reply.output_tokens or len(reply.text) // _CHARACTERS_PER_TOKEN:
             size = Size(reply.input_tokens or _prompt_tokens(request), written)
-            self.connection.pace.answered(size, seconds)
+            self.connection.pace.on_answer(size, seconds)
 
 
 def _prompt_tokens(request: ChatRequest) -> int:
@@ -234,8 +239,8 @@ def read_reply(answer: Mapping[str, Any]) -> ChatReply:
     choice = first(answer.get("choices"))
     content, usage = content_of(choice.get("message")), usage_of(answer)
     return ChatReply(
-        holdable(content.text),
-        "refusal" if content.refusal else ending(choice.get("finish_reason")),
+        storable(content.text),
+        "refusal" if content.refusal else finish_reason(choice.get("finish_reason")),
         usage.input_tokens,
         usage.output_tokens,
         cached_input_tokens=usage.cached_input_tokens,

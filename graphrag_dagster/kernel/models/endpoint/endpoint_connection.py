@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
-from graphrag_dagster.kernel.common.progress import say, under_way
+from graphrag_dagster.kernel.common.progress import pending_call, say
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, Refused
-from graphrag_dagster.kernel.models.chat.concurrent_calls import may_send, sending
+from graphrag_dagster.kernel.models.chat.concurrent_calls import allow_sending, check_may_send
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, ClientOptions
 from graphrag_dagster.kernel.models.endpoint.error_mapping import CallError, ErrorMapping
 from graphrag_dagster.kernel.models.endpoint.rate_limits import Limits
@@ -118,7 +118,7 @@ class Connection:
     @property
     def shown_url(self) -> str:
         """The base URL without credentials and values of its query."""
-        return self._address.shown
+        return self._address.shown_url
 
     def without_key(self, answer: str) -> str:
         """An answer of the endpoint's as it may be kept: a key that it repeats is taken out."""
@@ -151,44 +151,44 @@ class Connection:
         """
         tries = tries or Tries()
         limits, begun, failures, busy, loading = self.limits(), time.monotonic(), 0, 0, 0
-        with under_way(what, tries.task) as call:
+        with pending_call(what, tries.task) as call:
             waited = Waited(call, size or Size(), self.pace, self._timeout)
             while True:
                 ticket = await limits.enter(tokens, first=first or failures + busy + loading > 0)
                 used: int | None = 0
                 try:
                     self._refuse_without_credit(begun)
-                    with sending():
+                    with allow_sending():
                         call.sent = True
-                        found = await self._try(limits, send, waited, tries)
+                        found = await self._try_once(limits, send, waited, tries)
                     if not isinstance(found, CallError):
                         used = _tokens(found)
-                        limits.answered()
+                        limits.on_answer()
                         self._answered_at, self._failures = time.monotonic(), 0
                         return Arrived(found, self._answered_at - ticket.begun)
                     if found.too_many:
-                        limits.too_many(ticket, found.wait)
+                        limits.on_rate_limit(ticket, found.wait)
                     elif found.silent:
-                        limits.silent(ticket)
+                        limits.on_timeout(ticket)
                 finally:
                     call.sent = False
                     limits.leave(ticket, used)
                 if found.loading:
                     self._check_loading(begun, found)
-                    limits.pause(self._until_loaded(found, loading))
+                    limits.pause(self._loading_pause(found, loading))
                     loading += 1
-                    may_send()
+                    check_may_send()
                     continue
                 if found.too_many and found.again:
                     self._check_outage(begun, found)
                     busy += 1
-                elif not self._tries_again(found, waited, failures):
+                elif not self._should_retry(found, waited, failures):
                     if isinstance(found.error, OutOfCredit):
                         self._out_of_credit = time.monotonic(), str(found.error)
-                    raise self._final(found)
+                    raise self._final_error(found)
                 else:
                     failures += 1
-                may_send()
+                check_may_send()
                 await self._pause(limits, found, min(failures or busy, _STEPS) - 1)
 
     def limits(self) -> Limits:
@@ -217,7 +217,7 @@ class Connection:
         """The clocks of the model's calls on the running loop."""
         return self._state().timeouts.setdefault((self.url, self._model), CallTimeouts())
 
-    async def _try(
+    async def _try_once(
         self, limits: Limits, send: Send, waited: Waited, tries: Tries
     ) -> dict[str, Any] | CallError:
         clients, timeouts, begun = self.clients(), self.timeouts(), time.monotonic()
@@ -225,8 +225,8 @@ class Connection:
         try:
             async with timeouts.clock(waited, limits.in_flight) as clock:
                 async with clients.one() as client:
-                    content, headers = await send(client, lambda: timeouts.heard(clock))
-                timeouts.heard(clock)
+                    content, headers = await send(client, lambda: timeouts.on_data(clock))
+                timeouts.on_data(clock)
         except Exception as error:
             # Made here and raised elsewhere, so that no traceback leads back to the request and its headers.
             found = self._error_mapping.of_error(error, waited, answered_before=self._answered_at is not None)
@@ -236,13 +236,13 @@ class Connection:
             tries.seconds += time.monotonic() - begun
         limits.learn(headers)
         text = self.without_key(content.decode(errors="replace"))
-        return self._error_mapping.parsed(text, waited.call.whom)
+        return self._error_mapping.parse(text, waited.call.whom)
 
-    def _tries_again(self, failure: CallError, waited: Waited, failures: int) -> bool:
+    def _should_retry(self, failure: CallError, waited: Waited, failures: int) -> bool:
         again = failure.again and failures < self._retries
         if failure.silent:
             again = again and waited.longer
-            self.timeouts().tell(waited, again=again)
+            self.timeouts().report(waited, again=again)
         return again
 
     async def _pause(self, limits: Limits, failure: CallError, attempt: int) -> None:
@@ -280,13 +280,13 @@ class Connection:
             self._loading_told = time.monotonic()
             say(f"{failure.error}; waiting, {self.loading_seconds / 60:.0f} minutes at most")
 
-    def _until_loaded(self, failure: CallError, before: int) -> float:
+    def _loading_pause(self, failure: CallError, before: int) -> float:
         """Seconds until the next look, soon even where the server asks to wait long."""
         step = _LOADING_STEPS[min(before, len(_LOADING_STEPS) - 1)]
         step *= min(self._first_wait / _FIRST_WAIT, 1.0)
         return step if failure.wait is None else min(failure.wait, _LONGEST_BACKOFF)
 
-    def _final(self, failure: CallError) -> EndpointError:
+    def _final_error(self, failure: CallError) -> EndpointError:
         if isinstance(failure.error, CallFailed) and not isinstance(failure.error, Refused):
             self._failures += 1
             if self._failures >= _MAX_CONSECUTIVE_FAILURES:
@@ -316,7 +316,7 @@ class Connection:
                 known[where] = Clients(options, self._address, self._timeout)
             # Of proxies and certificates that cannot be used the transport raises errors of many kinds.
             except Exception as error:
-                told = self._address.clean(str(error))
+                told = self._address.redact(str(error))
                 raise EndpointError(
                     f"{self.shown_url} cannot be called: {told}; check SSL_CERT_FILE, HTTP_PROXY and "
                     "HTTPS_PROXY in the environment"

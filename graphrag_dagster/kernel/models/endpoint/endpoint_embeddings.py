@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.common.progress import say
 from graphrag_dagster.kernel.common.stable_values import unit_rows
 from graphrag_dagster.kernel.models.chat.chat_model import Refused
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
-from graphrag_dagster.kernel.models.chat.reply_parsing import holdable
+from graphrag_dagster.kernel.models.chat.reply_parsing import storable
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Connection, Tries
 from graphrag_dagster.kernel.models.endpoint.error_mapping import RefusedWith
 from graphrag_dagster.kernel.models.endpoint.request_bodies import (
@@ -167,34 +167,36 @@ class OpenAIEmbedder:
         set_capabilities(self.connection.url, self.model, replace(self.capabilities, **found))
 
     async def _embed(self, batch: Sequence[str]) -> NDArray[np.float32]:
-        return (await self._taken(batch)).vectors
+        return (await self._embed_in_calls(batch)).vectors
 
-    async def _taken(self, batch: Sequence[str]) -> _EmbeddedTexts:
+    async def _embed_in_calls(self, batch: Sequence[str]) -> _EmbeddedTexts:
         """Vectors of texts, in as many calls as the endpoint wants; what turns out is kept for the next."""
-        parts = parted(batch, self.capabilities.texts or len(batch), self.capabilities.characters)
+        parts = split_into_batches(batch, self.capabilities.texts or len(batch), self.capabilities.characters)
         if len(parts) > 1:
-            return _joined([await self._taken(part) for part in parts])
+            return _join_vectors([await self._embed_in_calls(part) for part in parts])
         known = self.capabilities
         try:
-            return _EmbeddedTexts(await self._sent(batch, known), len(batch), sum(map(len, batch)))
+            return _EmbeddedTexts(await self._send(batch, known), len(batch), sum(map(len, batch)))
         except RefusedWith as refusal:
             if known.encoding and "encoding_format" in refusal.said:
                 self._learn(encoding=False)
-                return await self._taken(batch)
+                return await self._embed_in_calls(batch)
             if not _may_be_too_much(refusal):
                 raise
             if len(batch) == 1:
-                return await self._one(batch[0], refusal)
+                return await self._embed_shortened(batch[0], refusal)
             if self.capabilities != known:
                 # Another call has found out what is too much.
-                return await self._taken(batch)
-            most = _told_most(refusal.said, len(batch)) or (len(batch) + 1) // 2
-            taken = _joined([await self._taken(part) for part in parted(batch, most, None)])
+                return await self._embed_in_calls(batch)
+            most = _stated_limit(refusal.said, len(batch)) or (len(batch) + 1) // 2
+            taken = _join_vectors(
+                [await self._embed_in_calls(part) for part in split_into_batches(batch, most, None)]
+            )
             if not taken.alone:
-                self._take_note(refusal.said, taken)
+                self._record_batch_size(refusal.said, taken)
             return taken
 
-    def _take_note(self, said: str, taken: _EmbeddedTexts) -> None:
+    def _record_batch_size(self, said: str, taken: _EmbeddedTexts) -> None:
         """Keep how much was taken at once, where all texts were, by number or by length."""
         known = self.capabilities
         if _OF_LENGTH.search(said) and not _OF_NUMBER.search(said):
@@ -202,15 +204,15 @@ class OpenAIEmbedder:
         else:
             self._learn(texts=min(taken.texts, known.texts or taken.texts))
 
-    async def _one(self, text: str, refusal: RefusedWith) -> _EmbeddedTexts:
+    async def _embed_shortened(self, text: str, refusal: RefusedWith) -> _EmbeddedTexts:
         """The vector of a text that is refused alone, of as much of its beginning as is taken."""
         length = min(len(text), self.capabilities.longest or len(text))
         if length < _SURELY_TAKEN:
             raise refusal
         while length >= _SURELY_TAKEN:
-            length = int(length * _told_share(refusal.said))
+            length = int(length * _stated_share(refusal.said))
             try:
-                vectors = await self._sent([text], replace(self.capabilities, longest=length))
+                vectors = await self._send([text], replace(self.capabilities, longest=length))
             except RefusedWith as again:
                 if not _may_be_too_much(again):
                     raise
@@ -223,10 +225,10 @@ class OpenAIEmbedder:
             "embeddings.model to a model for longer texts, or text_units.size smaller"
         )
 
-    async def _sent(self, batch: Sequence[str], known: Capabilities) -> NDArray[np.float32]:
+    async def _send(self, batch: Sequence[str], known: Capabilities) -> NDArray[np.float32]:
         """The vectors of texts in one call, of their beginnings where they are longer than may be."""
         texts = [text[: known.longest] for text in batch]
-        body: dict[str, Any] = {"model": self.model, "input": holdable(texts)}
+        body: dict[str, Any] = {"model": self.model, "input": storable(texts)}
         if known.encoding:
             body["encoding_format"] = "float"
         estimate = sum(map(len, texts)) // _CHARACTERS_PER_TOKEN
@@ -241,7 +243,7 @@ class OpenAIEmbedder:
             self.failed(reserved, tries, error)
             raise
         self._cut += sum(len(whole) > len(text) for whole, text in zip(batch, texts, strict=True))
-        self.connection.pace.answered(size, came.seconds)
+        self.connection.pace.on_answer(size, came.seconds)
         if self._arrived:
             tokens = usage_of(came.answer).input_tokens
             self._arrived(EmbeddedBatch(batch, vectors, tokens, tries, reserved))
@@ -280,10 +282,10 @@ class OpenAIEmbedder:
     def _batches(self, texts: Sequence[str]) -> list[list[str]]:
         known = self.capabilities
         most = min(self._batch_size, known.texts or self._batch_size)
-        return parted(texts, most, min(_BATCH_CHARACTERS, known.characters or _BATCH_CHARACTERS))
+        return split_into_batches(texts, most, min(_BATCH_CHARACTERS, known.characters or _BATCH_CHARACTERS))
 
 
-def parted(texts: Sequence[str], most: int, characters: int | None) -> list[list[str]]:
+def split_into_batches(texts: Sequence[str], most: int, characters: int | None) -> list[list[str]]:
     """Return texts in parts of at most so many of them, and of so many characters where more than one."""
     parts: list[list[str]] = []
     room = 0
@@ -296,7 +298,7 @@ def parted(texts: Sequence[str], most: int, characters: int | None) -> list[list
     return parts
 
 
-def _joined(parts: Sequence[_EmbeddedTexts]) -> _EmbeddedTexts:
+def _join_vectors(parts: Sequence[_EmbeddedTexts]) -> _EmbeddedTexts:
     return _EmbeddedTexts(
         np.concatenate([part.vectors for part in parts]),
         max(part.texts for part in parts),
@@ -312,13 +314,13 @@ def _may_be_too_much(refusal: RefusedWith) -> bool:
     return refusal.status == 400 and (not refusal.said or bool(_TOO_MUCH.search(refusal.said)))
 
 
-def _told_most(said: str, refused: int) -> int | None:
+def _stated_limit(said: str, refused: int) -> int | None:
     """The number of texts that is said to be most; None where there is none that is fewer."""
     numbers = [int(found) for found in _OF_NUMBER_TOLD.findall(said)] if _OF_NUMBER.search(said) else []
     return next((number for number in numbers if 0 < number < refused), None)
 
 
-def _told_share(said: str) -> float:
+def _stated_share(said: str) -> float:
     """The share of a text that is taken, by the two numbers that are told of it; else half."""
     numbers = sorted({int(found.replace(",", "")) for found in _TOKENS_TOLD.findall(said)})
     if len(numbers) != 2 or not 0.05 < numbers[0] / numbers[1] < 1:

@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.models.endpoint.rate_limits import (
 )
 from graphrag_dagster.kernel.models.endpoint.response_parsing import (
     MalformedResponse,
-    ending,
+    finish_reason,
     first,
     json_object,
     mapping,
@@ -90,28 +90,28 @@ class ErrorMapping:
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._clean = address.clean
+        self._clean = address.redact
 
     @property
-    def _shown(self) -> str:
-        return self._address.shown
+    def _shown_url(self) -> str:
+        return self._address.shown_url
 
-    def parsed(self, text: str, what: str) -> dict[str, Any] | CallError:
+    def parse(self, text: str, what: str) -> dict[str, Any] | CallError:
         """Return the JSON object of an answer, or what is wrong with it; ``what`` was asked for."""
         answer = json_object(text)
         if answer is None:
             shown = self._clean(text) or "an empty body"
-            return CallError(CallFailed(f"{self._shown} sent no usable JSON: {shown}"), again=True)
+            return CallError(CallFailed(f"{self._shown_url} sent no usable JSON: {shown}"), again=True)
         if error := answer.get("error"):
-            return self._within(error, what)
+            return self._error_in_answer(error, what)
         choice = first(answer.get("choices"))
-        if ending(choice.get("finish_reason")) != "error":
+        if finish_reason(choice.get("finish_reason")) != "error":
             return answer
         if error := choice.get("error"):
-            return self._within(error, what)
+            return self._error_in_answer(error, what)
         reason = self._clean(str(choice["finish_reason"]))
         return CallError(
-            CallFailed(f"{self._shown} cut its reply short (finish_reason {reason!r})"), again=True
+            CallFailed(f"{self._shown_url} cut its reply short (finish_reason {reason!r})"), again=True
         )
 
     def of_error(self, error: Exception, waited: Waited, *, answered_before: bool) -> CallError:
@@ -126,7 +126,7 @@ class ErrorMapping:
         import openai
 
         if isinstance(error, TimeoutError):
-            text = f"no reply from {self._shown} {waited.limits}; set model.timeout_seconds higher"
+            text = f"no reply from {self._shown_url} {waited.limits}; set model.timeout_seconds higher"
             return CallError(CallFailed(text), again=True, silent=True)
         if isinstance(error, openai.APIConnectionError):
             # The package's own words say nothing of the cause.
@@ -137,12 +137,14 @@ class ErrorMapping:
             told = error.body if error.body is not None else ""
             return self._status(error.status_code, told, error.response.headers, waited.call.whom)
         if isinstance(error, openai.APIError):
-            return self._within(error.body or error.message, waited.call.whom)
+            return self._error_in_answer(error.body or error.message, waited.call.whom)
         if isinstance(error, MalformedResponse):
-            return CallError(CallFailed(f"{self._shown} {self._clean(str(error))}"), again=error.again)
+            return CallError(CallFailed(f"{self._shown_url} {self._clean(str(error))}"), again=error.again)
         if isinstance(error, EndpointError):
             return CallError(error)
-        return CallError(EndpointError(f"{self._shown}: {type(error).__name__}: {self._clean(str(error))}"))
+        return CallError(
+            EndpointError(f"{self._shown_url}: {type(error).__name__}: {self._clean(str(error))}")
+        )
 
     def _no_connection(self, error: BaseException, answered_before: bool) -> CallError:
         import ssl
@@ -160,64 +162,66 @@ class ErrorMapping:
             | ssl.SSLError,
         ):
             mend = "SSL_CERT_FILE" if "CERTIFICATE_VERIFY" in detail else f"model.base_url or {BASE_URL}"
-            text = f"cannot reach {self._shown}: {detail}; set {mend}"
+            text = f"cannot reach {self._shown_url}: {detail}; set {mend}"
             return CallError(EndpointDown(text), again=answered_before)
-        return CallError(CallFailed(f"the connection to {self._shown} was lost: {detail}"), again=True)
+        return CallError(CallFailed(f"the connection to {self._shown_url} was lost: {detail}"), again=True)
 
-    def _within(self, error: object, what: str) -> CallError:
+    def _error_in_answer(self, error: object, what: str) -> CallError:
         """An error that arrives instead of an answer, or within one."""
         code = mapping(error).get("code")
         status = int(code) if isinstance(code, int | str) and re.fullmatch(r"[45]\d\d", str(code)) else 0
         said = self._clean(_message(error)) or "no reason given"
-        if status in {401, 402, 403, 404, 429} or _is_broke(429, error) or _is_loading(503, error):
-            return self._status(status or (429 if _is_broke(429, error) else 503), error, _NO_HEADERS, what)
-        return CallError(CallFailed(f"{self._shown} cut its reply short: {said}"), again=True)
+        if status in {401, 402, 403, 404, 429} or _says_out_of_credit(429, error) or _is_loading(503, error):
+            return self._status(
+                status or (429 if _says_out_of_credit(429, error) else 503), error, _NO_HEADERS, what
+            )
+        return CallError(CallFailed(f"{self._shown_url} cut its reply short: {said}"), again=True)
 
     def _status(self, status: int, told: object, headers: Mapping[str, str], what: str) -> CallError:
         if 300 <= status < 400:
             return CallError(self._redirect(status, headers.get("location") or ""))
         said = self._clean(_message(told)) or "no reason given"
-        if _is_broke(status, told):
+        if _says_out_of_credit(status, told):
             return CallError(
                 OutOfCredit(
-                    f"{self._shown}: the account has no credit left ({status}): {said}. Paid replies are "
+                    f"{self._shown_url}: the account has no credit left ({status}): {said}. Paid replies are "
                     "kept: add credit, or set another model.base_url, and run again"
                 )
             )
         if _is_loading(status, told):
-            error = EndpointDown(f"{self._shown} is still loading {what} ({status}): {said}")
+            error = EndpointDown(f"{self._shown_url} is still loading {what} ({status}): {said}")
             return CallError(error, again=True, wait=_loading_wait(told, headers), loading=True)
         if status in {401, 403}:
-            text = f"{self._shown} rejects the key in ${self._address.variable} ({status}): {said}"
+            text = f"{self._shown_url} rejects the key in ${self._address.variable} ({status}): {said}"
             return CallError(EndpointError(text))
         if status == 404:
             mend = "set model.name or model.base_url"
             if self._address.is_azure:
                 mend = "set model.name to the name of the deployment, model.base_url or model.api_version"
-            text = f"{self._shown} has no {what}, or the URL is wrong (404): {said}"
+            text = f"{self._shown_url} has no {what}, or the URL is wrong (404): {said}"
             return CallError(EndpointError(f"{text}; {mend}"))
         if status == 429:
-            return self._too_many(said, headers)
+            return self._rate_limited(said, headers)
         if status in _PASSING or status >= 500:
             wait = retry_after(headers)
-            failed = CallFailed(f"{self._shown} answered {status}: {said}")
+            failed = CallFailed(f"{self._shown_url} answered {status}: {said}")
             return CallError(failed, wait is None or wait <= LONGEST_WAIT, wait)
-        text = f"{self._shown} rejected the request ({status}): {said}"
+        text = f"{self._shown_url} rejected the request ({status}): {said}"
         return CallError(RefusedWith(text, status, self._clean(_message(told))))
 
     def _redirect(self, status: int, location: str) -> EndpointError:
         try:
-            parts = urlsplit(urljoin(self._shown, location))
+            parts = urlsplit(urljoin(self._shown_url, location))
             # The path may hold a token.
             place = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
         except ValueError:
             place = "another address"
         return EndpointError(
-            f"{self._shown} redirects to {self._clean(place)} ({status}). Redirects are not followed, so "
+            f"{self._shown_url} redirects to {self._clean(place)} ({status}). Redirects are not followed, so "
             f"that texts go nowhere else: set model.base_url or {BASE_URL} to the final address"
         )
 
-    def _too_many(self, said: str, headers: Mapping[str, str]) -> CallError:
+    def _rate_limited(self, said: str, headers: Mapping[str, str]) -> CallError:
         wait = retry_after(headers)
         if wait is None:
             left = headers.get("x-ratelimit-remaining-requests")
@@ -225,11 +229,11 @@ class ErrorMapping:
             wait = duration(headers.get(f"x-ratelimit-reset-{exhausted}"))
         if wait is not None and wait > LONGEST_WAIT:
             text = (
-                f"{self._shown} has reached its rate limit for {wait_words(wait)} (429): {said}. Finished "
-                "work is kept: run again then"
+                f"{self._shown_url} has reached its rate limit for {wait_words(wait)} (429): {said}. "
+                "Finished work is kept: run again then"
             )
             return CallError(EndpointError(text), too_many=True, wait=wait)
-        failed = CallFailed(f"{self._shown} answered 429: {said}")
+        failed = CallFailed(f"{self._shown_url} answered 429: {said}")
         return CallError(failed, again=True, wait=wait, too_many=True)
 
 
@@ -250,7 +254,7 @@ def is_out_of_credit(told: object) -> bool:
     return any(map(_BROKE_CODE.search, (*names, said))) or bool(_BROKE.search(said))
 
 
-def _is_broke(status: int, told: object) -> bool:
+def _says_out_of_credit(status: int, told: object) -> bool:
     return status == 402 or (status in _OF_MONEY and is_out_of_credit(told))
 
 

@@ -60,7 +60,7 @@ class _Heard:
         return {"choices": [choice], "usage": self.usage}
 
 
-async def streamed(
+async def stream_reply(
     client: "AsyncOpenAI", body: Mapping[str, Any], listen: Listener | None, heard: Callable[[], None]
 ) -> "Sent":
     """Return the body of a reply that came piece by piece, as that of a whole one, and its headers.
@@ -151,7 +151,7 @@ class Clients:
             timeout=self._timeout,
             limits=_ONE,
             follow_redirects=False,
-            event_hooks={"response": [_bounded]},
+            event_hooks={"response": [_limit_body]},
         )
         given: dict[str, Any] = {
             "base_url": options.base_url,
@@ -192,12 +192,12 @@ class Raw(Protocol):
         """As it came."""
 
 
-def sent(answer: Raw) -> Sent:
+def body_and_headers(answer: Raw) -> Sent:
     """Return the body and the headers of an answer."""
     return answer.http_response.content, answer.http_response.headers
 
 
-async def _bounded(response: httpx2.Response) -> None:
+async def _limit_body(response: httpx2.Response) -> None:
     """Bound the body of a response as it is unpacked, whoever reads it."""
     most = _MOST_OF_FILE if response.request.url.path.endswith("/content") else MOST_BYTES
     read, size = response.aiter_bytes, 0

@@ -145,20 +145,20 @@ class Limits:
             self.tokens.take(used - ticket.tokens)
         self._admit()
 
-    def answered(self) -> None:
+    def on_answer(self) -> None:
         """Open the window a little: a call was answered."""
         if self._window < self._most:
             step = 1.0 if self._window < _NEAR * self._last_cut else 1.0 / self._window
             self._window = min(self._window + step, float(self._most))
 
-    def too_many(self, ticket: Ticket, wait: float | None) -> None:
+    def on_rate_limit(self, ticket: Ticket, wait: float | None) -> None:
         """Halve the window, once for all calls that were in flight together, and wait as asked."""
         self.too_many_calls += 1
-        self.silent(ticket)
+        self.on_timeout(ticket)
         if wait is not None:
             self.pause(wait)
 
-    def silent(self, ticket: Ticket) -> None:
+    def on_timeout(self, ticket: Ticket) -> None:
         """Halve the window, once for all calls that were in flight together: fewer are answered sooner."""
         if ticket.begun >= self._cut_at:
             self._last_cut = self._window
@@ -211,9 +211,9 @@ def duration(text: str | None) -> float | None:
     if not text:
         return None
     if (plain := _number(text)) is not None:
-        return _bounded(plain)
+        return _clamp(plain)
     parts = _PART.findall(text)
-    return _bounded(sum(float(number) * _SECONDS[unit] for number, unit in parts)) if parts else None
+    return _clamp(sum(float(number) * _SECONDS[unit] for number, unit in parts)) if parts else None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -222,14 +222,14 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     At most a year; None where it asks for nothing that can be understood.
     """
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
-        return _bounded(milliseconds / 1000)
+        return _clamp(milliseconds / 1000)
     value = headers.get("retry-after")
     if value is None:
         return None
     if (seconds := _number(value)) is not None:
-        return _bounded(seconds)
+        return _clamp(seconds)
     try:
-        return _bounded(parsedate_to_datetime(value).timestamp() - time.time())
+        return _clamp(parsedate_to_datetime(value).timestamp() - time.time())
     except (ValueError, OverflowError):
         return None
 
@@ -241,7 +241,7 @@ def wait_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 2 * _DAY else f"{seconds / _DAY:.0f} days"
 
 
-def _bounded(seconds: float) -> float:
+def _clamp(seconds: float) -> float:
     return min(max(seconds, 0.0), _FOR_EVER)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest
-from graphrag_dagster.kernel.models.chat.reply_parsing import holdable
+from graphrag_dagster.kernel.models.chat.reply_parsing import storable
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
 
@@ -57,7 +57,7 @@ class Capabilities:
             return replace(self, limit="max_completion_tokens")
         if any(word in words for word in _THINKING_WORDS):
             if self.silence not in {"not needed", "impossible"}:
-                return self.more_silent(url)
+                return self.with_less_reasoning(url)
             return replace(self, effort=False) if self.effort else None
         if self.format != "text" and any(word in words for word in _FORMAT_WORDS):
             return replace(self, format="json_object" if self.format == "json_schema" else "text")
@@ -67,7 +67,7 @@ class Capabilities:
             return replace(self, temperature=False)
         return None
 
-    def more_silent(self, url: str) -> "Capabilities":
+    def with_less_reasoning(self, url: str) -> "Capabilities":
         """Return the next way of switching hidden reasoning off; the last is to take it off the reply."""
         ways = _OPENAI if "api.openai.com" in url else _OWN_SERVERS
         place = ways.index(self.silence) if self.silence in ways else len(ways) - 2
@@ -109,7 +109,7 @@ def chat_body(settings: ModelSettings, request: ChatRequest, capabilities: Capab
 
     Where the endpoint takes no JSON schema, the schema stands at the end of the first message.
     """
-    messages = [{"role": m.role, "content": holdable(m.content)} for m in request.messages]
+    messages = [{"role": m.role, "content": storable(m.content)} for m in request.messages]
     body: dict[str, Any] = {
         **settings.extra_body,
         "model": settings.name,
@@ -130,7 +130,7 @@ def chat_body(settings: ModelSettings, request: ChatRequest, capabilities: Capab
     if capabilities.format == "json_schema":
         body["response_format"] = {"type": "json_schema", "json_schema": _named(request.task, request.schema)}
         return body
-    shown = prompts.load("json_only").render(schema=_compact(request.schema))
+    shown = prompts.load("json_only").render(schema=_compact_json(request.schema))
     messages[0] = {**messages[0], "content": f"{messages[0]['content']}\n\n{shown}"}
     if capabilities.format == "json_object":
         body["response_format"] = {"type": "json_object"}
@@ -152,7 +152,7 @@ def _named(task: str, shape: type[BaseModel]) -> dict[str, Any]:
     return {"name": task, "schema": schema, "strict": strict}
 
 
-def _compact(shape: type[BaseModel]) -> str:
+def _compact_json(shape: type[BaseModel]) -> str:
     import json
 
     return json.dumps(strict_schema(shape)[0], ensure_ascii=False)

@@ -148,21 +148,21 @@ class Content:
 def content_of(message: object) -> Content:
     """Return what a message holds, in whichever of its fields and parts."""
     told = mapping(message)
-    text, hidden, refusal = _joined(told.get("content"))
+    text, hidden, refusal = _join_parts(told.get("content"))
     said = told.get("refusal")
     return Content(
         text,
-        hidden or _thinks(told),
+        hidden or _is_reasoning(told),
         refusal or (said if isinstance(said, str) else "refused" if said else ""),
     )
 
 
-def _thinks(told: Mapping[str, Any]) -> bool:
+def _is_reasoning(told: Mapping[str, Any]) -> bool:
     # Looked at for every piece of a stream.
     return not _HIDDEN_FIELDS.isdisjoint(told) and any(told.get(name) for name in _HIDDEN_FIELDS)
 
 
-def _joined(content: object) -> tuple[str, bool, str]:
+def _join_parts(content: object) -> tuple[str, bool, str]:
     """The text of all parts, whether some are reasoning, and a refusal."""
     if isinstance(content, str):
         return content, False, ""
@@ -182,12 +182,12 @@ def _joined(content: object) -> tuple[str, bool, str]:
             text = told.get("text", told.get("content"))
             # The typed text of some interfaces.
             text = text.get("value") if isinstance(text, dict) else text
-            hidden = hidden or _thinks(told)
+            hidden = hidden or _is_reasoning(told)
             texts += [text] if isinstance(text, str) else []
     return "".join(texts), hidden, refusal
 
 
-def ending(reason: object) -> str:
+def finish_reason(reason: object) -> str:
     """Return why a reply ended: ``stop``, ``length``, ``refusal``, ``content_filter``, ``error``, or else.
 
     A server that says nothing has given all there is. What nobody knows is handed on as it is, in 40

@@ -45,19 +45,19 @@ class Pace:
     def __init__(self, seconds_per_token: float | None = None) -> None:
         self.seconds_per_token = seconds_per_token
 
-    def answered(self, size: Size, seconds: float) -> None:
+    def on_answer(self, size: Size, seconds: float) -> None:
         """Learn from an answer; ``size`` is what it had in fact."""
         if size.work < _MIN_TIMED_WORK and seconds < _SLOW:
             return
         seen, known = seconds / size.work, self.seconds_per_token or 0.0
         self.seconds_per_token = max(seen, known + _FORGETTING * (seen - known))
 
-    def silent(self, size: Size, seconds: float) -> None:
+    def on_timeout(self, size: Size, seconds: float) -> None:
         """Learn from a call that got no answer within its limit: the next of its size has twice as long."""
         least = 2.0 * seconds / (_GENEROUS * size.work)
         self.seconds_per_token = max(self.seconds_per_token or 0.0, least)
 
-    def written(self, size: Size, seconds: float) -> int:
+    def expected_tokens(self, size: Size, seconds: float) -> int:
         """Return the tokens of a reply that are written after so many seconds, by estimate."""
         if self.seconds_per_token is None:
             return 0
@@ -120,7 +120,7 @@ class Waited:
         """Seconds that the next try has before a piece of its answer comes."""
         return max(2 * self._granted, self._pace.limit(self._size, self._least))
 
-    def in_vain(self, clock: "Clock") -> None:
+    def record_timeout(self, clock: "Clock") -> None:
         """Take note that the time of a try is over."""
         if clock.flows:
             self._idle = clock.idle
@@ -128,7 +128,7 @@ class Waited:
         else:
             self._granted = clock.granted
             self._told.append(f"within {seconds_of(clock.granted)}")
-            self._pace.silent(self._size, clock.granted)
+            self._pace.on_timeout(self._size, clock.granted)
 
     @property
     def longer(self) -> bool:
@@ -140,10 +140,10 @@ class Waited:
         """The limits that have passed."""
         return ", nor ".join(self._told)
 
-    def words(self, *, again: bool) -> str:
+    def describe(self, *, again: bool) -> str:
         """The message for a limit that has passed."""
         prompt = f", about {self._size.prompt:,} prompt tokens" if self._size.prompt else ""
-        told = f"{self.call.whom} did not answer {self.limits} ({self.call.words}{prompt}); "
+        told = f"{self.call.whom} did not answer {self.limits} ({self.call.description}{prompt}); "
         if again:
             more = f"{seconds_of(self.idle)} between two pieces" if self._idle else seconds_of(self.limit)
             return (
@@ -182,7 +182,7 @@ class Clock:
         """Seconds that it has by now."""
         return (self._ends.when() or self._begun) - self._begun
 
-    def heard(self) -> None:
+    def on_data(self) -> None:
         """A piece of its answer has come; to set the clock anew takes longer than to read one."""
         now = asyncio.get_running_loop().time()
         if self.flows and now - self._heard_at < _GRAIN * self.idle:
@@ -190,7 +190,7 @@ class Clock:
         self.flows, self._heard_at = True, now
         self._extend(self.idle, self._begun + LONGEST_STREAM)
 
-    def another_heard(self) -> None:
+    def on_other_data(self) -> None:
         """Another call has heard from the endpoint."""
         if not self.flows:
             self._extend(self.limit, self._latest)
@@ -229,20 +229,20 @@ class CallTimeouts:
             finally:
                 self._clocks.discard(clock)
                 if ends.expired():
-                    waited.in_vain(clock)
+                    waited.record_timeout(clock)
 
-    def tell(self, waited: Waited, *, again: bool) -> None:
+    def report(self, waited: Waited, *, again: bool) -> None:
         """Say that a limit has passed, once for calls that were in flight together."""
         now, kind = time.monotonic(), (waited.limits, again)
         if now - self._said.get(kind, -_ONCE) >= _ONCE:
             self._said[kind] = now
-            say(waited.words(again=again))
+            say(waited.describe(again=again))
 
-    def heard(self, clock: Clock) -> None:
+    def on_data(self, clock: Clock) -> None:
         """A call has heard from the endpoint: it works."""
-        clock.heard()
+        clock.on_data()
         now = time.monotonic()
         if now - self._passed_on >= _GRAIN * clock.limit:
             self._passed_on = now
             for other in self._clocks - {clock}:
-                other.another_heard()
+                other.on_other_data()

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.chat.chat_model import ChatRequest, Message
-from graphrag_dagster.kernel.models.chat.reply_parsing import visible
+from graphrag_dagster.kernel.models.chat.reply_parsing import visible_text
 from graphrag_dagster.kernel.models.chat.yes_no import encoding_of_model, first_tokens
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.endpoint.request_bodies import Silence, capabilities_of
@@ -18,8 +18,8 @@ from graphrag_dagster.kernel.models.probing.endpoint_check import (
     ReplyFormat,
     find_request_form,
     listed_models,
-    named,
-    small,
+    send_small_request,
+    some_names,
 )
 
 Outcome = Literal["works", "fallback", "fails", "skipped"]
@@ -79,7 +79,7 @@ async def first_contact(model: OpenAIChatModel) -> list[ProbeFinding]:
     """
     models = await _listing(model)
     try:
-        answered = await small(model, "Reply with the word: ready")
+        answered = await send_small_request(model, "Reply with the word: ready")
     except EndpointError as error:
         raise Unusable(*_no_contact(model, models, str(error))) from None
     seconds = f"{answered.seconds:.2f} s"
@@ -87,7 +87,7 @@ async def first_contact(model: OpenAIChatModel) -> list[ProbeFinding]:
         ProbeFinding("reachable", "works", f"a small reply took {seconds}"),
         _model_finding(model, models),
     ]
-    if text := " ".join(visible(answered.reply.text).split()):
+    if text := " ".join(visible_text(answered.reply.text).split()):
         return [*findings, ProbeFinding("chat", "works", f"replied {text[:40]!r}")]
     mend = "choose another model, or fix its chat template"
     raise Unusable(
@@ -100,12 +100,12 @@ async def reasoning(model: OpenAIChatModel) -> list[ProbeFinding]:
     name, wanted = "hidden reasoning", model.settings.reasoning
     url, question = model.connection.url, "What is 17 plus 25? Reply with the number alone."
     before = capabilities_of(url, model.name)
-    answered = await small(model, question)
+    answered = await send_small_request(model, question)
     if wanted != "off":
         seen = "seen" if answered.reasoned else "none seen"
         return [ProbeFinding(name, "works", seen, f"unchanged: model.reasoning is {wanted}")]
     while answered.reasoned and capabilities_of(url, model.name).silence != "impossible":
-        answered = await small(model, question)
+        answered = await send_small_request(model, question)
     silence = capabilities_of(url, model.name).silence
     if silence == before.silence == "not needed":
         return [ProbeFinding(name, "works", "none seen")]
@@ -153,7 +153,7 @@ async def forced_token(model: OpenAIChatModel) -> list[ProbeFinding]:
     answered = await model.send(ChatRequest("probe", asked, 1, forced_tokens=forced))
     if not capabilities_of(model.connection.url, model.name).logit_bias:
         return [ProbeFinding(name, "fallback", "refused", otherwise)]
-    word = _WORD.search(visible(answered.reply.text))
+    word = _WORD.search(visible_text(answered.reply.text))
     if word and word[0].upper() in {"YES", "NO"}:
         return [ProbeFinding(name, "works", "forces YES or NO", "the yes/no check takes one token")]
     mend = f"{otherwise}; set model.logit_bias: false to save a call per check"
@@ -195,7 +195,9 @@ def _model_finding(model: OpenAIChatModel, models: list[str] | None) -> ProbeFin
         listed = f"one of {len(models)} that are listed" if len(models) > 1 else "the only one listed"
         return ProbeFinding("model", "works", listed)
     told = "another model may have answered under this name; see model.name"
-    return ProbeFinding("model", "fallback", f"answers, but is not listed; listed: {named(models)}", told)
+    return ProbeFinding(
+        "model", "fallback", f"answers, but is not listed; listed: {some_names(models)}", told
+    )
 
 
 def _format_finding(
@@ -214,16 +216,16 @@ def _format_finding(
 
 def _no_contact(model: OpenAIChatModel, models: list[str] | None, error: str) -> list[ProbeFinding]:
     if models is None:
-        return [ProbeFinding("reachable", "fails", error, _start(model, error))]
+        return [ProbeFinding("reachable", "fails", error, _start_advice(model, error))]
     reached = ProbeFinding("reachable", "works", f"it lists {len(models)} models")
     if models and model.name not in models:
-        mend = f"set model.name; it has {named(models)}"
+        mend = f"set model.name; it has {some_names(models)}"
         fix = {"model.name": models[0]} if len(models) == 1 else {}
         return [reached, ProbeFinding("model", "fails", error, mend, settings=fix)]
     return [reached, ProbeFinding("chat", "fails", error, "see the endpoint's message")]
 
 
-def _start(model: OpenAIChatModel, error: str) -> str:
+def _start_advice(model: OpenAIChatModel, error: str) -> str:
     """Advice on what to start, or to wait for, if a server does not answer."""
     if _LOADING in error:
         return "the server is running and loads its model: run doctor again when it has loaded"

@@ -74,15 +74,15 @@ async def examine(settings: CorpusSettings, data: Mapping[RoleName, int] | None 
         return []
     findings: list[ProbeFinding] = []
     for own, tasks in _models(settings):
-        model = OpenAIChatModel(_impatient(own))
+        model = OpenAIChatModel(_with_fewer_retries(own))
         # Who asks for a diagnosis is told that a server loads, and does not wait for it.
         model.connection.loading_seconds = 0.0
         label = f"{own.name} at {model.connection.shown_url} ({', '.join(tasks)})"
-        findings += _labelled(label, await _examined(model, settings, tasks, data))
-    own = _impatient(settings.model.for_role("embed"))
+        findings += _label_findings(label, await _run_probes(model, settings, tasks, data))
+    own = _with_fewer_retries(settings.model.for_role("embed"))
     embeddings = partial(_embeddings, settings, own)
-    vectors = await _guarded("embeddings", own.timeout_seconds, embeddings)
-    return findings + _labelled("vectors of text units, entities and reports", vectors)
+    vectors = await _run_guarded("embeddings", own.timeout_seconds, embeddings)
+    return findings + _label_findings("vectors of text units, entities and reports", vectors)
 
 
 def asks_models(settings: CorpusSettings) -> bool:
@@ -115,7 +115,7 @@ def _models(settings: CorpusSettings) -> list[tuple[ModelSettings, list[RoleName
     return list(found.values())
 
 
-def _impatient(own: ModelSettings) -> ModelSettings:
+def _with_fewer_retries(own: ModelSettings) -> ModelSettings:
     return own.model_copy(update={"retries": min(own.retries, _RETRIES)})
 
 
@@ -124,7 +124,7 @@ def _tasks(settings: CorpusSettings) -> list[RoleName]:
     return [role for role in registry.roles() if role in used]
 
 
-async def _examined(
+async def _run_probes(
     model: OpenAIChatModel,
     settings: CorpusSettings,
     tasks: list[RoleName],
@@ -150,16 +150,16 @@ async def _examined(
     while probes:
         name, probe = probes.pop(0)
         try:
-            findings += await _guarded(name, model.connection.time_limit(_LONGEST), probe)
+            findings += await _run_guarded(name, model.connection.time_limit(_LONGEST), probe)
         except Unusable as unusable:
             findings += unusable.findings
             return findings + [
                 ProbeFinding(left, "skipped", "the endpoint is unusable") for left, _ in probes
             ]
-    return findings + _left_out(capabilities_of(model.connection.url, model.name))
+    return findings + _fallback_findings(capabilities_of(model.connection.url, model.name))
 
 
-async def _guarded(name: str, limit: float, probe: Probe) -> list[ProbeFinding]:
+async def _run_guarded(name: str, limit: float, probe: Probe) -> list[ProbeFinding]:
     """Run a probe whose calls have a time limit; what it raises becomes its finding."""
     seconds = limit * _CALLS_PER_PROBE
     try:
@@ -183,7 +183,7 @@ async def _guarded(name: str, limit: float, probe: Probe) -> list[ProbeFinding]:
         ]
 
 
-def _left_out(known: Capabilities) -> list[ProbeFinding]:
+def _fallback_findings(known: Capabilities) -> list[ProbeFinding]:
     left: list[ProbeFinding] = []
     if not known.temperature:
         told = "is omitted: replies vary more between runs"
@@ -213,5 +213,5 @@ async def _embeddings(settings: CorpusSettings, own: ModelSettings) -> list[Prob
     return [ProbeFinding(name, "works", f"{chosen.model}: vectors of {vectors.shape[1]} numbers")]
 
 
-def _labelled(label: str, findings: Iterable[ProbeFinding]) -> list[ProbeFinding]:
+def _label_findings(label: str, findings: Iterable[ProbeFinding]) -> list[ProbeFinding]:
     return [replace(one, endpoint=label) for one in findings]

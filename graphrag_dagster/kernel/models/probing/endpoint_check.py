@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from graphrag_dagster.errors import EndpointDown, EndpointError, OutOfCredit
 from graphrag_dagster.kernel.models.cache.llm_cache import CapabilityStore
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message, Refused
-from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, visible
+from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, read_typed, visible_text
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel, ServerReply
 from graphrag_dagster.kernel.models.endpoint.endpoint_connection import Connection
 from graphrag_dagster.kernel.models.endpoint.request_bodies import (
@@ -63,7 +63,7 @@ class ProbeAttempt:
     down: bool = False
 
 
-async def checkup(model: OpenAIChatModel, known: CapabilityStore) -> Capabilities:
+async def check_endpoint(model: OpenAIChatModel, known: CapabilityStore) -> Capabilities:
     """Make sure that the endpoint is of use, before anything is spent on it; by one caller at a time.
 
     One small call where all is well, none where it was well within the last day, six at most; what the
@@ -77,10 +77,10 @@ async def checkup(model: OpenAIChatModel, known: CapabilityStore) -> Capabilitie
     """
     locks = _checking.setdefault(asyncio.get_running_loop(), {})
     async with locks.setdefault((model.connection.url, model.name), asyncio.Lock()):
-        return await _checked(model, known)
+        return await _check_once(model, known)
 
 
-async def _checked(model: OpenAIChatModel, known: CapabilityStore) -> Capabilities:
+async def _check_once(model: OpenAIChatModel, known: CapabilityStore) -> Capabilities:
     url, shown = model.connection.url, model.connection.shown_url
     cached_pace(model, known)
     before = capabilities_of(url, model.name)
@@ -139,7 +139,9 @@ async def find_request_form(model: OpenAIChatModel) -> list[ProbeAttempt]:
     return attempts
 
 
-async def small(model: OpenAIChatModel, text: str, schema: type[BaseModel] | None = None) -> ServerReply:
+async def send_small_request(
+    model: OpenAIChatModel, text: str, schema: type[BaseModel] | None = None
+) -> ServerReply:
     """Ask something small; a reply that was cut off or reasoned away before it was usable is given more room.
 
     Raises:
@@ -168,7 +170,7 @@ async def listed_models(connection: Connection) -> list[str] | None:
     return [str(one["id"]) for one in data if isinstance(one, dict) and "id" in one]
 
 
-def named(models: list[str]) -> str:
+def some_names(models: list[str]) -> str:
     """Return some of the names in one line."""
     rest = len(models) - _LISTED
     return ", ".join(sorted(models)[:_LISTED]) + (f" and {rest} more" if rest > 0 else "")
@@ -186,9 +188,9 @@ def unusable_message(model: OpenAIChatModel, attempts: list[ProbeAttempt]) -> st
 
 
 async def _models(client: "AsyncOpenAI", _: Callable[[], None]) -> "Sent":
-    from graphrag_dagster.kernel.models.endpoint.openai_client import sent
+    from graphrag_dagster.kernel.models.endpoint.openai_client import body_and_headers
 
-    return sent(await client.models.with_raw_response.list())
+    return body_and_headers(await client.models.with_raw_response.list())
 
 
 async def _attempt(model: OpenAIChatModel, wanted: ReplyFormat) -> ProbeAttempt:
@@ -196,7 +198,7 @@ async def _attempt(model: OpenAIChatModel, wanted: ReplyFormat) -> ProbeAttempt:
     set_capabilities(url, model.name, replace(capabilities_of(url, model.name), format=wanted))
     begun = time.monotonic()
     try:
-        answered = await small(model, _QUESTION, _Peel)
+        answered = await send_small_request(model, _QUESTION, _Peel)
     except CallFailed as failure:
         if time.monotonic() - begun >= model.settings.timeout_seconds:
             raise
@@ -204,11 +206,11 @@ async def _attempt(model: OpenAIChatModel, wanted: ReplyFormat) -> ProbeAttempt:
         down = not isinstance(failure, Refused)
         return ProbeAttempt(capabilities_of(url, model.name).format, str(failure), failed=True, down=down)
     used = capabilities_of(url, model.name).format
-    return ProbeAttempt(used, _problem(answered, _Peel), not visible(answered.reply.text))
+    return ProbeAttempt(used, _problem(answered, _Peel), not visible_text(answered.reply.text))
 
 
 def _problem(answered: ServerReply, schema: type[BaseModel] | None) -> str | None:
-    text = visible(answered.reply.text)
+    text = visible_text(answered.reply.text)
     if not text:
         return "an empty reply"
     if schema is None:
@@ -233,4 +235,4 @@ async def _other_models(model: OpenAIChatModel) -> str:
         models = await listed_models(model.connection)
     except (EndpointError, TimeoutError):
         return ""
-    return f"; it has these models: {named(models)}" if models and model.name not in models else ""
+    return f"; it has these models: {some_names(models)}" if models and model.name not in models else ""

@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
     Message,
     Refused,
 )
-from graphrag_dagster.kernel.models.chat.reply_parsing import visible
+from graphrag_dagster.kernel.models.chat.reply_parsing import visible_text
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.endpoint.timeouts import Size
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
@@ -107,7 +107,7 @@ async def context_length(
             the settings allow.
     """
     tokenizer = get_tokenizer(settings.text_units.encoding)
-    allowed = {task: _allowed(settings, task) for task in tasks}
+    allowed = {task: _largest_input(settings, task) for task in tasks}
     real = {task: (data or {}).get(task, allowed[task]) for task in tasks}
     needed, largest = (
         max(tokens + _system(settings, task, tokenizer) for task, tokens in found.items()) + _SPARE
@@ -119,7 +119,9 @@ async def context_length(
         short = await _ask_long(model, tokenizer, _SHORT)
         long = await _ask_long(model, tokenizer, needed)
     except Refused as refusal:
-        fix = _fitting(settings, tasks, tokenizer, await _context(model, tokenizer, needed, str(refusal)))
+        fix = _fitting_settings(
+            settings, tasks, tokenizer, await _context(model, tokenizer, needed, str(refusal))
+        )
         return [
             ProbeFinding(name, "fails", f"{needed:,} tokens were refused: {refusal}", _MEND, settings=fix)
         ]
@@ -128,7 +130,7 @@ async def context_length(
     found = _judged(short, long)
     if found.verdict == "fails":
         arrived = int(long.reply.input_tokens / short.ratio) if short.ratio else 0
-        found = replace(found, settings=_fitting(settings, tasks, tokenizer, arrived))
+        found = replace(found, settings=_fitting_settings(settings, tasks, tokenizer, arrived))
     if found.verdict == "works" and needed < largest:
         told = f"enough for the current documents; the settings allow up to {largest:,} if there are more"
         found = replace(found, consequence="; ".join(filter(None, (told, found.consequence))))
@@ -151,7 +153,7 @@ async def _context(model: OpenAIChatModel, tokenizer: Tokenizer, refused: int, s
     return 0
 
 
-def _fitting(
+def _fitting_settings(
     settings: CorpusSettings, tasks: list[RoleName], tokenizer: Tokenizer, context: int
 ) -> dict[str, int | float | bool | str]:
     """Settings under which all prompts and replies fit into a context; none where nothing of use fits."""
@@ -246,12 +248,12 @@ def throughput_advice(
     return [ProbeFinding(name, "fallback", found, mend, settings={**fix, "model.timeout_seconds": needed})]
 
 
-def _allowed(settings: CorpusSettings, task: RoleName) -> int:
+def _largest_input(settings: CorpusSettings, task: RoleName) -> int:
     if task == "extract":
         return settings.text_units.size
     if task == "type":
-        return max(settings.text_units.size, settings.most_data(task))
-    return settings.most_data(task)
+        return max(settings.text_units.size, settings.largest_input(task))
+    return settings.largest_input(task)
 
 
 def _system(settings: CorpusSettings, task: RoleName, tokenizer: Tokenizer) -> int:
@@ -282,7 +284,7 @@ async def _ask_long(model: OpenAIChatModel, tokenizer: Tokenizer, tokens: int) -
 
 
 def _judged(short: _Long, long: _Long) -> ProbeFinding:
-    name, said = "context length", visible(long.reply.text)
+    name, said = "context length", visible_text(long.reply.text)
     counted = short.ratio > 0 and long.ratio > 0
     if counted and long.ratio < _LOST * short.ratio:
         whole = round(long.tokens * short.ratio)

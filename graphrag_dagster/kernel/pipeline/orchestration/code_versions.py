@@ -71,7 +71,7 @@ def _installed(package: str) -> str:
         return ""
 
 
-def unlike(warehouse: Warehouse, corpus: str, table: Table, state: pl.DataFrame) -> str:
+def why_not_reusable(warehouse: Warehouse, corpus: str, table: Table, state: pl.DataFrame) -> str:
     """Return why rows of the previous run cannot be reused; blank if they can.
 
     Args:

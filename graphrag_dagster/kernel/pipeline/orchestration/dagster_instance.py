@@ -50,12 +50,12 @@ def instance(*, running: bool = False) -> Iterator[DagsterInstance]:
     folder = dagster_home()
     folder.mkdir(parents=True, exist_ok=True)
     os.environ["DAGSTER_HOME"] = str(folder)
-    with _told(folder), _opened(folder, running=running) as opened:
+    with _named_errors(folder), _open_locked(folder, running=running) as opened:
         yield opened
 
 
 @contextmanager
-def recorded() -> Iterator[DagsterInstance | None]:
+def recorded_instance() -> Iterator[DagsterInstance | None]:
     """Open the instance for look-ups; None if it does not exist yet.
 
     Raises:
@@ -68,7 +68,7 @@ def recorded() -> Iterator[DagsterInstance | None]:
         yield opened
 
 
-def _opened(folder: Path, *, running: bool) -> DagsterInstance:
+def _open_locked(folder: Path, *, running: bool) -> DagsterInstance:
     """Open the instance in one process at a time, because Dagster creates its tables without a lock."""
     try:
         with FileLock(folder / ".opening.lock", timeout=_SECONDS):
@@ -108,7 +108,7 @@ def _open_whole(folder: Path, *, running: bool) -> DagsterInstance:
     if any(file.stem != "index" for file in (folder / _INDEX).parent.glob("*.db")):
         # Events of runs exist, so an empty index file has lost its content.
         if lost := [file for file in blank if file != folder / _SCHEDULES]:
-            raise _damaged(lost, "nothing is in it")
+            raise _damage_error(lost, "nothing is in it")
     elif blank or (folder / _MAKING).exists():
         for file in files:
             for end in ("", "-wal", "-shm"):
@@ -143,7 +143,7 @@ def _keeps_records_elsewhere(folder: Path) -> bool:
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _named_errors(folder: Path) -> Iterator[None]:
     """Name the location and the fix if Dagster cannot read or write its records."""
     try:
         yield
@@ -155,14 +155,14 @@ def _told(folder: Path) -> Iterator[None]:
                 raise
             why = "a Dagster table is missing"
         if damaged:
-            raise _damaged(damaged, why) from error
+            raise _damage_error(damaged, why) from error
         raise DagsterInstanceError(
             f"Dagster's records in {folder} cannot be written or read ({why}); free disk space or fix their "
             "permissions, and run again"
         ) from error
 
 
-def _damaged(files: list[Path], why: str) -> DagsterInstanceError:
+def _damage_error(files: list[Path], why: str) -> DagsterInstanceError:
     return DagsterInstanceError(
         f"Dagster's records are damaged: {' and '.join(map(str, files))} ({why}); restore a backup, or move "
         "the damaged files away and run again. Only the history of runs is lost, no table"

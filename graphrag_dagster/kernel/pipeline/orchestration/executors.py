@@ -50,7 +50,7 @@ def executor_named(name: str) -> ExecutorDefinition:
     return _EXECUTORS[name]()
 
 
-def loaded_before_forks() -> list[str]:
+def preloaded_modules() -> list[str]:
     """Return the modules preloaded for steps in separate processes on this system."""
     return [*_LOADED_ONCE, *(_LOADED_ON_LINUX if sys.platform == "linux" else ())]
 
@@ -61,7 +61,7 @@ def _in_process() -> ExecutorDefinition:
 
 def _multiprocess() -> ExecutorDefinition:
     def options(config: dict[str, Any]) -> dict[str, Any]:
-        return {**config, "start_method": {"forkserver": {"preload_modules": loaded_before_forks()}}}
+        return {**config, "start_method": {"forkserver": {"preload_modules": preloaded_modules()}}}
 
     return multiprocess_executor.configured(
         options,

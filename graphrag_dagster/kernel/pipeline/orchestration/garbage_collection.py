@@ -33,7 +33,7 @@ def _begin(_phase: str, _info: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def collecting_new_objects() -> Iterator[None]:
+def collect_only_new_objects() -> Iterator[None]:
     """Within the block, exclude existing objects from collection, and collect after each step.
 
     Dagster's definitions are a million objects, which take a second to scan.
@@ -65,7 +65,7 @@ def collect() -> None:
         gc.collect()
     else:
         gc.collect(_YOUNG)
-    give_back()
+    release_memory()
 
 
 def _peak() -> int:
@@ -84,7 +84,7 @@ _POLARS, _HALF_A_SECOND = "_RJEM_MALLOC_CONF", "dirty_decay_ms:500,muzzy_decay_m
 _GLIBC, _ARENA_MAX = "MALLOC_ARENA_MAX", -8
 
 
-def share() -> None:
+def share_malloc_arena() -> None:
     """Make all threads allocate from one arena, so that one reuses what another freed.
 
     Call before polars is imported and threads start. Environment variables that are already set take
@@ -95,7 +95,7 @@ def share() -> None:
         libc.mallopt(_ARENA_MAX, 1)
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Return free memory to the system in a few milliseconds; does nothing without glibc."""
     if libc := _glibc():
         libc.malloc_trim(0)

@@ -44,7 +44,7 @@ def _delete_file_of(instance: DagsterInstance, run_id: str) -> None:
     """Delete the file that SQLite storage keeps for each run."""
     from dagster._core.storage.event_log import SqliteEventLogStorage
 
-    storage = _inner(instance.event_log_storage)
+    storage = _inner_storage(instance.event_log_storage)
     if isinstance(storage, SqliteEventLogStorage):
         storage.dispose()
         file = Path(storage.path_for_shard(run_id))
@@ -59,7 +59,7 @@ def _clear_indexes(instance: DagsterInstance, run_ids: list[str]) -> None:
     from dagster._core.storage.runs import SqlRunStorage
     from dagster._core.storage.runs.schema import RunTagsTable
 
-    events, records = _inner(instance.event_log_storage), _inner(instance.run_storage)
+    events, records = _inner_storage(instance.event_log_storage), _inner_storage(instance.run_storage)
     for start in range(0, len(run_ids), _SOME):
         batch = run_ids[start : start + _SOME]
         if isinstance(events, SqlEventLogStorage):
@@ -82,7 +82,7 @@ def _forget_last_events(connection: "Connection", assets: Any, run_ids: list[str
     connection.execute(assets.update().values(cached_status_data=None))
 
 
-def _inner(storage: object) -> object:
+def _inner_storage(storage: object) -> object:
     """Return the actual storage if the instance has both behind one."""
     from dagster._core.storage.legacy_storage import LegacyEventLogStorage, LegacyRunStorage
 
@@ -143,7 +143,7 @@ def purge_history(instance: DagsterInstance, corpus: str, *, keep_last: bool = F
     """
     before = _bytes(instance)
     runs = runs_of(instance, corpus)
-    remaining = _kept(runs) if keep_last else 0
+    remaining = _count_kept(runs) if keep_last else 0
     deleted = [run.run_id for run in runs[remaining:]]
     forget_runs(instance, deleted)
     _rewrite_files(instance)
@@ -160,7 +160,7 @@ def _records(instance: DagsterInstance, tags: Mapping[str, str | Sequence[str]])
     return instance.get_run_records(RunsFilter(tags=tags))
 
 
-def _kept(runs: list[DagsterRun]) -> int:
+def _count_kept(runs: list[DagsterRun]) -> int:
     for index, run in enumerate(runs):
         if run.job_name == "index" and run.status is DagsterRunStatus.SUCCESS:
             return index + 1
@@ -174,12 +174,12 @@ def _rewrite_files(instance: DagsterInstance) -> None:
                 connection.execute("vacuum")
                 busy = connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
         except sqlite3.Error as error:
-            raise _in_use(file, str(error)) from error
+            raise _in_use_error(file, str(error)) from error
         if busy:
-            raise _in_use(file, "it is being read")
+            raise _in_use_error(file, "it is being read")
 
 
-def _in_use(file: Path, why: str) -> DagsterHistoryError:
+def _in_use_error(file: Path, why: str) -> DagsterHistoryError:
     return DagsterHistoryError(
         f"the runs are deleted, but traces remain in {file} ({why}); stop the Dagster processes that use it, "
         "and purge again"

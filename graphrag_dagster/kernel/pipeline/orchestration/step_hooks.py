@@ -52,14 +52,14 @@ def on_failure(alert: Alert) -> Alert:
 def account(context: HookContext) -> None:
     """Log corpus, seconds and cost, and tag the run with its usage so far."""
     collect()
-    corpus, line = _noted(context)
+    corpus, line = _run_summary(context)
     context.log.info("%s: %s is done; %s", corpus, context.op.name, line)
 
 
 @failure_hook(name="alarm", required_resource_keys={_MEMORY})
-def alarm(context: HookContext) -> None:
+def send_alert(context: HookContext) -> None:
     """Log corpus, seconds and cost, tag the run, and call the alerts of :func:`on_failure`."""
-    corpus, line = _noted(context)
+    corpus, line = _run_summary(context)
     reason = _reason(context.op_exception)
     context.log.error("%s: %s failed; %s: %s", corpus, context.op.name, line, reason)
     failure = StepFailure(corpus, context.op.name, context.run_id, reason)
@@ -71,10 +71,10 @@ def alarm(context: HookContext) -> None:
             context.log.warning("the alert %s failed: %s", getattr(alert, "__name__", alert), error)
 
 
-HOOKS = frozenset({account, alarm})
+HOOKS = frozenset({account, send_alert})
 
 
-def _noted(context: HookContext) -> tuple[str, str]:
+def _run_summary(context: HookContext) -> tuple[str, str]:
     record = context.instance.get_run_record_by_id(context.run_id)
     if record is None:
         return "?", "the run is unknown"

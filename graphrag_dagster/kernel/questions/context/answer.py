@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from graphrag_dagster.kernel.catalogue.engines import Verdict
-from graphrag_dagster.kernel.catalogue.registry import quotes
+from graphrag_dagster.kernel.catalogue.registry import answers_are_quotes
 from graphrag_dagster.kernel.questions.context.index_snapshot import Query
 from graphrag_dagster.kernel.questions.scope.favoured_documents import Favoured
 from graphrag_dagster.kernel.questions.scope.scope_selection import Scope
@@ -240,7 +240,7 @@ class Answer:
         """Heading to display above the text; blank if it needs none."""
         if any(source.kind == OWN_CONTEXT for source in self.sources) and not self.refused:
             return OWN_KNOWLEDGE
-        if not quotes(self.engine) or self.refused:
+        if not answers_are_quotes(self.engine) or self.refused:
             return ""
         return QUERIED if self.query else QUOTATIONS
 
@@ -255,7 +255,7 @@ class Answer:
         return self._with_verdict("not")
 
     @property
-    def general(self) -> int:
+    def general_statements(self) -> int:
         """Number of statements marked as general knowledge."""
         return sum(statement.general for statement in self.statements)
 

@@ -8,7 +8,7 @@ from graphrag_dagster.kernel.questions.citations import canonical_citations, par
 from graphrag_dagster.kernel.questions.context.answer import Source, Statement
 from graphrag_dagster.kernel.questions.context.context_units import ContextUnits, Provenance
 from graphrag_dagster.kernel.questions.context.index_background import Support
-from graphrag_dagster.kernel.questions.statement_reading import numbers_shared
+from graphrag_dagster.kernel.questions.statement_reading import share_of_numbers
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, SupportOf
 from graphrag_dagster.kernel.tasks.task_ports import FinalAnswer, Quote, Usage
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
@@ -72,7 +72,7 @@ def cite(
         ]
         removed += len(_NUMBER.findall(match["mark"])) - len(cited)
         before, _, last = passage.rpartition("\n\n")
-        general, cited_for = _after_knowledge(last, final)
+        general, cited_for = _split_general_knowledge(last, final)
         statements += [*_uncited(before, final), *general]
         cited_statements = [sources.statement(sentence, cited) for sentence in _sentences(cited_for)]
         statements += cited_statements
@@ -85,7 +85,7 @@ def cite(
     judged = iter(verdicts.items)
     return CitedText(
         "".join([*parts, text[end:]]).strip(),
-        sources.all(),
+        sources.in_order(),
         tuple(
             _with_verdict(statement, next(judged)) if statement.sources else statement
             for statement in statements
@@ -107,11 +107,11 @@ def _with_verdict(statement: Statement, support: SupportOf) -> Statement:
 
 def _uncited(passage: str, final: FinalAnswer) -> list[Statement]:
     """Return the statements of a passage without citations."""
-    general, rest = _after_knowledge(passage, final)
+    general, rest = _split_general_knowledge(passage, final)
     return [*general, *uncited(rest, _UNCITED)]
 
 
-def _after_knowledge(passage: str, final: FinalAnswer) -> tuple[list[Statement], str]:
+def _split_general_knowledge(passage: str, final: FinalAnswer) -> tuple[list[Statement], str]:
     """Return the statements up to the last mark of general knowledge, and the text after it.
 
     A mark applies to the one sentence before it.
@@ -132,10 +132,10 @@ def _sentences(passage: str) -> Iterator[str]:
     for span in sentence_spans(passage):
         sentence = " ".join(passage[span.start : span.end].split())
         if any(character.isalnum() for character in sentence) and not _NO_STATEMENT.match(sentence):
-            yield _plain(sentence)
+            yield _strip_bold(sentence)
 
 
-def _plain(sentence: str) -> str:
+def _strip_bold(sentence: str) -> str:
     """Remove the marks of bold text."""
     return sentence.replace("**", "")
 
@@ -158,7 +158,9 @@ class _Sources:
     def __init__(self, units: ContextUnits, final: FinalAnswer, support: Support) -> None:
         self._units = units
         self._support = support
-        self._quoted = {(unit, _plain(sentence)): quote for sentence, unit, quote in final.quotes if quote}
+        self._quoted = {
+            (unit, _strip_bold(sentence)): quote for sentence, unit, quote in final.quotes if quote
+        }
         self._cited: dict[tuple[int, Quote | None], _CitedUnit] = {}
 
     def statement(self, sentence: str, cited: list[int]) -> Statement:
@@ -183,7 +185,7 @@ class _Sources:
         quoted = (sentence for _, sentence in self._quoted if statement.text.endswith(sentence))
         return Cited(next(quoted, statement.text), tuple(filter(None, words)), "; ".join(titles))
 
-    def all(self) -> tuple[Source, ...]:
+    def in_order(self) -> tuple[Source, ...]:
         """Return all cited sources."""
         return tuple(self._source(cited) for cited in self._cited.values())
 
@@ -205,7 +207,7 @@ class _Sources:
         words = [self._units.index.words(provenance.quote) for provenance in known]
         similarities = self._support.similarities(sentence, words)
         scores = [
-            similarity + _NUMBERS * numbers_shared(sentence, quoted_words)
+            similarity + _NUMBERS * share_of_numbers(sentence, quoted_words)
             for similarity, quoted_words in zip(similarities, words, strict=True)
         ]
         best = sorted(range(len(known)), key=lambda position: -scores[position])[:_QUOTES]
@@ -226,7 +228,7 @@ class _Sources:
         )
         index = self._units.index
         if provenance is None and base.kind in ("relationship", "entity"):
-            return replace(base, evidence=index.stated(base.kind, base.record_id))
+            return replace(base, evidence=index.evidence_record(base.kind, base.record_id))
         evidence = index.evidence_of(provenance.quote) if provenance else None
         if provenance is None or evidence is None:
             return base

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.questions.context.context_units import as_row
+from graphrag_dagster.kernel.questions.context.context_units import row_text
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
 
 Count = Callable[[str], int]
@@ -28,7 +28,7 @@ class Chunk:
 
 def row(unit: ContextUnit) -> str:
     """Render a unit as one row; quotes, bars and line breaks in cells are escaped."""
-    return as_row([unit.id, unit.title, unit.text])
+    return row_text([unit.id, unit.title, unit.text])
 
 
 def render(units: Sequence[ContextUnit]) -> str:
@@ -36,12 +36,12 @@ def render(units: Sequence[ContextUnit]) -> str:
     return "\n".join([HEADER, *map(row, units)])
 
 
-def shuffled(units: Sequence[ContextUnit], seed: int) -> list[ContextUnit]:
+def shuffle_units(units: Sequence[ContextUnit], seed: int) -> list[ContextUnit]:
     """Return the units in an order that depends only on the seed, their titles and texts."""
     return sorted(units, key=lambda unit: (stable_id(seed, unit.title, unit.text), unit.id))
 
 
-def fill(units: Sequence[ContextUnit], *, count: Count, limit: int, seed: int) -> list[Chunk]:
+def fill_chunks(units: Sequence[ContextUnit], *, count: Count, limit: int, seed: int) -> list[Chunk]:
     """Shuffle units and fill chunks one after the other, each unit into exactly one.
 
     Args:
@@ -53,7 +53,7 @@ def fill(units: Sequence[ContextUnit], *, count: Count, limit: int, seed: int) -
     Raises:
         QuestionError: not even the header and the beginning of one unit fit.
     """
-    waiting = deque((unit, count("\n" + row(unit))) for unit in shuffled(units, seed))
+    waiting = deque((unit, count("\n" + row(unit))) for unit in shuffle_units(units, seed))
     header = count(HEADER)
     chunks: list[Chunk] = []
     while waiting:
@@ -67,7 +67,7 @@ def fill(units: Sequence[ContextUnit], *, count: Count, limit: int, seed: int) -
             waiting.appendleft(taken.pop())
         if not taken or not _fits(taken, count, limit):
             first = taken.pop()[0] if taken else waiting.popleft()[0]
-            cut = _fitting(first, count, limit)
+            cut = _shorten_to_fit(first, count, limit)
             taken = [(cut, count("\n" + row(cut)))]
         chosen = tuple(unit for unit, _ in taken)
         chunks.append(Chunk(chosen, render(chosen), tuple(tokens for _, tokens in taken)))
@@ -91,7 +91,7 @@ def first_that_fit(units: Sequence[ContextUnit], *, count: Count, limit: int) ->
     while len(taken) > 1 and not _fits(taken, count, limit):
         taken.pop()
     if units and (not taken or not _fits(taken, count, limit)):
-        cut = _fitting(units[0], count, limit)
+        cut = _shorten_to_fit(units[0], count, limit)
         taken = [(cut, count("\n" + row(cut)))]
     chosen = tuple(unit for unit, _ in taken)
     return [Chunk(chosen, render(chosen), tuple(tokens for _, tokens in taken))] if chosen else []
@@ -101,26 +101,26 @@ def _fits(taken: Sequence[tuple[ContextUnit, int]], count: Count, limit: int) ->
     return count(render([unit for unit, _ in taken])) <= limit
 
 
-def _fitting(unit: ContextUnit, count: Count, limit: int) -> ContextUnit:
+def _shorten_to_fit(unit: ContextUnit, count: Count, limit: int) -> ContextUnit:
     """Cut the unit's text so that the unit fits."""
     low, high = 0, len(unit.text)
     while low < high:
         middle = (low + high + 1) // 2
-        if count(render([cut_to(unit, middle)])) <= limit:
+        if count(render([shorten_unit(unit, middle)])) <= limit:
             low = middle
         else:
             high = middle - 1
-    while low and count(render([cut_to(unit, low)])) > limit:
+    while low and count(render([shorten_unit(unit, low)])) > limit:
         low -= 1
     if not low:
         raise QuestionError(
             f"a context of {limit} tokens cannot hold even the beginning of {unit.title!r}; raise "
             "search.context_tokens in corpus.yaml"
         )
-    return cut_to(unit, low)
+    return shorten_unit(unit, low)
 
 
-def cut_to(unit: ContextUnit, characters: int) -> ContextUnit:
+def shorten_unit(unit: ContextUnit, characters: int) -> ContextUnit:
     """Return a unit with its text cut, and only the sentences that remain complete."""
     text = unit.text[:characters]
     normalised = " ".join(text.split())
@@ -166,7 +166,7 @@ class Packing:
         numbers, characters = self.numbers[begin:end].tolist(), self.characters[begin:end].tolist()
         packed = (units[number - 1] for number in numbers)
         chosen = tuple(
-            unit if len(unit.text) == length else cut_to(unit, length)
+            unit if len(unit.text) == length else shorten_unit(unit, length)
             for unit, length in zip(packed, characters, strict=True)
         )
         return Chunk(chosen, render(chosen), tuple(self.tokens[begin:end].tolist()))

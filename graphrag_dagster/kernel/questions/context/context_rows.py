@@ -33,7 +33,7 @@ class ReportUnits:
 
     def __init__(self, index: IndexSnapshot, reports: pl.DataFrame) -> None:
         self.index = index
-        self._quoted = index.once(_quoted)
+        self._quoted = index.once(_quotations_by_report)
         self._background = IndexBackground(index)
         self._rows = reports.sort("title", "report_id").select("report_id", "title", "content").rows()
         self._ids: dict[int, str] = {number: row[0] for number, row in enumerate(self._rows, start=1)}
@@ -83,12 +83,12 @@ class ReportUnits:
 
 def report_provenance(index: IndexSnapshot, report_id: str) -> Sequence[Provenance]:
     """Return the quotations that a report rests on; see :meth:`ReportUnits.provenance`."""
-    if quoted := index.once(_quoted).get(report_id):
+    if quoted := index.once(_quotations_by_report).get(report_id):
         return quoted
     return index.once(_report_sentences, report_id)
 
 
-def _quoted(index: IndexSnapshot) -> dict[str, list[Provenance]]:
+def _quotations_by_report(index: IndexSnapshot) -> dict[str, list[Provenance]]:
     """Return the quotations of all reports, each with the cited relationship or entity its unit states."""
     valid = index.references.filter("valid").sort("report_id", "finding", "position")
     records: dict[tuple[str, int], list[tuple[str, str]]] = defaultdict(list)
@@ -120,14 +120,14 @@ def _units_of_records(index: IndexSnapshot, wanted: set[str]) -> dict[str, froze
 
 
 def _report_sentences(index: IndexSnapshot, report_id: str) -> list[Provenance]:
-    return list(islice(_named_in(index, report_id), _MOST_FOUND))
+    return list(islice(_provenance_naming(index, report_id), _MOST_FOUND))
 
 
-def _named_in(index: IndexSnapshot, report_id: str) -> Iterator[Provenance]:
+def _provenance_naming(index: IndexSnapshot, report_id: str) -> Iterator[Provenance]:
     cited = index.references.filter((pl.col("report_id") == report_id) & pl.col("valid")).sort(
         "finding", "position"
     )
-    titles, stated = index.once(_stated)
+    titles, stated = index.once(_stated_entities)
     seen: set[Quote] = set()
     for wanted in ("relationship", "entity"):
         records = cited.filter(pl.col("kind") == wanted).unique(
@@ -144,7 +144,7 @@ def _named_in(index: IndexSnapshot, report_id: str) -> Iterator[Provenance]:
                     yield Provenance(quote, finding, wanted, record)
 
 
-def _stated(
+def _stated_entities(
     index: IndexSnapshot,
 ) -> tuple[dict[str, str], dict[str, tuple[tuple[str, ...], tuple[str, ...]]]]:
     """Return entity titles, and for each relationship and entity the entities it names and its text units."""
@@ -225,7 +225,7 @@ class LocalContext:
         )
 
 
-def quoted(
+def quotations(
     quotes: Sequence[Quote], kind: str | None = None, record_id: str | None = None
 ) -> list[Provenance]:
     """Return quotes as provenance, with the record that led to them."""
@@ -298,7 +298,7 @@ def claim_rows(index: IndexSnapshot, entities: Sequence[str]) -> Iterator[LocalR
         title = by_name[claim_key[0]]
         quotes = words.get(tuple(claim_key), [])
         unit = ContextUnit(0, title, description, kind="claim")
-        yield LocalRow(unit, key, (title,), partial(quoted, quotes, "claim", key))
+        yield LocalRow(unit, key, (title,), partial(quotations, quotes, "claim", key))
 
 
 def _words_of_claims(index: IndexSnapshot) -> dict[tuple[str | None, ...], list[Quote]]:
@@ -348,7 +348,7 @@ def _naming(index: IndexSnapshot, record_id: str) -> Sequence[Provenance]:
     else:
         source, target, units = index.once(_relationships).get(record_id) or ("", "", ())
         kind, names = "relationship", [_title(index, source), _title(index, target)]
-    return quoted(list(sentences_naming(index, names, units, _SENTENCES)), kind, record_id)
+    return quotations(list(sentences_naming(index, names, units, _SENTENCES)), kind, record_id)
 
 
 def _title(index: IndexSnapshot, entity_id: str) -> str:
@@ -371,7 +371,7 @@ def _titles(index: IndexSnapshot) -> dict[str, str]:
     return dict(index.entities.select("entity_id", "title").iter_rows())
 
 
-def words_stating(index: IndexSnapshot, edge: Mapping[str, object], most: int) -> list[Quote]:
+def quotes_stating(index: IndexSnapshot, edge: Mapping[str, object], most: int) -> list[Quote]:
     """Return the words that state a triple; if unknown, sentences of its units that name both ends.
 
     Args:

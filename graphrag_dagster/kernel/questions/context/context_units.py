@@ -63,7 +63,7 @@ class ContextUnits(Protocol):
         """Return the distinct quotations that the row rests on, nearest to its text first."""
 
 
-def as_row(cells: Iterable[object]) -> str:
+def row_text(cells: Iterable[object]) -> str:
     """Render cells as one row; quotes, bars and line breaks in cells are escaped."""
     buffer = io.StringIO()
     # The CSV writer only quotes line breaks that could end a row.
@@ -126,7 +126,7 @@ _PAIR = ["smaller", "larger"]
 _RELATIONS, _ENTITIES = "imports.relations", "imports.entities"
 
 
-def told_as_text(index: IndexSnapshot) -> IndexSnapshot:
+def without_record_words(index: IndexSnapshot) -> IndexSnapshot:
     """Return the snapshot with a passage for each entity of an imported graph without texts.
 
     Args:
@@ -262,10 +262,10 @@ _QUOTED_LINE = re.compile(r"\n[ \t]*>+")
 
 def spans_of(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:
     """Return the sentences of a text unit, each with its words on one line; empty for an unknown unit."""
-    return index.once(_cut, unit_id)
+    return index.once(_cut_spans, unit_id)
 
 
-def _cut(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:
+def _cut_spans(index: IndexSnapshot, unit_id: str) -> list[tuple[Span, str]]:
     passage = index.passages.get(unit_id)
     if passage is None:
         return []

@@ -8,9 +8,9 @@ import polars as pl
 from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, RowsById
-from graphrag_dagster.kernel.questions.statement_reading import stands_in
+from graphrag_dagster.kernel.questions.statement_reading import is_stated_in
 from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
-from graphrag_dagster.kernel.retrieval.index_cache import kept
+from graphrag_dagster.kernel.retrieval.index_cache import load_or_build
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportJudge, SupportOf
 from graphrag_dagster.kernel.tasks.task_ports import Quote, Usage
 from graphrag_dagster.kernel.text.distinctive_phrases import Phrase, phrases
@@ -71,11 +71,13 @@ def prepare_background(index: IndexSnapshot) -> None:
 
 
 def _phrases(index: IndexSnapshot) -> list[Phrase]:
-    rows = kept(index.shelf, "phrases", lambda: _Rows(_told_apart_by(index)), _Rows).rows.iter_rows()
+    rows = load_or_build(
+        index.shelf, "phrases", lambda: _Rows(_distinguishing_words(index)), _Rows
+    ).rows.iter_rows()
     return [Phrase(form, tuple(stems), documents) for form, stems, documents in rows]
 
 
-def _told_apart_by(index: IndexSnapshot) -> pl.DataFrame:
+def _distinguishing_words(index: IndexSnapshot) -> pl.DataFrame:
     ordered = index.text_chunks.sort("human_readable_id", "text_unit_id")
     top_phrases = phrases(ordered["text"].to_list(), ordered["document_id"].to_list(), _MOST_PHRASES)
     rows = [(phrase.form, list(phrase.stems), phrase.documents) for phrase in top_phrases]
@@ -95,11 +97,11 @@ def _code(index: IndexSnapshot, unit_id: str) -> list[Span]:
 
 
 def _names(index: IndexSnapshot) -> RowsById:
-    rows = kept(index.shelf, "found", lambda: _Rows(_found(index)), _Rows).rows
+    rows = load_or_build(index.shelf, "found", lambda: _Rows(_find_names(index)), _Rows).rows
     return RowsById(rows, "text_unit_id", ("title", "type"))
 
 
-def _found(index: IndexSnapshot) -> pl.DataFrame:
+def _find_names(index: IndexSnapshot) -> pl.DataFrame:
     rows = index.entities.select("title", "type", text_unit_id="text_unit_ids").explode("text_unit_id")
     return rows.drop_nulls("text_unit_id").sort("text_unit_id", "title", "type")
 
@@ -127,7 +129,7 @@ class Support:
         self._embedder = embedder
         self._judge = judge or JudgeByWords(embedder)
 
-    def by(self, judge: SupportJudge) -> "Support":
+    def with_judge(self, judge: SupportJudge) -> "Support":
         """Return a copy with another judge."""
         return Support(self._embedder, judge)
 
@@ -145,7 +147,7 @@ class Support:
         ]
         cosines_to_each = self._cosines(statement, quotations)
         return [
-            1.0 if stands_in(statement, quotation) else round(min((share + cosine) / 2, 0.999), 3)
+            1.0 if is_stated_in(statement, quotation) else round(min((share + cosine) / 2, 0.999), 3)
             for quotation, share, cosine in zip(quotations, shared, cosines_to_each or shared, strict=True)
         ]
 
@@ -171,4 +173,4 @@ class Support:
 def _without_judge(cited: Cited) -> SupportOf | None:
     if not cited.words:
         return _WORDLESS
-    return _SUPPORTED if any(stands_in(cited.statement, words) for words in cited.words) else None
+    return _SUPPORTED if any(is_stated_in(cited.statement, words) for words in cited.words) else None

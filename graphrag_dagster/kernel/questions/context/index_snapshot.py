@@ -47,7 +47,7 @@ class Query:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def shown(self) -> str:
+    def display_text(self) -> str:
         """The query for display, with its parameters as a comment in the last line."""
         parameters = json.dumps(self.parameters, ensure_ascii=False)
         return f"{self.sql}\n-- {parameters}" if self.parameters else self.sql
@@ -256,7 +256,7 @@ class IndexSnapshot:
         triples = (triple_of(row, titles, self.passages) for row in rows.iter_rows(named=True))
         return next(triples, None)
 
-    def stated(self, kind: str, record_id: str) -> Triple | Row | None:
+    def evidence_record(self, kind: str, record_id: str) -> Triple | Row | None:
         """Return the evidence of a relationship or entity without quotations; None if unknown.
 
         It is a triple if there is a text unit, else the first row of the imported graph about the record.

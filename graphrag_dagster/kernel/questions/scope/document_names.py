@@ -10,10 +10,10 @@ from typing import TypeVar
 import numpy as np
 
 from graphrag_dagster.kernel.common.packed_arrays import NumbersByWord, Texts, WeightedLists
-from graphrag_dagster.kernel.documents.document_metadata import spaced
+from graphrag_dagster.kernel.documents.document_metadata import with_spaces
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.scope.favoured_documents import DocumentNames, names_of
-from graphrag_dagster.kernel.retrieval.index_cache import kept
+from graphrag_dagster.kernel.retrieval.index_cache import load_or_build
 from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS
 
@@ -94,14 +94,14 @@ def numbered_in(found: Sequence[str]) -> Iterator[tuple[str, int]]:
     >>> list(numbered_in(["ep39", "ch", "2"]))
     [('episode', 39), ('chapter', 2)]
     """
-    found = [part for word in found for part in _parted(word)]
+    found = [part for word in found for part in _split_words(word)]
     if not any(word[:1].isdigit() or word in _ORDINALS for word in found):
         return
     for position, word in enumerate(found):
         number = _ordinal(word)
-        if number is not None and position + 1 < len(found) and (noun := _noun(found[position + 1])):
+        if number is not None and position + 1 < len(found) and (noun := _document_noun(found[position + 1])):
             yield noun, number
-        if noun := _noun(word):
+        if noun := _document_noun(word):
             yield from ((noun, number) for number in _numbers_from(found, position + 1))
 
 
@@ -110,12 +110,12 @@ def singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _parted(word: str) -> tuple[str, ...]:
+def _split_words(word: str) -> tuple[str, ...]:
     joined = _JOINED.fullmatch(word)
     return joined.groups() if joined else (word,)
 
 
-def _noun(word: str) -> str | None:
+def _document_noun(word: str) -> str | None:
     noun = _SHORT.get(word) or singular(word)
     plain = word.isalpha() and len(noun) > 2 and noun not in _NO_DOCUMENTS
     return (
@@ -235,12 +235,12 @@ class KnownDocuments:
                 if (title_words := frozenset(self.meanings[position].split(" "))) <= every:
                     yield title_words, self.meant.of(position).tolist()
 
-    def numbered_so(self, noun: str, number: int) -> list[int]:
+    def documents_numbered(self, noun: str, number: int) -> list[int]:
         """Return the positions of the documents with a number, such as episode 12."""
         return self.numbered.of_word(f"{noun} {number}")
 
 
-def of_meaning(found: Iterable[str]) -> Iterator[str]:
+def meaningful_words(found: Iterable[str]) -> Iterator[str]:
     """Yield the folded words that are neither numbers nor stop words."""
     return (word for word in found if word not in STOP_WORDS and not word.isdigit())
 
@@ -259,9 +259,9 @@ def numbers_by(places: Mapping[T, Collection[int]], spelled: Callable[[T], str])
 _PARTS = re.compile(r"[:;|]\s|\s[-–—]\s|—")
 
 
-def known_of(index: IndexSnapshot) -> KnownDocuments:
+def known_documents(index: IndexSnapshot) -> KnownDocuments:
     """Return the document names of a snapshot from its shelf; call it once per snapshot."""
-    return kept(index.shelf, "called", lambda: _Gathered(index).known(), KnownDocuments)
+    return load_or_build(index.shelf, "called", lambda: _Gathered(index).known(), KnownDocuments)
 
 
 class _Gathered:
@@ -308,19 +308,19 @@ class _Gathered:
             self._files[file_name.casefold()].add(position)
         title = names.titles[position]
         for name in dict.fromkeys((title, *_PARTS.split(title), file.stem, names.source_ids[position] or "")):
-            key = tuple(words(spaced(name)))
+            key = tuple(words(with_spaces(name)))
             self._titles[key].add(position)
             self._titles[without_article(key)].add(position)
             for numbered in numbered_in(key):
                 self._numbered[numbered].add(position)
-            if len(meaning := frozenset(of_meaning(key))) > 1:
+            if len(meaning := frozenset(meaningful_words(key))) > 1:
                 self._meaning[meaning].add(position)
 
     def _add_metadata(self, index: IndexSnapshot) -> None:
         position_of = {document_id: position for position, document_id in enumerate(self._names.ids)}
         rows = index.metadata.select("document_id", "key", "text", "number")
         for document_id, key, text, number in rows.iter_rows():
-            key_words = words(spaced(key))
+            key_words = words(with_spaces(key))
             if number is not None and number.is_integer() and key_words:
                 for numbered in numbered_in([key_words[-1], str(int(number))]):
                     self._numbered[numbered].add(position_of[document_id])
@@ -341,5 +341,5 @@ def with_title_words(some: frozenset[str], names: DocumentNames) -> list[int]:
     return [
         position
         for position, (title, path) in enumerate(zip(names.titles, names.paths, strict=True))
-        if some and some <= frozenset(words(f"{title} {spaced(path)}"))
+        if some and some <= frozenset(words(f"{title} {with_spaces(path)}"))
     ]

@@ -55,7 +55,7 @@ def names_of(index: IndexSnapshot) -> DocumentNames:
     return DocumentNames(*(column.to_list() for column in ordered.select(columns).iter_columns()))
 
 
-def documents_called(name: str, known: DocumentNames) -> Meant:
+def find_documents(name: str, known: DocumentNames) -> Meant:
     """Return the documents that a name refers to.
 
     An exact match, ignoring case, is an id, path, file name, title or id in the file. Otherwise the name may
@@ -65,7 +65,7 @@ def documents_called(name: str, known: DocumentNames) -> Meant:
         QuestionError: nothing matches, or the name is ambiguous; the message lists candidates.
     """
     wanted = name.strip().removeprefix("./").casefold()
-    for exact in _exact(known):
+    for exact in _exact_matches(known):
         matching = (bool(label) and label.casefold() == wanted for label in exact)
         if matches := frozenset(compress(known.ids, matching)):
             return Meant(matches)
@@ -75,7 +75,7 @@ def documents_called(name: str, known: DocumentNames) -> Meant:
             position
             for position in range(len(known.ids))
             if len(wanted) >= _LEAST_PREFIX
-            and any(label.casefold().startswith(wanted) for label in _called(known, position))
+            and any(label.casefold().startswith(wanted) for label in _names_of_document(known, position))
         ],
         "words": [
             position
@@ -85,17 +85,17 @@ def documents_called(name: str, known: DocumentNames) -> Meant:
     }
     for positions in match_positions.values():
         if positions:
-            return _only(name, positions, known)
-    near = _near(wanted, known, _RESEMBLING)
+            return _resolve_match(name, positions, known)
+    near = _near_matches(wanted, known, _RESEMBLING)
     clearly = [
         position
         for position, similarity in near
         if similarity >= _ALIKE and near[0][1] - similarity < _CLEARLY
     ]
     if clearly:
-        return _only(name, clearly, known)
+        return _resolve_match(name, clearly, known)
     nearest = [position for position, _ in near] or list(range(len(known.ids)))
-    candidates = _listed(known.label(position) for position in _first_of_files(nearest, known))
+    candidates = _list_titles(known.label(position) for position in _first_of_files(nearest, known))
     question = f"did you mean {candidates}?" if near else f"there are {candidates}"
     raise QuestionError(f"no document is called {name!r}; {question}")
 
@@ -112,10 +112,10 @@ def documents_below(folder: str, known: DocumentNames) -> frozenset[str]:
         candidate for candidate in folders if PurePosixPath(candidate).name.casefold() == wanted
     ]
     if not matches:
-        there_are = _listed(map(repr, folders)) if folders else "none: all documents lie side by side"
+        there_are = _list_titles(map(repr, folders)) if folders else "none: all documents lie side by side"
         raise QuestionError(f"no folder {folder!r} holds documents of this corpus; there are {there_are}")
     if len(matches) > 1:
-        raise QuestionError(f"several folders are called {folder!r}: {_listed(map(repr, matches))}")
+        raise QuestionError(f"several folders are called {folder!r}: {_list_titles(map(repr, matches))}")
     return frozenset(
         document_id
         for document_id, path in zip(known.ids, known.paths, strict=True)
@@ -123,7 +123,7 @@ def documents_below(folder: str, known: DocumentNames) -> frozenset[str]:
     )
 
 
-def _exact(known: DocumentNames) -> Iterator[Iterable[str]]:
+def _exact_matches(known: DocumentNames) -> Iterator[Iterable[str]]:
     yield known.ids
     yield known.paths
     yield (PurePosixPath(path).name for path in known.paths)
@@ -132,23 +132,25 @@ def _exact(known: DocumentNames) -> Iterator[Iterable[str]]:
     yield (source_id or "" for source_id in known.source_ids)
 
 
-def _called(known: DocumentNames, position: int) -> tuple[str, ...]:
+def _names_of_document(known: DocumentNames, position: int) -> tuple[str, ...]:
     path = PurePosixPath(known.paths[position])
     return known.titles[position], str(path), path.name, path.stem
 
 
-def _near(wanted: str, known: DocumentNames, least: int) -> list[tuple[int, float]]:
+def _near_matches(wanted: str, known: DocumentNames, least: int) -> list[tuple[int, float]]:
     """Return the positions of similar names, most similar first, with the similarity of 100."""
     from rapidfuzz import process
 
     labels = {
-        name.casefold(): position for position in range(len(known.ids)) for name in _called(known, position)
+        name.casefold(): position
+        for position in range(len(known.ids))
+        for name in _names_of_document(known, position)
     }
     matches = process.extract(wanted, labels.keys(), limit=_LISTED, score_cutoff=least)
     return [(labels[label], score) for label, score, _ in matches]
 
 
-def _only(name: str, positions: Iterable[int], known: DocumentNames) -> Meant:
+def _resolve_match(name: str, positions: Iterable[int], known: DocumentNames) -> Meant:
     """Resolve to all positions if they share one title or one file; else the name is ambiguous."""
     document_positions = list(positions)
     titles, paths = (
@@ -156,7 +158,9 @@ def _only(name: str, positions: Iterable[int], known: DocumentNames) -> Meant:
         {known.paths[position] for position in document_positions},
     )
     if len(titles) > 1 and len(paths) > 1:
-        candidates = _listed(known.label(position) for position in _first_of_files(document_positions, known))
+        candidates = _list_titles(
+            known.label(position) for position in _first_of_files(document_positions, known)
+        )
         raise QuestionError(f"{name!r} may mean several documents; name one of {candidates}")
     taken_for = known.label(document_positions[0]) if len(titles) == 1 else repr(next(iter(paths)))
     return Meant(
@@ -172,7 +176,7 @@ def _first_of_files(positions: Iterable[int], known: DocumentNames) -> list[int]
     return list(first.values())
 
 
-def _listed(labels: Iterable[str]) -> str:
+def _list_titles(labels: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(labels))
     more = f" and {len(distinct) - _LISTED:,} more" if len(distinct) > _LISTED else ""
     return ", ".join(distinct[:_LISTED]) + more
@@ -194,7 +198,7 @@ class Clue:
     weight: float
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The favoured documents in words."""
         return {
             "document": f"the document {self.words}",
@@ -235,14 +239,14 @@ class Favour:
         )
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """A summary on one line; blank if there is nothing to report."""
-        return self.told_as("favoured")
+        return self.describe_as("favoured")
 
-    def told_as(self, how: str) -> str:
+    def describe_as(self, how: str) -> str:
         """Return a summary on one line; ``how`` says what was done with the documents."""
         descriptions = ", ".join(
-            f"{clue.told} ({len(clue.document_ids):,} of {self.documents:,})" for clue in self.clues
+            f"{clue.description} ({len(clue.document_ids):,} of {self.documents:,})" for clue in self.clues
         )
         return "; ".join(filter(None, (descriptions and f"{how}: {descriptions}", *self.notes)))
 
@@ -266,7 +270,7 @@ class Favour:
         return np.array([weights.get(document_id, 1.0) for document_id in document_ids], dtype=np.float64)
 
 
-def distinctive(clues: Sequence[Clue], documents: int) -> tuple[Clue, ...]:
+def distinctive_clues(clues: Sequence[Clue], documents: int) -> tuple[Clue, ...]:
     """Return the clues that distinguish documents.
 
     A sure clue must exclude at least one document, a likely clue at least half of them. Clues of the same

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import polars as pl
 
-from graphrag_dagster.kernel.documents.document_metadata import spaced
+from graphrag_dagster.kernel.documents.document_metadata import with_spaces
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.scope.document_names import (
     BEYOND,
@@ -20,9 +20,9 @@ from graphrag_dagster.kernel.questions.scope.document_names import (
     IN_TIME,
     Key,
     KnownDocuments,
-    known_of,
+    known_documents,
+    meaningful_words,
     numbered_in,
-    of_meaning,
     with_title_words,
     without_article,
 )
@@ -32,7 +32,7 @@ from graphrag_dagster.kernel.questions.scope.favoured_documents import (
     Clue,
     DocumentNames,
     Favour,
-    distinctive,
+    distinctive_clues,
     names_of,
 )
 from graphrag_dagster.kernel.retrieval.search_words import words, words_with_case
@@ -58,12 +58,12 @@ def favour_of(question: str, index: IndexSnapshot) -> Favour:
         question: as asked.
         index: the documents; their names are gathered once per snapshot.
     """
-    known, names = index.once(known_of), index.once(names_of)
+    known, names = index.once(known_documents), index.once(names_of)
     asked = _Question(question)
     periods, notes = _periods(asked, index)
     documents = _documents(asked, known, names)
     clues = [*documents, *periods, *_folders(asked, known, names), *_places(asked, known, names)]
-    return Favour(distinctive(clues, len(names.ids)), tuple(notes), len(names.ids))
+    return Favour(distinctive_clues(clues, len(names.ids)), tuple(notes), len(names.ids))
 
 
 class _Question:
@@ -75,7 +75,7 @@ class _Question:
         self.folded, self.written = cased_words.folded, cased_words.written
         self.every = frozenset(self.folded)
 
-    def said(self, start: int, end: int) -> str:
+    def as_written(self, start: int, end: int) -> str:
         """Return words as written, in quotation marks."""
         match = re.search(r"\W+".join(map(re.escape, self.written[start:end])), self.text)
         return f"“{match[0] if match else ' '.join(self.written[start:end])}”"
@@ -97,7 +97,7 @@ class _Question:
         neighbours = (*self.folded[max(0, start - 1) : start], *self.folded[end : end + 1])
         return bool(kinds.intersection(neighbours))
 
-    def says_source(self, start: int) -> bool:
+    def names_source(self, start: int) -> bool:
         """Whether "according to" precedes, with or without an article."""
         return " ".join(self.folded[max(0, start - 3) : start]).removesuffix(" the").endswith("according to")
 
@@ -111,15 +111,15 @@ def _documents(asked: _Question, known: KnownDocuments, names: DocumentNames) ->
         yield _clue(f"“{quoted}”", names, known.titles[without_article(tuple(words(quoted)))], NAMED)
     for start, end, key in known.titles.runs(asked.folded):
         if weight := _weight(asked, start, end, key):
-            yield _clue(asked.said(start, end), names, known.titles[key], weight)
+            yield _clue(asked.as_written(start, end), names, known.titles[key], weight)
     for title_words, positions in known.with_all_words(asked.every):
         if len(title_words) >= _SURE_WORDS or asked.has_together(title_words):
             yield _clue(f"“{names.titles[min(positions)]}”", names, positions, LIKELY)
     for match in _WITH.finditer(asked.text):
-        matches = with_title_words(frozenset(of_meaning(words(match["name"]))), names)
+        matches = with_title_words(frozenset(meaningful_words(words(match["name"]))), names)
         yield _clue(f"“{match['name']}”", names, matches, NAMED if len(matches) == 1 else LIKELY)
     for noun, number in dict.fromkeys(numbered_in(asked.folded)):
-        if best := _of_most_words(known.numbered_so(noun, number), asked, names):
+        if best := _with_most_words(known.documents_numbered(noun, number), asked, names):
             yield _clue(f"{noun} {number}", names, best, NAMED if len(best) == 1 else LIKELY)
 
 
@@ -129,11 +129,11 @@ def _clue(label: str, names: DocumentNames, positions: Iterable[int], weight: fl
 
 def _weight(asked: _Question, start: int, end: int, key: Key) -> float | None:
     """Return the weight of a title that occurs in the question; None if it is not meant."""
-    meaning = sum(1 for _ in of_meaning(key))
+    meaning = sum(1 for _ in meaningful_words(key))
     has_capital = asked.has_capital(range(start, end))
     if not meaning:
         return None
-    is_sure = meaning >= _SURE_WORDS or key[-1].isdigit() or asked.says_source(start)
+    is_sure = meaning >= _SURE_WORDS or key[-1].isdigit() or asked.names_source(start)
     is_introduced = asked.adjacent(CALLED, start, end)
     is_document = (has_capital or meaning > 1) and asked.adjacent(DOCUMENTS, start, end)
     if is_sure or is_introduced or is_document:
@@ -143,11 +143,12 @@ def _weight(asked: _Question, start: int, end: int, key: Key) -> float | None:
     return NAMED if DOCUMENTS.intersection(key) else LIKELY
 
 
-def _of_most_words(positions: Iterable[int], asked: _Question, names: DocumentNames) -> list[int]:
+def _with_most_words(positions: Iterable[int], asked: _Question, names: DocumentNames) -> list[int]:
     """Return the positions of the documents whose title and path share the most words with the question."""
     shared = {
         position: len(
-            asked.every & set(of_meaning(words(f"{names.titles[position]} {spaced(names.paths[position])}")))
+            asked.every
+            & set(meaningful_words(words(f"{names.titles[position]} {with_spaces(names.paths[position])}")))
         )
         for position in sorted(positions)
     }
@@ -172,7 +173,7 @@ def _periods(asked: _Question, index: IndexSnapshot) -> tuple[list[Clue], list[s
         if named.ambiguous:
             notes.append(f"{named.words} was read as {first.isoformat()}")
         if document_ids:
-            weight = NAMED if _of_documents(asked, named, before) else LIKELY
+            weight = NAMED if _is_document_period(asked, named, before) else LIKELY
             clues.append(Clue("period", named.words, document_ids, weight))
         else:
             notes.append(f"no document is of {named.words}")
@@ -182,11 +183,13 @@ def _periods(asked: _Question, index: IndexSnapshot) -> tuple[list[Clue], list[s
 def _is_time(asked: _Question, named: NamedPeriod, before: Sequence[str]) -> bool:
     """Whether a number is a year: "2000" may count anything, but not in "in 2000"."""
     return (
-        named.form != "year" or bool(IN_TIME.intersection(before[-1:])) or _of_documents(asked, named, before)
+        named.form != "year"
+        or bool(IN_TIME.intersection(before[-1:]))
+        or _is_document_period(asked, named, before)
     )
 
 
-def _of_documents(asked: _Question, named: NamedPeriod, before: Sequence[str]) -> bool:
+def _is_document_period(asked: _Question, named: NamedPeriod, before: Sequence[str]) -> bool:
     """Whether a period is that of documents: it is fiscal, or a document noun is near."""
     after = words(asked.text[named.end :])[:_NEAR]
     return named.form == "fiscal" or bool(DOCUMENTS.intersection((*before, *after)))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.documents.document_metadata import value_of
 from graphrag_dagster.kernel.questions.document_filters import OPERATORS, Condition, Filters
 from graphrag_dagster.kernel.questions.scope.favoured_documents import (
     documents_below,
-    documents_called,
+    find_documents,
     names_of,
 )
 from graphrag_dagster.kernel.tables import DOCUMENT_METADATA
@@ -41,9 +41,9 @@ def documents_meeting(condition: Condition, index: IndexSnapshot) -> frozenset[s
     """
     values = _values(condition.key, index)
     if condition.sign == "!=":
-        equal = values.filter(_holds(Condition(condition.key, "=", condition.value)))
+        equal = values.filter(_condition_expression(Condition(condition.key, "=", condition.value)))
         return frozenset(values["document_id"]) - frozenset(equal["document_id"])
-    return frozenset(values.filter(_holds(condition))["document_id"])
+    return frozenset(values.filter(_condition_expression(condition))["document_id"])
 
 
 def _values(key: str, index: IndexSnapshot) -> pl.DataFrame:
@@ -70,7 +70,7 @@ def _own_values(index: IndexSnapshot, column: str) -> pl.DataFrame:
     )
 
 
-def _holds(condition: Condition) -> pl.Expr:
+def _condition_expression(condition: Condition) -> pl.Expr:
     value, number = condition.value, pl.col("number")
     holds = pl.lit(False)
     if value.number is not None:
@@ -78,7 +78,7 @@ def _holds(condition: Condition) -> pl.Expr:
     if (period := value.period) is not None:
         # 2019 is a number when compared with numbers, and a year when compared with dates.
         dated = number.is_null() if value.number is not None else pl.lit(True)
-        holds = holds | (dated & _by_date(condition.sign, period))
+        holds = holds | (dated & _date_expression(condition.sign, period))
     if not condition.ordered:
         holds = holds | (pl.col("text").str.to_lowercase() == value.text.lower())
         if value.boolean is not None:
@@ -86,7 +86,7 @@ def _holds(condition: Condition) -> pl.Expr:
     return holds.fill_null(False)
 
 
-def _by_date(sign: str, asked: Period) -> pl.Expr:
+def _date_expression(sign: str, asked: Period) -> pl.Expr:
     start, end = pl.col("date_start"), pl.col("date_end")
     return {
         "=": (start >= asked.start) & (end <= asked.end),
@@ -126,17 +126,17 @@ class Scope:
     notes: tuple[str, ...] = ()
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """A summary on one line."""
         (documents, of_documents), (units, of_units), (reports, of_reports) = (
             *(self.documents, self.text_units, self.reports),
         )
-        inside = [f"{units:,} of {counted(of_units, 'text unit')}"]
+        inside = [f"{units:,} of {plural(of_units, 'text unit')}"]
         if of_reports:
-            inside.append(f"{reports:,} of {counted(of_reports, 'report')}")
+            inside.append(f"{reports:,} of {plural(of_reports, 'report')}")
         return "; ".join(
             [
-                f"restricted to {documents:,} of {counted(of_documents, 'document')} ({', '.join(inside)})",
+                f"restricted to {documents:,} of {plural(of_documents, 'document')} ({', '.join(inside)})",
                 *self.notes,
             ]
         )
@@ -154,15 +154,15 @@ def selected(filters: Filters, index: IndexSnapshot) -> Selected:
     notes: list[str] = []
     names = index.once(names_of)
     if filters.documents:
-        matches = [documents_called(name, names) for name in filters.documents]
-        parts[f"document {_listed(filters.documents)}"] = frozenset().union(
+        matches = [find_documents(name, names) for name in filters.documents]
+        parts[f"document {_quote_names(filters.documents)}"] = frozenset().union(
             *(match.document_ids for match in matches)
         )
         notes += [match.taken_for for match in matches if match.taken_for]
     if filters.folders:
         below = [documents_below(folder, names) for folder in filters.folders]
-        parts[f"folder {_listed(filters.folders)}"] = frozenset().union(*below)
-    dated = _dated(filters, index)
+        parts[f"folder {_quote_names(filters.folders)}"] = frozenset().union(*below)
+    dated = _select_by_date(filters, index)
     if dated is not None:
         parts[dated.told] = dated.document_ids
     for condition in filters.conditions():
@@ -173,10 +173,10 @@ def selected(filters: Filters, index: IndexSnapshot) -> Selected:
         all_filters = "all filters" if len(parts) > 1 else "the filter"
         dates = _known_dates(index) if dated is not None and not dated.document_ids else ""
         raise QuestionError(
-            f"of {counted(len(names.ids), 'document')} none fits {all_filters} ({counts}){dates}"
+            f"of {plural(len(names.ids), 'document')} none fits {all_filters} ({counts}){dates}"
         )
     if dated is not None and dated.undated:
-        notes.append(f"{counted(dated.undated, 'document')} without a date left out")
+        notes.append(f"{plural(dated.undated, 'document')} without a date left out")
     return Selected(document_ids, tuple(notes))
 
 
@@ -198,7 +198,7 @@ class _Dated:
     undated: int
 
 
-def _dated(filters: Filters, index: IndexSnapshot) -> _Dated | None:
+def _select_by_date(filters: Filters, index: IndexSnapshot) -> _Dated | None:
     first, last = filters.days()
     if first is None and last is None:
         return None
@@ -222,7 +222,7 @@ def _known_dates(index: IndexSnapshot) -> str:
     return f"; the documents are of {span.start.isoformat()} to {span.end.isoformat()}"
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _quote_names(names: tuple[str, ...]) -> str:
     return " or ".join(map(repr, names))
 
 
@@ -230,7 +230,7 @@ def _listed(names: tuple[str, ...]) -> str:
 INSIDE = "inside"
 
 
-def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
+def restrict_index(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
     """Return the snapshot restricted to some of its documents.
 
     The text units of the documents remain, with the entities and relationships that occur in them. Texts
@@ -242,13 +242,16 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
         index: the whole snapshot.
         document_ids: the documents.
     """
-    documents = among(index.documents, "document_id", pl.Series(sorted(document_ids), dtype=pl.String))
-    units = among(index.text_chunks, "document_id", documents["document_id"])
+    documents = rows_with(index.documents, "document_id", pl.Series(sorted(document_ids), dtype=pl.String))
+    units = rows_with(index.text_chunks, "document_id", documents["document_id"])
     unit_ids = units["text_unit_id"]
-    entities, relationships = within(index.entities, unit_ids), within(index.relationships, unit_ids)
-    claims = None if index.claims is None else within(index.claims, unit_ids)
-    reports = _reports(index, _partly(entities, relationships, claims))
-    entities, relationships = _shown(entities), _shown(relationships)
+    entities, relationships = (
+        rows_in_units(index.entities, unit_ids),
+        rows_in_units(index.relationships, unit_ids),
+    )
+    claims = None if index.claims is None else rows_in_units(index.claims, unit_ids)
+    reports = _reports(index, _partly_outside(entities, relationships, claims))
+    entities, relationships = _restrict_shown_rows(entities), _restrict_shown_rows(relationships)
     ends = entities["entity_id"]
     report_ids = reports["report_id"]
     return replace(
@@ -256,19 +259,19 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
         documents=documents,
         text_chunks=units,
         entities=entities,
-        relationships=among(among(relationships, "source_id", ends), "target_id", ends),
+        relationships=rows_with(rows_with(relationships, "source_id", ends), "target_id", ends),
         reports=reports,
-        findings=among(index.findings, "report_id", report_ids),
-        references=among(index.references, "report_id", report_ids),
+        findings=rows_with(index.findings, "report_id", report_ids),
+        references=rows_with(index.references, "report_id", report_ids),
         claims=None if claims is None else claims.filter(INSIDE).drop(INSIDE),
         claim_records=_if_made(index.claim_records, "text_unit_id", unit_ids),
         unit_vectors=_if_made(index.unit_vectors, "text_unit_id", unit_ids),
         entity_vectors=_if_made(index.entity_vectors, "entity_id", ends),
         report_vectors=_if_made(index.report_vectors, "report_id", report_ids),
-        metadata=among(index.metadata, "document_id", documents["document_id"]),
-        periods=among(index.periods, "document_id", documents["document_id"]),
+        metadata=rows_with(index.metadata, "document_id", documents["document_id"]),
+        periods=rows_with(index.periods, "document_id", documents["document_id"]),
         parts={name: part.restricted(unit_ids, ends) for name, part in index.parts.items()},
-        triples=None if index.triples is None else stated(index.triples, unit_ids),
+        triples=None if index.triples is None else stated_triples(index.triples, unit_ids),
         context_nodes=_if_made(index.context_nodes, "entity_id", ends),
         context_vectors=_if_made(index.context_vectors, "entity_id", ends),
         queries=None,
@@ -278,26 +281,28 @@ def restricted(index: IndexSnapshot, document_ids: Set[str]) -> IndexSnapshot:
     )
 
 
-def among(frame: pl.DataFrame, key: str, values: pl.Series) -> pl.DataFrame:
+def rows_with(frame: pl.DataFrame, key: str, values: pl.Series) -> pl.DataFrame:
     """Return the rows with one of the values, in order."""
     return frame.filter(pl.col(key).is_in(values.implode()))
 
 
 def _if_made(frame: pl.DataFrame | None, key: str, values: pl.Series) -> pl.DataFrame | None:
-    return None if frame is None else among(frame, key, values)
+    return None if frame is None else rows_with(frame, key, values)
 
 
-def stated(triples: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
+def stated_triples(triples: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
     """Return the triples that a remaining text unit states."""
-    remaining = within(triples, kept)
+    remaining = rows_in_units(triples, kept)
     return remaining.filter(pl.col("text_unit_ids").list.len() > 0).select(triples.columns)
 
 
-def within(frame: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
+def rows_in_units(frame: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
     """Return all rows with their remaining text units, and in :data:`INSIDE` whether all of them remain."""
     numbered = frame.with_row_index("row")
     exploded = numbered.select("row", "text_unit_ids").explode("text_unit_ids").drop_nulls()
-    inside = among(exploded, "text_unit_ids", kept).group_by("row", maintain_order=True).agg("text_unit_ids")
+    inside = (
+        rows_with(exploded, "text_unit_ids", kept).group_by("row", maintain_order=True).agg("text_unit_ids")
+    )
     joined = numbered.join(inside, on="row", how="left", suffix="_kept", maintain_order="left")
     remaining = pl.col("text_unit_ids_kept").fill_null([])
     return joined.with_columns(
@@ -306,7 +311,7 @@ def within(frame: pl.DataFrame, kept: pl.Series) -> pl.DataFrame:
     ).drop("row", "text_unit_ids_kept")
 
 
-def _shown(frame: pl.DataFrame) -> pl.DataFrame:
+def _restrict_shown_rows(frame: pl.DataFrame) -> pl.DataFrame:
     return (
         frame.filter(pl.col("text_unit_ids").list.len() > 0)
         .with_columns(description=pl.when(INSIDE).then("description").otherwise(pl.lit("")))
@@ -314,19 +319,21 @@ def _shown(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _partly(entities: pl.DataFrame, relationships: pl.DataFrame, claims: pl.DataFrame | None) -> pl.Series:
+def _partly_outside(
+    entities: pl.DataFrame, relationships: pl.DataFrame, claims: pl.DataFrame | None
+) -> pl.Series:
     """Return entities with a description, relationship or claim from outside the scope."""
     outside = relationships.filter(~pl.col(INSIDE))
     entity_ids = [entities.filter(~pl.col(INSIDE))["entity_id"], outside["source_id"], outside["target_id"]]
     if claims is not None:
         outside_claims = claims.filter(~pl.col(INSIDE))
         names = pl.concat([outside_claims["subject"], outside_claims["object"].drop_nulls()])
-        entity_ids.append(among(entities, "name", names)["entity_id"])
+        entity_ids.append(rows_with(entities, "name", names)["entity_id"])
     return pl.concat(entity_ids).unique()
 
 
 def _reports(index: IndexSnapshot, partly: pl.Series) -> pl.DataFrame:
     if index.members is None:
         return index.reports.clear()
-    outside = among(index.members, "entity_id", partly)["community_id"].unique()
+    outside = rows_with(index.members, "entity_id", partly)["community_id"].unique()
     return index.reports.filter(~pl.col("report_id").is_in(outside.implode()))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.packed_arrays import Places
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable
+from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.retrieval.entity_linking import NameLinker
 from graphrag_dagster.kernel.retrieval.multihop.hop_weights import DIRECT_WEIGHTS, PATH_WEIGHTS
 from graphrag_dagster.kernel.retrieval.multihop.name_graph import NameGraph
@@ -61,22 +61,22 @@ class Passages:
 
     def sentences(self, finder: TermFinder, unit: int) -> NDArray[np.bool_]:
         """Return which sentence of a unit has which stem of the question [sentences, stems]."""
-        return finder.found(self._words(unit))
+        return finder.find(self._words(unit))
 
     def names(self, unit: int) -> dict[int, tuple[int, ...]]:
         """Return the names in a unit, each with the sentences in which it was found."""
         return self._names(unit)
 
-    def alike(self, units: Sequence[int], others: Sequence[int]) -> NDArray[np.float64]:
+    def cosines_to_nearest(self, units: Sequence[int], others: Sequence[int]) -> NDArray[np.float64]:
         """Return the cosine of each unit to the nearest of others; 0 without vectors or others."""
         if self._vectors is None or not others:
             return np.zeros(len(units))
         # Pairwise products give the same bits whatever else is compared.
         cosines = np.einsum("ud,od->uo", self._vectors[list(units)], self._vectors[list(others)])
-        nearest: NDArray[np.float64] = comparable(cosines.max(axis=1))
+        nearest: NDArray[np.float64] = round_for_comparison(cosines.max(axis=1))
         return nearest
 
-    def ways(
+    def paths_from(
         self, question: ParsedQuestion, unit: int, stems: NDArray[np.float64]
     ) -> tuple[Places, NDArray[np.float64]] | None:
         """Return the units that the names in a unit lead to, with path features [paths, PATH].
@@ -87,7 +87,7 @@ class Passages:
             stems: which sentence has which stem [sentences, stems].
         """
         shares = (stems @ question.counts).tolist()
-        related_names = self._near(question, unit)
+        related_names = self._related_names(question, unit)
         size = len(self._texts)
         units, home, contains, name_features = [], [], [], []
         for name, sentence_positions in self.names(unit).items():
@@ -109,7 +109,7 @@ class Passages:
         reached = np.concatenate(units)
         others = reached != unit
         targets = reached[others]
-        rest, rest_words = self._rest(question, unit, targets)
+        rest, rest_words = self._remaining_question(question, unit, targets)
         about, contains_name = np.concatenate(home)[others], np.concatenate(contains)[others]
         rare, spread, context, related = by_path[others].T
         fewer = spread**-0.5
@@ -135,14 +135,16 @@ class Passages:
         }
         return targets, np.column_stack([columns[name] for name in PATH])
 
-    def _rest(self, question: ParsedQuestion, unit: int, reached: Places) -> tuple[NDArray[np.float64], ...]:
+    def _remaining_question(
+        self, question: ParsedQuestion, unit: int, reached: Places
+    ) -> tuple[NDArray[np.float64], ...]:
         """Return what reached units have of the question that a unit lacks: share of stems, BM25 share."""
         missing = ~question.present[:, unit]
         by_words = question.terms.sums(missing)
         best = max(float(by_words.max(initial=0.0)), _TINY)
         return (question.counts * missing) @ question.present[:, reached], by_words[reached] / best
 
-    def _near(self, question: ParsedQuestion, unit: int) -> set[int]:
+    def _related_names(self, question: ParsedQuestion, unit: int) -> set[int]:
         """Return the names related to a name in the question or to a subject of the unit."""
         # NumPy's set functions import its masked arrays, which takes 30 ms.
         anchors = np.array(sorted({*self._graph.subjects.of(unit).tolist(), *question.given}), dtype=np.int64)
@@ -219,7 +221,7 @@ class Following:
         self._paths: tuple[Places, Features] = (np.zeros(0, dtype=np.int64), np.zeros((0, len(PATH))))
         self._at_first: dict[int, float] = {}
         self._scores_when_taken: list[float] = []
-        self._admit(
+        self._admit_units(
             [unit for unit in first_places(self._standing, _POOL).tolist() if self._standing[unit] > 0]
         )
 
@@ -301,7 +303,7 @@ class Following:
         best: Scores = (shares * np.minimum(1.0, 2 * totals[is_open, None])).max(axis=0, initial=0.0)
         return best
 
-    def open(self) -> NDArray[np.bool_]:
+    def not_taken(self) -> NDArray[np.bool_]:
         """Return which units of the pool are not taken yet."""
         is_open = np.ones(len(self.pool), dtype=np.bool_)
         is_open[[self._place[unit] for unit in self.taken]] = False
@@ -310,7 +312,7 @@ class Following:
     def scores(self) -> Scores:
         """Return the score of each unit of the pool; -inf for those taken."""
         raw = self.features() @ self._weights + self._favour[self.pool]
-        return np.where(self.open(), comparable(raw), -np.inf)
+        return np.where(self.not_taken(), round_for_comparison(raw), -np.inf)
 
     def take(self) -> None:
         """Take the unit with the highest score and follow its names."""
@@ -331,17 +333,17 @@ class Following:
         for position, named in enumerate(q.named):
             self._homed[position] = self._homed[position] or bool(named.home[unit] >= _AT_HOME)
             self._mentioned[position] = self._mentioned[position] or bool(named.mention[unit] > 0)
-        self._alike = self._nearer(self._alike, self.pool, [unit])
-        self._lead_on(unit, strength)
+        self._alike = self._redundancy(self._alike, self.pool, [unit])
+        self._follow_paths(unit, strength)
 
-    def _nearer(self, known: Scores, units: list[int], others: list[int]) -> Scores:
+    def _redundancy(self, known: Scores, units: list[int], others: list[int]) -> Scores:
         """Return the cosine of units to the nearest taken unit, updated with others."""
         if not (self._q.by_meaning and others):
             return known
-        cosines = self._passages.alike(units, others)
+        cosines = self._passages.cosines_to_nearest(units, others)
         return cosines if len(self.taken) == len(others) else np.maximum(known, cosines)
 
-    def _admit(self, units: list[int]) -> None:
+    def _admit_units(self, units: list[int]) -> None:
         admitted = [unit for unit in units if unit not in self._place]
         if not admitted:
             return
@@ -352,15 +354,15 @@ class Following:
         self._begins += np.cumsum(sizes[:-1]).tolist()
         self._sentences = np.concatenate((self._sentences, *stems_by_sentence))
         self._alike = np.concatenate(
-            (self._alike, self._nearer(np.zeros(len(admitted)), admitted, self.taken))
+            (self._alike, self._redundancy(np.zeros(len(admitted)), admitted, self.taken))
         )
 
     def _sentences_of(self, unit: int) -> Features:
         position = self._place[unit]
         return self._sentences[slice(*[*self._begins, len(self._sentences)][position : position + 2])]
 
-    def _lead_on(self, unit: int, strength: float) -> None:
-        paths = self._passages.ways(self._q, unit, self._sentences_of(unit))
+    def _follow_paths(self, unit: int, strength: float) -> None:
+        paths = self._passages.paths_from(self._q, unit, self._sentences_of(unit))
         if paths is None:
             return
         units, columns = paths
@@ -369,9 +371,9 @@ class Following:
         np.maximum.at(best, units, path_scores)
         reached = np.flatnonzero((best > -np.inf) & (self._prior > 0))
         scores = best[reached] + self._favour[reached] + self.base[reached]
-        order = np.lexsort((reached, -comparable(scores)))
-        self._admit(reached[order[:_GROWTH]].tolist())
-        self._paths = _best_of_each(
+        order = np.lexsort((reached, -round_for_comparison(scores)))
+        self._admit_units(reached[order[:_GROWTH]].tolist())
+        self._paths = _best_path_to_each(
             np.concatenate((self._paths[0], units)),
             np.vstack((self._paths[1], columns * strength)),
             self._path_weights,
@@ -386,9 +388,9 @@ class Following:
         return features
 
 
-def _best_of_each(units: Places, columns: Features, weights: Features) -> tuple[Places, Features]:
+def _best_path_to_each(units: Places, columns: Features, weights: Features) -> tuple[Places, Features]:
     """Return the path with the highest positive score to each unit; the last of ties."""
-    scores = comparable(columns @ weights)
+    scores = round_for_comparison(columns @ weights)
     order = np.lexsort((scores, units))
     last = order[np.append(units[order][1:] != units[order][:-1], True)] if len(order) else order
     last = last[scores[last] > 0]

@@ -43,7 +43,7 @@ _CALLED = re.compile(
 )
 
 
-def leads(text: str) -> tuple[str, ...]:
+def leading_words(text: str) -> tuple[str, ...]:
     """Return the subject of a text's first sentence and its other names there; empty if there is none.
 
     >>> leads('The "Blue Harbour" is a film.')
@@ -107,14 +107,14 @@ class LeadIndex:
         """
         spelled = [word for word in name if len(word) > 1] or list(name)
         shares: dict[int, float] = {}
-        for position in self._likely(spelled):
+        for position in self._candidate_texts(spelled):
             subjects = (line.split(" ") for line in self.of_texts[position].split("\n"))
-            best = max(_covered(spelled, lead) * min(1.0, len(name) / len(lead)) for lead in subjects)
+            best = max(_share_covered(spelled, lead) * min(1.0, len(name) / len(lead)) for lead in subjects)
             if best:
                 shares[position] = best
         return shares
 
-    def _likely(self, spelled: Sequence[str]) -> list[int]:
+    def _candidate_texts(self, spelled: Sequence[str]) -> list[int]:
         if not spelled:
             return []
         rarest = min(map(self.with_word.of_word, spelled), key=len)
@@ -122,7 +122,7 @@ class LeadIndex:
         return sorted({*rarest, *(of_last if len(of_last) <= _MOST_OF_LAST else [])})
 
 
-def _covered(name: Sequence[str], lead: Sequence[str]) -> float:
+def _share_covered(name: Sequence[str], lead: Sequence[str]) -> float:
     remaining = iter(lead)
     if all(word in remaining for word in name):
         return 1.0
@@ -191,7 +191,7 @@ def name_graph(
     titles, texts = units["title"].to_list(), units["text"].to_list()
     mentioned, mentioning_units = _mentions(entities, units["text_unit_id"])
     naming = _Naming(entities["title"].to_list(), entities["names"].to_list())
-    about = list(map(_about, texts, titles))
+    about = list(map(_subject_words, texts, titles))
     shares = units.select(1 / pl.len().over("document_id")).to_series()
     for unit, (title, share) in enumerate(zip(titles, shares, strict=True)):
         naming.add(unqualified(title), unit, share)
@@ -210,15 +210,19 @@ def name_graph(
             len(texts), mentioning_units, mentioned, np.ones(len(mentioning_units))
         ),
         subjects=WeightedLists.of_pairs(len(texts), home.values, home.owners, home.weights),
-        related=_related(relationships, entities["entity_id"], len(names)),
+        related=_related_names(relationships, entities["entity_id"], len(names)),
         leads=LeadIndex.of(about),
     )
 
 
-def _about(text: str, title: str) -> tuple[str, ...]:
+def _subject_words(text: str, title: str) -> tuple[str, ...]:
     """Return the subjects that a text begins with, with and without its title."""
     body = text.removeprefix(title).lstrip() if title else text
-    return leads(text) if body == text else tuple(dict.fromkeys((*leads(text), *leads(body))))
+    return (
+        leading_words(text)
+        if body == text
+        else tuple(dict.fromkeys((*leading_words(text), *leading_words(body))))
+    )
 
 
 class _Naming:
@@ -227,7 +231,7 @@ class _Naming:
     def __init__(self, names: list[str], spellings: Sequence[Sequence[str]]) -> None:
         self.names = names
         self._by_words = {tuple(words(name)): position for position, name in reversed(list(enumerate(names)))}
-        self.others = self._few_called(spellings)
+        self.others = self._rare_spellings(spellings)
         self._by_words |= {
             spelled: positions[0] for spelled, positions in self.others.items() if len(positions) == 1
         }
@@ -235,7 +239,7 @@ class _Naming:
         self._homes: list[int] = []
         self._strengths: list[float] = []
 
-    def _few_called(self, spellings: Sequence[Sequence[str]]) -> dict[tuple[str, ...], list[int]]:
+    def _rare_spellings(self, spellings: Sequence[Sequence[str]]) -> dict[tuple[str, ...], list[int]]:
         """Return spellings that are no title and belong to few entities, with their positions."""
         positions_of: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for position, spelled in enumerate(spellings):
@@ -284,7 +288,7 @@ def _rarity(names: Sequence[str], frequency: Places, units: int, rarity: WordRar
     return spelled * spread
 
 
-def _related(relationships: pl.DataFrame, entity_ids: pl.Series, count: int) -> WeightedLists:
+def _related_names(relationships: pl.DataFrame, entity_ids: pl.Series, count: int) -> WeightedLists:
     pairs = relationships.select("source_id", "target_id", "weight")
     for end in ("source", "target"):
         pairs = pairs.join(_places(entity_ids, f"{end}_id"), on=f"{end}_id").rename({"place": end})

@@ -200,14 +200,14 @@ def read_question(
             for unit, home in reaching.homes(link.place).items():
                 partly[unit] = max(partly[unit], link.sure * home)
     return ParsedQuestion(
-        words=np.zeros(size) if likeness.words is None else _of_best(likeness.words),
-        meaning=np.zeros(size) if meaning is None else _of_best(np.clip(z_scores(meaning), 0, None)),
+        words=np.zeros(size) if likeness.words is None else _scale_to_best(likeness.words),
+        meaning=np.zeros(size) if meaning is None else _scale_to_best(np.clip(z_scores(meaning), 0, None)),
         terms=terms,
         present=terms.present(),
         counts=counts / max(float(counts.sum()), _TINY),
         other=counts * is_other / max(float((counts * is_other).sum()), _TINY),
         finder=TermFinder(terms.stems),
-        named=(*_named(named, graph, reaching, size), *_runs(links, reaching, size)),
+        named=(*_named_entities(named, graph, reaching, size), *_unlisted_names(links, reaching, size)),
         partly=partly,
         given=frozenset(link.place for link in named),
         by_meaning=meaning is not None,
@@ -225,7 +225,9 @@ def best_of(scores: Sequence[Scores], size: int) -> Scores:
     return highest
 
 
-def _named(links: Sequence[EntityLink], graph: NameGraph, reaching: NameReach, size: int) -> list[NamedReach]:
+def _named_entities(
+    links: Sequence[EntityLink], graph: NameGraph, reaching: NameReach, size: int
+) -> list[NamedReach]:
     by_span: dict[tuple[int, int], list[EntityLink]] = {}
     for link in sorted(links, key=lambda link: (link.start, link.place)):
         by_span.setdefault((link.start, link.end), []).append(link)
@@ -242,7 +244,7 @@ def _named(links: Sequence[EntityLink], graph: NameGraph, reaching: NameReach, s
     return named
 
 
-def _runs(links: EntityLinks, reaching: NameReach, size: int) -> list[NamedReach]:
+def _unlisted_names(links: EntityLinks, reaching: NameReach, size: int) -> list[NamedReach]:
     """Return reaches of capitalised runs that no name is spelled like but units are about."""
     named = []
     for start, end in _capital_runs(links.words):
@@ -271,7 +273,7 @@ def _capital_runs(question: WordForms) -> list[tuple[int, int]]:
     return [(start, end) for start, end in runs if end - start > 1]
 
 
-def _of_best(scores: Scores) -> Scores:
+def _scale_to_best(scores: Scores) -> Scores:
     best = float(scores.max(initial=0.0))
     shares: Scores = scores / best if best > 0 else np.zeros_like(scores)
     return shares

@@ -13,7 +13,7 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from graphrag_dagster.errors import WarehouseError
-from graphrag_dagster.kernel.catalogue.registry import loaded, systems
+from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.retrieval.index_cache import FORMAT as SEARCHED_FORMAT
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import Published, snapshots
@@ -147,7 +147,7 @@ CHANGES = DerivedFile("changes", ".json", "the changes")
 
 def all_derived_files() -> Sequence[DerivedFile]:
     """Return all kinds of derived files, including those of systems."""
-    of_systems = (loaded(system.derived) for system in systems().values() if system.derived)
+    of_systems = (load_target(system.derived) for system in systems().values() if system.derived)
     return (*of_systems, SEARCHED_BY, CHANGES)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.catalogue.registry import engines, libraries, models_here, tasks
+from graphrag_dagster.kernel.catalogue.registry import engines, local_model_versions, result_libraries, tasks
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.credentials import redacted_settings
 from graphrag_dagster.kernel.tasks.prompts import all_prompts
@@ -69,7 +69,7 @@ class SnapshotProvenance:
         of_settings = {
             attrgetter(key)(self.settings) for engine in engines().values() for key in engine.library_settings
         }
-        for name in sorted({*libraries(), *of_settings}):
+        for name in sorted({*result_libraries(), *of_settings}):
             # Some may not be installed, and a pipeline may be a folder.
             with suppress(PackageNotFoundError, ValueError):
                 installed[name] = version(name)
@@ -81,7 +81,7 @@ class SnapshotProvenance:
             if self.settings.does(section):
                 # A missing model is reported when it is needed.
                 with suppress(EngineError):
-                    models |= models_here(engines()[self.settings.engine_of(section)], self.settings)
+                    models |= local_model_versions(engines()[self.settings.engine_of(section)], self.settings)
         return models
 
     def _model(self, role: str) -> str:

@@ -154,7 +154,7 @@ class Contents:
             duckdb.Error: it cannot be written.
         """
         run = self._connection.execute
-        copied = self._begun(file)
+        copied = self._begin_file(file)
         attach(self._connection, file, _MAKING, read_only=False)
         try:
             run("begin")
@@ -172,7 +172,7 @@ class Contents:
         run(f"detach {_MAKING}")
         return account_rows
 
-    def _begun(self, file: Path) -> list[TablePart]:
+    def _begin_file(self, file: Path) -> list[TablePart]:
         """Start the file as a copy of the working file if possible, and return the parts it already has."""
         if not can_copy_base(self._connection, _WORKING, self._working):
             return []
@@ -310,11 +310,11 @@ def contents(
         connection = stack.enter_context(writing_instance(config))
         warehouse.attach(connection, corpus, _WORKING)
         if before is not None:
-            _attach_standing(connection, before, stack)
+            _attach_current(connection, before, stack)
         yield Contents(connection, corpus, fresh, before is not None, warehouse.file(corpus))
 
 
-def _attach_standing(connection: duckdb.DuckDBPyConnection, before: Published, stack: ExitStack) -> None:
+def _attach_current(connection: duckdb.DuckDBPyConnection, before: Published, stack: ExitStack) -> None:
     try:
         attach(connection, before.file, _STANDING, read_only=True)
     except duckdb.Error as error:

@@ -15,8 +15,8 @@ from typing import Any
 import duckdb
 
 from graphrag_dagster.errors import DamagedError, WarehouseError
-from graphrag_dagster.kernel.common.printable import told_of
-from graphrag_dagster.kernel.storage.duckdb_access import damage_told, is_busy, open_alone
+from graphrag_dagster.kernel.common.printable import os_error_message
+from graphrag_dagster.kernel.storage.duckdb_access import damage_errors, is_busy, open_alone
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 
 #: The only format of a snapshot that is read and written.
@@ -84,13 +84,13 @@ def published(warehouse: Warehouse, corpus: str) -> Published | None:
     """
     folder = folder_of(warehouse, corpus)
     while True:
-        version = _pointed(folder, corpus)
+        version = _pointed_version(folder, corpus)
         if version is None:
             return None
         if snapshot := snapshot_at(folder, version, corpus):
             return snapshot
         # It may have been replaced by a newer one and deleted meanwhile.
-        if _pointed(folder, corpus) == version:
+        if _pointed_version(folder, corpus) == version:
             return None
 
 
@@ -122,18 +122,18 @@ def snapshot_at(folder: Path, version: str, corpus: str) -> Published | None:
         status = path.stat()
         if not _VERSION.fullmatch(version) or not file.is_file():
             return None
-        manifest = _loaded(path, status.st_ino, status.st_mtime_ns, status.st_size)
+        manifest = _load(path, status.st_ino, status.st_mtime_ns, status.st_size)
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
-        raise _damaged(path, corpus) from error
+        raise _damage_error(path, corpus) from error
     except OSError as error:
-        raise WarehouseError(told_of(error)) from error
+        raise WarehouseError(os_error_message(error)) from error
     return Published(file, version, str(manifest["index"]), manifest)
 
 
 @lru_cache(maxsize=64)
-def _loaded(path: Path, _inode: int, _changed: int, _size: int) -> Mapping[str, Any]:
+def _load(path: Path, _inode: int, _changed: int, _size: int) -> Mapping[str, Any]:
     # Cached: a server needs the version for every question, and a manifest lists every file of the corpus.
     manifest: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     for key in _NEEDED:
@@ -146,22 +146,22 @@ def _loaded(path: Path, _inode: int, _changed: int, _size: int) -> Mapping[str, 
     return manifest
 
 
-def _pointed(folder: Path, corpus: str) -> str | None:
+def _pointed_version(folder: Path, corpus: str) -> str | None:
     path = folder / POINTER
     try:
         version = str(json.loads(path.read_text(encoding="utf-8"))["version"])
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
-        raise _damaged(path, corpus) from error
+        raise _damage_error(path, corpus) from error
     except OSError as error:
-        raise WarehouseError(told_of(error)) from error
+        raise WarehouseError(os_error_message(error)) from error
     if not _VERSION.fullmatch(version):
-        raise _damaged(path, corpus)
+        raise _damage_error(path, corpus)
     return version
 
 
-def _damaged(path: Path, corpus: str) -> DamagedError:
+def _damage_error(path: Path, corpus: str) -> DamagedError:
     return DamagedError(f"{path} is damaged; delete it and run 'graphrag-dagster index {corpus}'")
 
 
@@ -181,26 +181,26 @@ def reading(warehouse: Warehouse, corpus: str) -> Iterator[tuple[Reader, Publish
         DamagedError: the snapshot cannot be read, on opening or in the block.
     """
     with ExitStack() as stack:
-        opened = _opened(warehouse, corpus, stack)
+        opened = _open(warehouse, corpus, stack)
         if opened is None:
             connection = stack.enter_context(warehouse.connect(corpus, read_only=True))
             yield Reader(connection, corpus), None
         else:
-            with damage_told(opened[1].file, f"run 'graphrag-dagster index {corpus}'"):
+            with damage_errors(opened[1].file, f"run 'graphrag-dagster index {corpus}'"):
                 yield Reader(opened[0], corpus), opened[1]
 
 
-def _opened(
+def _open(
     warehouse: Warehouse, corpus: str, stack: ExitStack
 ) -> tuple[duckdb.DuckDBPyConnection, Published] | None:
     snapshot = published(warehouse, corpus)
     while snapshot is not None:
         try:
-            return stack.enter_context(_connected(snapshot.file)), snapshot
+            return stack.enter_context(_connect(snapshot.file)), snapshot
         except duckdb.Error as error:
             if is_busy(error):
                 copy = unlocked_copy(snapshot, stack)
-                return stack.enter_context(_connected(copy)), snapshot
+                return stack.enter_context(_connect(copy)), snapshot
             newer = published(warehouse, corpus)
             # It may have been replaced by a newer one and deleted before it was opened.
             if newer is None or newer.version == snapshot.version:
@@ -212,7 +212,7 @@ def _opened(
     return None
 
 
-def _connected(file: Path) -> duckdb.DuckDBPyConnection:
+def _connect(file: Path) -> duckdb.DuckDBPyConnection:
     return open_alone(file, read_only=True, config={}).connection
 
 

@@ -66,10 +66,10 @@ def publish(
     made_by = provenance or SnapshotProvenance()
     folder = folder_of(warehouse, corpus)
     with _locked(warehouse, folder):
-        before = _undamaged(warehouse, corpus)
+        before = _intact_snapshot(warehouse, corpus)
         # In a modified file, intact tables cannot be told from damaged ones.
         intact = before if before is not None and before.intact() else None
-        _tidy(folder, corpus)
+        _remove_incomplete(folder, corpus)
         try:
             snapshot = _made(warehouse, corpus, made_by, fresh, intact)
             changed = before is None or before.version != snapshot.version
@@ -101,7 +101,7 @@ def rollback(warehouse: Warehouse, corpus: str, version: str | None = None) -> P
             f"nothing of corpus {corpus!r} has been published; run 'graphrag-dagster index {corpus}'"
         )
     with _locked(warehouse, folder):
-        kept, current = snapshots(warehouse, corpus), _undamaged(warehouse, corpus)
+        kept, current = snapshots(warehouse, corpus), _intact_snapshot(warehouse, corpus)
         if version is None:
             matches = [
                 snapshot for snapshot in kept if current is None or snapshot.published < current.published
@@ -135,7 +135,7 @@ def prune(warehouse: Warehouse, corpus: str, keep: int = 1) -> None:
     folder = folder_of(warehouse, corpus)
     if folder.is_dir():
         with _locked(warehouse, folder):
-            _tidy(folder, corpus)
+            _remove_incomplete(folder, corpus)
             _prune(warehouse, corpus, keep)
 
 
@@ -164,13 +164,13 @@ def _made(
             counts, hashed = _write_tables(folder, version, source, provenance)
             manifest = {
                 **identity,
-                **_now(warehouse, corpus, provenance),
+                **_publication_record(warehouse, corpus, provenance),
                 **entries,
                 "counts": counts,
                 "hash": hashed,
             }
         elif before is None or before.version != version:
-            manifest = {**existing.manifest, **_now(warehouse, corpus, provenance), **entries}
+            manifest = {**existing.manifest, **_publication_record(warehouse, corpus, provenance), **entries}
         else:
             manifest = (
                 {**existing.manifest, **entries}
@@ -202,7 +202,7 @@ def _write_tables(
     return counts, hashed
 
 
-def _now(warehouse: Warehouse, corpus: str, provenance: SnapshotProvenance) -> dict[str, Any]:
+def _publication_record(warehouse: Warehouse, corpus: str, provenance: SnapshotProvenance) -> dict[str, Any]:
     now = datetime.now(UTC)
     for newest in snapshots(warehouse, corpus)[:1]:
         # Snapshots stay in order of publication even if the clock was set back.
@@ -210,7 +210,7 @@ def _now(warehouse: Warehouse, corpus: str, provenance: SnapshotProvenance) -> d
     return {"published": now.isoformat(timespec="microseconds"), "run_id": provenance.run_id}
 
 
-def _undamaged(warehouse: Warehouse, corpus: str) -> Published | None:
+def _intact_snapshot(warehouse: Warehouse, corpus: str) -> Published | None:
     try:
         return published(warehouse, corpus)
     except WarehouseError:
@@ -225,7 +225,7 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
     write_durably(path, json.dumps(content, ensure_ascii=False, indent=1))
 
 
-def _tidy(folder: Path, corpus: str) -> None:
+def _remove_incomplete(folder: Path, corpus: str) -> None:
     """Remove leftovers of a killed publication: everything that is not part of a complete snapshot."""
     complete = {kind.folder for kind in all_derived_files()}
     for file in folder.glob(f"*{DATA}"):
@@ -238,7 +238,7 @@ def _tidy(folder: Path, corpus: str) -> None:
 
 
 def _prune(warehouse: Warehouse, corpus: str, keep: int) -> None:
-    current = _undamaged(warehouse, corpus)
+    current = _intact_snapshot(warehouse, corpus)
     for old in snapshots(warehouse, corpus)[keep:]:
         if current is None or old.version != current.version:
             _remove(old.file.with_suffix(MANIFEST))

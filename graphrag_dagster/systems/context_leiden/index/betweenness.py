@@ -67,12 +67,12 @@ class Sweep:
             self._levels.append(few)
 
     def _by_neighbours(self, pairs: Places, level: int) -> Places | None:
-        owner, around = self._around(pairs)
+        owner, around = self._adjacent_pairs(pairs)
         fresh = self._depth[around] < 0
         around = around[fresh]
         np.add.at(self._paths, around, self._paths[owner[fresh]])
         self._depth[around] = level
-        met = self._distinct(around)
+        met = self._distinct_pairs(around)
         degrees = self._graph.degrees[met // self._width]
         return met if self._is_cheap(int(degrees.sum())) else None
 
@@ -89,32 +89,32 @@ class Sweep:
         """Give the pairs of a level their shares of what depends on the next."""
         pairs, below = self._levels[level], self._levels[level + 1]
         if pairs is not None:
-            owner, around = self._around(pairs)
+            owner, around = self._adjacent_pairs(pairs)
             after = self._depth[around] == level + 1
             owner, around = owner[after], around[after]
-            np.add.at(self._share, owner, self._paths[owner] * self._handed_up(around))
+            np.add.at(self._share, owner, self._paths[owner] * self._share_upwards(around))
         elif below is not None:
-            owner, around = self._around(below)
+            owner, around = self._adjacent_pairs(below)
             before = self._depth[around] == level
             owner, around = owner[before], around[before]
-            np.add.at(self._share, around, self._paths[around] * self._handed_up(owner))
+            np.add.at(self._share, around, self._paths[around] * self._share_upwards(owner))
         else:
             held = np.zeros_like(self._share)
             np.divide(1 + self._share, self._paths, out=held, where=self._depth == level + 1)
             found = (self._matrix @ self._grid(held)).ravel()
             np.multiply(found, self._paths, out=self._share, where=self._depth == level)
 
-    def _handed_up(self, pairs: Places) -> Doubles:
+    def _share_upwards(self, pairs: Places) -> Doubles:
         return (1 + self._share[pairs]) / self._paths[pairs]
 
-    def _around(self, pairs: Places) -> tuple[Places, Places]:
+    def _adjacent_pairs(self, pairs: Places) -> tuple[Places, Places]:
         """Return the pairs next to these, each with the one that it is next to."""
         nodes, source = np.divmod(pairs, self._width)
-        begins, around = self._graph.around(nodes)
+        begins, around = self._graph.neighbours_of(nodes)
         counts = np.diff(begins, append=len(around))
         return np.repeat(pairs, counts), around * np.int64(self._width) + np.repeat(source, counts)
 
-    def _distinct(self, pairs: Places) -> Places:
+    def _distinct_pairs(self, pairs: Places) -> Places:
         """Return each pair once: where it comes last, without sorting."""
         places = np.arange(len(pairs), dtype=np.int32)
         self._claim[pairs] = places

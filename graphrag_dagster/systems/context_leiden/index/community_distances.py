@@ -39,9 +39,9 @@ def distances(
     adjacent = _adjacent(graph, labels, nodes, targets)
     found[adjacent] = 1
     left = np.flatnonzero(~adjacent)
-    left = left[_connected(graph, labels, nodes[left], targets[left])]
+    left = left[_in_connected_component(graph, labels, nodes[left], targets[left])]
     for pairs, width in _batches(graph.nodes, targets, left):
-        found[pairs] = _searched(graph, labels, nodes[pairs], targets[pairs], width, max_hops)
+        found[pairs] = _search_batch(graph, labels, nodes[pairs], targets[pairs], width, max_hops)
     return found
 
 
@@ -49,7 +49,7 @@ def _adjacent(graph: NeighbourLists, labels: Places, nodes: Places, targets: Pla
     """Return which nodes have a neighbour in their target."""
     found = np.zeros(len(nodes), dtype=np.bool_)
     for some in graph.portions(nodes, _AT_ONCE):
-        begins, around = graph.around(nodes[some])
+        begins, around = graph.neighbours_of(nodes[some])
         counts = np.diff(begins, append=len(around))
         inside = labels[around] == np.repeat(targets[some], counts)
         held = np.flatnonzero(counts)
@@ -57,7 +57,7 @@ def _adjacent(graph: NeighbourLists, labels: Places, nodes: Places, targets: Pla
     return found
 
 
-def _connected(graph: NeighbourLists, labels: Places, nodes: Places, targets: Places) -> _Flags:
+def _in_connected_component(graph: NeighbourLists, labels: Places, nodes: Places, targets: Places) -> _Flags:
     """Return for which pairs the community has a member in the node's component."""
     from scipy.sparse.csgraph import connected_components
 
@@ -84,7 +84,7 @@ def _batches(nodes: int, targets: Places, left: Places) -> Iterator[tuple[Places
         begin = end
 
 
-def _searched(
+def _search_batch(
     graph: NeighbourLists, labels: Places, nodes: Places, targets: Places, width: int, max_hops: int
 ) -> NDArray[np.int32]:
     found = np.full(len(nodes), UNREACHABLE, dtype=np.int32)
@@ -96,16 +96,16 @@ def _searched(
         if hops > 2:
             # Neighbours of what is still looked for first: often nothing is left to look for then.
             near = np.zeros(graph.nodes, dtype=np.bool_)
-            near[graph.around(nodes[open_])[1]] = True
+            near[graph.neighbours_of(nodes[open_])[1]] = True
             before, reach = reach, reach.copy()
-            _grow(graph, before, reach, np.flatnonzero(near))
-        met = _met(graph, reach, nodes[open_], word[open_], bit[open_])
+            _expand(graph, before, reach, np.flatnonzero(near))
+        met = _reached(graph, reach, nodes[open_], word[open_], bit[open_])
         found[open_[met]] = hops
         open_ = open_[~met]
         if not len(open_):
             break
         if hops > 2:
-            _grow(graph, before, reach, np.flatnonzero(~near & (graph.degrees > 0)))
+            _expand(graph, before, reach, np.flatnonzero(~near & (graph.degrees > 0)))
     return found
 
 
@@ -113,7 +113,7 @@ def _adjacent_members(graph: NeighbourLists, labels: Places, communities: Places
     """Return the words of all nodes with the bits of those communities that have a member within an edge."""
     place = np.searchsorted(communities, labels).clip(max=len(communities) - 1)
     members = np.flatnonzero(communities[place] == labels)
-    begins, around = graph.around(members)
+    begins, around = graph.neighbours_of(members)
     number = np.repeat(place[members], np.diff(begins, append=len(around)))
     span = width * _BITS
     held = np.concatenate([members * span + place[members], around * np.int64(span) + number])
@@ -129,18 +129,18 @@ def _bit(number: Places) -> _Words:
     return np.uint64(1) << (number % _BITS).astype(np.uint64)
 
 
-def _grow(graph: NeighbourLists, before: _Words, after: _Words, nodes: Places) -> None:
+def _expand(graph: NeighbourLists, before: _Words, after: _Words, nodes: Places) -> None:
     """Add to the words of nodes, each of which has a neighbour, what their neighbours had before."""
     for some in graph.portions(nodes, _AT_ONCE // before.shape[1]):
-        begins, around = graph.around(nodes[some])
+        begins, around = graph.neighbours_of(nodes[some])
         after[nodes[some]] |= np.bitwise_or.reduceat(np.take(before, around, axis=0), begins, axis=0)
 
 
-def _met(graph: NeighbourLists, reach: _Words, nodes: Places, word: Places, bit: _Words) -> _Flags:
+def _reached(graph: NeighbourLists, reach: _Words, nodes: Places, word: Places, bit: _Words) -> _Flags:
     """Return which nodes, each of which has a neighbour, have one with their bit."""
     found = np.zeros(len(nodes), dtype=np.bool_)
     for some in graph.portions(nodes, _AT_ONCE):
-        begins, around = graph.around(nodes[some])
+        begins, around = graph.neighbours_of(nodes[some])
         counts = np.diff(begins, append=len(around))
         near = reach[around, np.repeat(word[some], counts)] & np.repeat(bit[some], counts)
         found[some] = np.bitwise_or.reduceat(near, begins) != 0

@@ -216,7 +216,7 @@ def nearest_nodes(units: UnitVectors, members: Places, places: Places, count: in
     single = units.single(members)
     for some in blocks(len(places), max(_PRODUCTS // max(len(members), 1), 1)):
         queries = units.double(members[places[some]])
-        found[some] = _best(units, members, single, queries, places[some], found.shape[1])
+        found[some] = _best_matches(units, members, single, queries, places[some], found.shape[1])
     return found
 
 
@@ -225,11 +225,11 @@ def nearest_to(units: UnitVectors, members: Places, queries: Doubles, count: int
     found = np.empty((len(queries), min(count, len(members))), dtype=np.int64)
     single = units.single(members)
     for some in blocks(len(queries), max(_PRODUCTS // max(len(members), 1), 1)):
-        found[some] = _best(units, members, single, queries[some], None, found.shape[1])
+        found[some] = _best_matches(units, members, single, queries[some], None, found.shape[1])
     return found
 
 
-def _best(
+def _best_matches(
     units: UnitVectors,
     members: Places,
     single: Singles,
@@ -242,7 +242,7 @@ def _best(
     products = queries.astype(np.float32) @ single.T
     if left_out is not None:
         products[np.arange(len(queries)), left_out] = -np.inf
-    query, place = np.nonzero(products >= _bound(products, count)[:, None] - np.float32(_UNSURE))
+    query, place = np.nonzero(products >= _lower_bound(products, count)[:, None] - np.float32(_UNSURE))
     similarity = np.empty(len(query))
     for some in blocks(len(query), _PAIRS_AT_ONCE):
         near = units.double(members[place[some]])
@@ -253,7 +253,7 @@ def _best(
     return best
 
 
-def _bound(products: Singles, count: int) -> NDArray[np.float32]:
+def _lower_bound(products: Singles, count: int) -> NDArray[np.float32]:
     """Return of each row a number that at least ``count`` of its products reach."""
     groups = products.shape[1] // _GROUP
     if groups < count:

@@ -42,7 +42,7 @@ class NeighbourLists:
         ones = np.ones(len(self.neighbours), dtype=dtype)
         return csr_array((ones, self.neighbours, self.starts), shape=(self.nodes, self.nodes))
 
-    def around(self, nodes: Places) -> tuple[Places, NDArray[np.int32]]:
+    def neighbours_of(self, nodes: Places) -> tuple[Places, NDArray[np.int32]]:
         """Return the neighbours of nodes one after the other, and where those of each begin."""
         counts = self.starts[nodes + 1] - self.starts[nodes]
         begins = np.cumsum(counts) - counts

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.stable_values import unit_rows
 from graphrag_dagster.kernel.graph.undirected_graph import Network
-from graphrag_dagster.kernel.models.local_models import installed
+from graphrag_dagster.kernel.models.local_models import installed_version
 from graphrag_dagster.kernel.retrieval.ranking import rows_of
 from graphrag_dagster.kernel.settings.study_settings import Embedding
 from graphrag_dagster.systems.context_leiden.index.cosine_similarity import blocks
@@ -99,7 +99,7 @@ def weights(graph: Network, ids: pl.Series) -> Any:
     return found
 
 
-def inverted(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def safe_inverse(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 / values, 0 for 0."""
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
@@ -134,9 +134,9 @@ def spectral_vectors(graph: Network, ids: pl.Series, seed: int) -> NodeVectors:
     matrix = weights(graph, ids)
     width = dimension(len(ids))
     if len(ids) <= _FACTORISED_UP_TO:
-        how, made = f"log-pmi window={WINDOW}", _factorised(log_pmi(matrix), width, seed)
+        how, made = f"log-pmi window={WINDOW}", _factorise(log_pmi(matrix), width, seed)
     else:
-        how, made = f"fastrp hops={_HOPS}", _projected(matrix, width, seed)
+        how, made = f"fastrp hops={_HOPS}", _random_projection(matrix, width, seed)
     present = np.diff(matrix.indptr) > 0
     name = f"spectral/{how} dim={width} seed={seed}@scipy-{version('scipy')}"
     return NodeVectors(ids, without_noise(made, present), name)
@@ -146,7 +146,7 @@ def log_pmi(matrix: Any) -> _Singles:
     """Return the dense symmetric matrix log max(1, vol / T · Σ_r (D⁻¹A)^r D⁻¹), r = 1…T, T the window."""
     nodes = matrix.shape[0]
     strength = matrix.sum(axis=1)
-    inverse = inverted(strength)
+    inverse = safe_inverse(strength)
     # Steps are taken from the right: a column holds where a walk from its node goes.
     step = matrix.multiply(inverse[None, :]).tocsr()
     scale = strength.sum() / WINDOW * inverse
@@ -162,7 +162,7 @@ def log_pmi(matrix: Any) -> _Singles:
     return found
 
 
-def _factorised(matrix: _Singles, width: int, seed: int) -> _Singles:
+def _factorise(matrix: _Singles, width: int, seed: int) -> _Singles:
     """Return U √Σ of the largest singular values, at most ``width``, by subspace iteration."""
     nodes = len(matrix)
     if not matrix.any():
@@ -203,9 +203,9 @@ def _with_signs(matrix: _Singles) -> _Singles:
     return matrix * signs
 
 
-def _projected(matrix: Any, width: int, seed: int) -> _Singles:
+def _random_projection(matrix: Any, width: int, seed: int) -> _Singles:
     """Return the sum over the hops of unit random projections of what is as many edges away."""
-    step = matrix.multiply(inverted(matrix.sum(axis=1))[:, None]).tocsr().astype(np.float32)
+    step = matrix.multiply(safe_inverse(matrix.sum(axis=1))[:, None]).tocsr().astype(np.float32)
     drawn = np.random.default_rng(seed).standard_normal((matrix.shape[0], width), dtype=np.float32)
     total = np.zeros_like(drawn)
     for _ in range(_HOPS):
@@ -232,7 +232,7 @@ def node2vec_vectors(graph: Network, ids: pl.Series, seed: int) -> NodeVectors:
     Raises:
         EngineError: the extra ``node2vec`` is not installed.
     """
-    release = installed("gensim", _SETTING, "node2vec")
+    release = installed_version("gensim", _SETTING, "node2vec")
     width = dimension(len(ids))
     matrix = weights(graph, ids)
     found = np.zeros((len(ids), width), dtype=np.float32)
@@ -337,7 +337,7 @@ def node_vectors(
     if embedding == "text":
         return said
     place = STRUCTURES[structure](graph, ids, seed)
-    return side_by_side(said, place) if embedding == "concat" else averaged(said, place, seed)
+    return concatenate_vectors(said, place) if embedding == "concat" else average_vectors(said, place, seed)
 
 
 def text_vectors(rows: pl.DataFrame, ids: pl.Series) -> NodeVectors:
@@ -369,7 +369,7 @@ def text_vectors(rows: pl.DataFrame, ids: pl.Series) -> NodeVectors:
 TEXT_WEIGHT = 0.7
 
 
-def side_by_side(text: NodeVectors, structure: NodeVectors) -> NodeVectors:
+def concatenate_vectors(text: NodeVectors, structure: NodeVectors) -> NodeVectors:
     """Return both parts one after the other: a cosine is .49 of the texts' and .51 of the structures'.
 
     A node that lacks a part is compared by the other alone, the less so the less that weighs.
@@ -383,7 +383,7 @@ def side_by_side(text: NodeVectors, structure: NodeVectors) -> NodeVectors:
     return NodeVectors(text.ids, matrix, f"concat/{text.name} + {structure.name} text_weight={TEXT_WEIGHT}")
 
 
-def averaged(text: NodeVectors, structure: NodeVectors, seed: int) -> NodeVectors:
+def average_vectors(text: NodeVectors, structure: NodeVectors, seed: int) -> NodeVectors:
     """Return the mean of both; the longer one is projected to the length of the other by a random matrix.
 
     Args:
@@ -392,13 +392,13 @@ def averaged(text: NodeVectors, structure: NodeVectors, seed: int) -> NodeVector
         seed: of the random matrix.
     """
     width = min(text.matrix.shape[1], structure.matrix.shape[1])
-    parts = [_narrowed(part.matrix, width, seed) for part in (text, structure)]
+    parts = [_reduce_width(part.matrix, width, seed) for part in (text, structure)]
     return NodeVectors(
         text.ids, (parts[0] + parts[1]) / np.float32(2), f"mean/{text.name} + {structure.name} seed={seed}"
     )
 
 
-def _narrowed(matrix: _Singles, width: int, seed: int) -> _Singles:
+def _reduce_width(matrix: _Singles, width: int, seed: int) -> _Singles:
     if matrix.shape[1] > width:
         shape = (matrix.shape[1], width)
         matrix = matrix @ np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)

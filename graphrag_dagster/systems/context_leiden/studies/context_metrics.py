@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.stable_values import comparable
+from graphrag_dagster.kernel.common.stable_values import round_for_comparison
 from graphrag_dagster.systems.context_leiden.index.context_node_selection import partitions
 from graphrag_dagster.systems.context_leiden.index.cosine_similarity import (
     Doubles,
@@ -241,10 +241,12 @@ def _add_cross(made: LevelRows, nodes: LevelNodes, members: Memberships, draws: 
     made.mean(measure, "leiden", cross[~chosen])
     made.mean(measure, "all", cross)
     anyone = [_mean(cross[drawn != NONE]) for drawn in random_nodes(members, draws, seed)]
-    made.drawn(measure, "random", anyone, taken)
-    made.drawn(measure, "random_misaligned", misaligned, taken)
+    made.add_random_draws(measure, "random", anyone, taken)
+    made.add_random_draws(measure, "random_misaligned", misaligned, taken)
     made.mean(measure, "context_minus_leiden", cross[chosen] - _mean(cross[~chosen]))
-    made.drawn(measure, "context_minus_random_misaligned", [own - value for value in misaligned], taken)
+    made.add_random_draws(
+        measure, "context_minus_random_misaligned", [own - value for value in misaligned], taken
+    )
     both = cross_similarity(nodes.units, nodes.members, members.home, members.attached)
     made.mean("cross_similarity_outside_both", "context", both[chosen])
 
@@ -269,14 +271,14 @@ def _add_precision(
     misaligned = np.stack([of(drawn) for drawn in random_misaligned(members, draws, seed)])
     made.mean(measure, "plain", plain)
     made.mean(measure, "context", context)
-    made.drawn(measure, "random", map(_mean, anyone), len(plain))
-    made.drawn(measure, "random_misaligned", map(_mean, misaligned), len(plain))
+    made.add_random_draws(measure, "random", map(_mean, anyone), len(plain))
+    made.add_random_draws(measure, "random_misaligned", map(_mean, misaligned), len(plain))
     made.mean(measure, "context_minus_plain", context - plain)
-    made.drawn(measure, "random_minus_plain", map(_mean, anyone - plain), len(plain))
-    made.mean(measure, "context_minus_random", _apart(context, anyone))
-    made.mean(measure, "context_minus_random_misaligned", _apart(context, misaligned))
+    made.add_random_draws(measure, "random_minus_plain", map(_mean, anyone - plain), len(plain))
+    made.mean(measure, "context_minus_random", _excess_over_draws(context, anyone))
+    made.mean(measure, "context_minus_random_misaligned", _excess_over_draws(context, misaligned))
     room = [(_mean(context) - mean) / (1 - mean) for mean in map(_mean, anyone) if mean < 1]
-    made.drawn(measure, "size_normalised", room, len(plain))
+    made.add_random_draws(measure, "size_normalised", room, len(plain))
 
 
 def _add_mean_precision(made: LevelRows, nodes: LevelNodes, members: Memberships, k: int) -> None:
@@ -297,9 +299,9 @@ def _add_mean_precision(made: LevelRows, nodes: LevelNodes, members: Memberships
     made.mean(measure, "context_own_mean", _shares(inside))
 
 
-def _apart(context: Doubles, drawn: Doubles) -> Doubles:
+def _excess_over_draws(context: Doubles, drawn: Doubles) -> Doubles:
     """Return how much more each node has than on average over the draws; the same is 0, not nearly so."""
-    return comparable(context - drawn.mean(axis=0)) + 0.0
+    return round_for_comparison(context - drawn.mean(axis=0)) + 0.0
 
 
 def _shares(flags: NDArray[np.bool_]) -> Doubles:

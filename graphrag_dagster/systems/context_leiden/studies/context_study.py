@@ -84,22 +84,22 @@ def variants(index: Indexed, studied: ContextStudySettings) -> Iterator[Variant]
         yield replace(
             base,
             name=f"flat, {value:g}",
-            community_levels=_clustered(index.relationships, flat).filter(level=0),
+            community_levels=_cluster_graph(index.relationships, flat).filter(level=0),
         )
     for value in studied.alphas:
         yield base.where(f"alpha={value:g}", alpha=value)
     for most in studied.lambda_max:
         yield base.where(f"lambda_max={most}", lambda_max=most)
     for share in studied.densities:
-        edges = thinned(index.relationships, share)
-        thin = replace(base, relationships=edges, community_levels=_clustered(edges, index.leiden))
+        edges = drop_edges(index.relationships, share)
+        thin = replace(base, relationships=edges, community_levels=_cluster_graph(edges, index.leiden))
         for unreachable in ("drop", "far"):
             yield thin.where(f"{share:.0%} edges, {unreachable}", unreachable=unreachable)
     for embedding in studied.embeddings:
         yield base.where(f"embedding={embedding}", embedding=embedding)
 
 
-def thinned(relationships: pl.DataFrame, share: float) -> pl.DataFrame:
+def drop_edges(relationships: pl.DataFrame, share: float) -> pl.DataFrame:
     """Return the edges whose hash is among the given share of all hashes; the same edges in every run."""
     kept = [_place(one) < share for one in relationships["relationship_id"]]
     return relationships.filter(pl.Series(kept, dtype=pl.Boolean))
@@ -109,7 +109,7 @@ def _place(relationship_id: str) -> float:
     return int.from_bytes(hashlib.sha256(relationship_id.encode()).digest()[:8]) / 2**64
 
 
-def _clustered(relationships: pl.DataFrame, options: LeidenOptions) -> pl.DataFrame:
+def _cluster_graph(relationships: pl.DataFrame, options: LeidenOptions) -> pl.DataFrame:
     found = hierarchical_communities(
         relationships.select("weight", source="source_id", target="target_id"),
         max_cluster_size=options.max_cluster_size,

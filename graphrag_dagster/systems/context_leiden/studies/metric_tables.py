@@ -54,7 +54,7 @@ class LevelRows:
         else:
             self.add(measure, reading, found.mean, found.low, found.high, found.n)
 
-    def drawn(self, measure: str, reading: str, means: Iterable[float], nodes: int) -> None:
+    def add_random_draws(self, measure: str, reading: str, means: Iterable[float], nodes: int) -> None:
         """Add the mean over random draws with the interval that 95 % of them lie in."""
         known = np.array([value for value in means if not np.isnan(value)])
         if not len(known):
@@ -119,7 +119,7 @@ IN_SHORT = (
 _NAMED = ("variant", "level", "communities", "taken")
 
 
-def in_the_papers_form(measured: pl.DataFrame) -> pl.DataFrame:
+def format_as_paper(measured: pl.DataFrame) -> pl.DataFrame:
     """Return a row per variant and level; a level where all is as at the one above is left out.
 
     Args:
@@ -129,9 +129,12 @@ def in_the_papers_form(measured: pl.DataFrame) -> pl.DataFrame:
         ``variant``, ``level``, ``communities``, ``taken``; the values of :data:`SHOWN`; and for each of
         :data:`TESTED` the value, and the ends of its interval behind `` low`` and `` high``.
     """
-    values = [_of(measure, reading, "value").alias(name) for name, (measure, reading) in SHOWN.items()]
+    values = [
+        _metric_expression(measure, reading, "value").alias(name)
+        for name, (measure, reading) in SHOWN.items()
+    ]
     tested = [
-        _of(measure, reading, end).alias(name if end == "value" else f"{name} {end}")
+        _metric_expression(measure, reading, end).alias(name if end == "value" else f"{name} {end}")
         for name, (measure, reading) in TESTED.items()
         for end in ("value", "low", "high")
     ]
@@ -146,7 +149,7 @@ def verdict(measured: pl.DataFrame, variant: str) -> str:
         measured: rows of ``studies.context_metrics``.
         variant: of these.
     """
-    rows = in_the_papers_form(measured.filter(variant=variant)).filter(pl.col("taken") > 0)
+    rows = format_as_paper(measured.filter(variant=variant)).filter(pl.col("taken") > 0)
     if rows.is_empty():
         return "There are no context nodes to be compared."
     said = []
@@ -157,6 +160,6 @@ def verdict(measured: pl.DataFrame, variant: str) -> str:
     return f"By P@5, context nodes are better than {said[0]}, and than {said[1]}."
 
 
-def _of(measure: str, reading: str, column: str) -> pl.Expr:
+def _metric_expression(measure: str, reading: str, column: str) -> pl.Expr:
     place = (pl.col("measure") == measure) & (pl.col("reading") == reading)
     return pl.col(column).filter(place).first()

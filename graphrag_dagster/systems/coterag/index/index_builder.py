@@ -25,7 +25,7 @@ from graphrag_dagster.systems.coterag.index.entity_descriptions import descripti
 from graphrag_dagster.systems.coterag.index.summary_requests import summary_requests
 from graphrag_dagster.systems.coterag.index.threshold_calibration import (
     background,
-    calibrated,
+    calibrate,
     pseudo_questions,
 )
 from graphrag_dagster.systems.coterag.index.triple_communities import (
@@ -185,7 +185,9 @@ def _summary_frames(
     return rows, quotes
 
 
-def parted(tables: Tables, options: CoteragSettings) -> tuple[TripleGraph, pl.DataFrame, Communities]:
+def partition_communities(
+    tables: Tables, options: CoteragSettings
+) -> tuple[TripleGraph, pl.DataFrame, Communities]:
     """Return the graph of triples, the stores of its entities, and the communities of the main graph.
 
     Raises:
@@ -225,7 +227,7 @@ def build_coterag(
     Raises:
         GraphragError: the level that is matched does not exist, or vectors cannot be compared.
     """
-    graph, placed, found = parted(tables, options)
+    graph, placed, found = partition_communities(tables, options)
     described = descriptions(
         graph, tokenizer, tail_template=options.tail_template, most_tokens=options.description_tokens
     )
@@ -247,7 +249,7 @@ def build_coterag(
         description_vectors=of_entities,
         summary_vectors=of_summaries,
     )
-    thresholds = calibrated(backgrounds, options).rows
+    thresholds = calibrate(backgrounds, options).rows
     made = {
         COTERAG_STORES: placed,
         COTERAG_COMMUNITIES: found.communities,

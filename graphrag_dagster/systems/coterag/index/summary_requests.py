@@ -38,7 +38,7 @@ def summary_requests(
         chunks: ``text_unit_id`` and ``text``, in the order of the corpus.
     """
     triples = _triples(graph, communities)
-    stated = _stated(triples, _sentences(triples, chunks))
+    stated = _sentences_by_community(triples, _sentences(triples, chunks))
     members = (
         communities.members.join(graph.entities.select("entity_id", "title", "type"), on="entity_id")
         .sort("community_id", "internal_degree", "title", descending=[False, True, False])
@@ -66,7 +66,7 @@ def summary_requests(
             tuple(
                 SummaryTriple(*row) for row in rows.select("head", "relation", "tail", "degree").iter_rows()
             ),
-            _frequent(sentences),
+            _frequent_terms(sentences),
             sentences,
             tiny,
         )
@@ -89,7 +89,7 @@ def _triples(graph: TripleGraph, communities: Communities) -> pl.DataFrame:
     return (
         pl.DataFrame(
             {
-                "number": communities.inside(graph),
+                "number": communities.triples_inside(graph),
                 "head": titles.gather(graph.head),
                 "relation": graph.triples["relation"],
                 "tail": titles.gather(graph.tail),
@@ -126,7 +126,7 @@ def _sentences(triples: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _stated(triples: pl.DataFrame, sentences: pl.DataFrame) -> pl.DataFrame:
+def _sentences_by_community(triples: pl.DataFrame, sentences: pl.DataFrame) -> pl.DataFrame:
     """Sentences by community: ``number``, ``text``, ``text_unit_id``, ``start``, ``end``, ``places``."""
     found = [
         block.select(*_PLACE, "head", "tail", text_unit_id="text_unit_ids")
@@ -158,7 +158,7 @@ def _stated(triples: pl.DataFrame, sentences: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _frequent(sentences: tuple[SourceSentence, ...]) -> tuple[str, ...]:
+def _frequent_terms(sentences: tuple[SourceSentence, ...]) -> tuple[str, ...]:
     counted = Counter(
         word
         for one in sentences

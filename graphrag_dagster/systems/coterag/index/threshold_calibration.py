@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.errors import SettingsError
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable
+from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.systems.coterag.coterag_options import (
     MEASURED,
     SETS,
     Thresholds,
-    disorder,
+    order_problem,
     paper_thresholds,
 )
 from graphrag_dagster.systems.coterag.search.vector_matching import Vectors
@@ -71,7 +71,10 @@ def pseudo_questions(
     names, said = (one.filter(pl.col("text").str.strip_chars() != "") for one in (names, said))
     of_names = max(most // 2, most - len(said))
     return pl.concat(
-        [_drawn(names, of_names, seed), _drawn(said, most - min(of_names, len(names)), seed + 1)]
+        [
+            _sample_questions(names, of_names, seed),
+            _sample_questions(said, most - min(of_names, len(names)), seed + 1),
+        ]
     ).select("text", pl.col("documents").cast(pl.List(pl.String)))
 
 
@@ -110,7 +113,7 @@ def background(
     return np.concatenate(found) if found else np.zeros(0)
 
 
-def calibrated(
+def calibrate(
     backgrounds: Mapping[str, Scores],
     options: CoteragSettings,
 ) -> Calibration:
@@ -129,7 +132,7 @@ def calibrated(
     Raises:
         SettingsError: those given contradict the calibrated ones.
     """
-    profile, said = options.profile, options.thresholds.given()
+    profile, said = options.profile, options.thresholds.explicit_values()
     values = {**dict(MEASURED), "route": _ROUTE}
     rows: dict[str, tuple[str, float | None, int | None]] = {}
     for name in values:
@@ -140,13 +143,13 @@ def calibrated(
             rows[name] = ("measured", None, len(cosines))
         else:
             share = float(getattr(options.quantiles, name))
-            values[name] = float(comparable(np.quantile(cosines, [share]))[0])
+            values[name] = float(round_for_comparison(np.quantile(cosines, [share]))[0])
             rows[name] = ("calibrated", share, len(cosines))
         if name in said and said[name] != values[name]:
             rows[name] = ("given", None, None)
     route = values.pop("route")
     if profile == "calibrated":
-        thresholds = _given(_ordered(Thresholds(**values)), said)
+        thresholds = _thresholds_given(_in_order(Thresholds(**values)), said)
     else:
         thresholds = paper_thresholds(profile, said)
     shown = {**dict(thresholds), "route": route}
@@ -173,7 +176,7 @@ def _cosines(backgrounds: Mapping[str, Scores], name: str) -> Scores:
     return backgrounds.get("chunks", found) if few else found
 
 
-def _ordered(found: Thresholds) -> Thresholds:
+def _in_order(found: Thresholds) -> Thresholds:
     chunk = min(max(found.chunk, found.community), _HIGHEST)
     entity = min(max(found.entity, chunk), _HIGHEST)
     return replace(
@@ -186,9 +189,9 @@ def _ordered(found: Thresholds) -> Thresholds:
     )
 
 
-def _given(found: Thresholds, said: Mapping[str, float]) -> Thresholds:
+def _thresholds_given(found: Thresholds, said: Mapping[str, float]) -> Thresholds:
     thresholds = replace(found, **said)
-    if said and (problem := disorder(dict(thresholds))):
+    if said and (problem := order_problem(dict(thresholds))):
         shown = ", ".join(f"{name} {value:.3f}" for name, value in thresholds)
         raise SettingsError(
             f"coterag.thresholds: {problem}; with those that are calibrated they are {shown}: give the "
@@ -197,7 +200,7 @@ def _given(found: Thresholds, said: Mapping[str, float]) -> Thresholds:
     return thresholds
 
 
-def _drawn(rows: pl.DataFrame, most: int, seed: int) -> pl.DataFrame:
+def _sample_questions(rows: pl.DataFrame, most: int, seed: int) -> pl.DataFrame:
     if len(rows) <= most:
         return rows
     places = np.random.default_rng(seed).choice(len(rows), most, replace=False)

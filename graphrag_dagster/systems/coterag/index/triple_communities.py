@@ -124,7 +124,7 @@ def stores(graph: TripleGraph, at_least: int = KEPT_COMPONENT) -> pl.DataFrame:
         {
             "entity_id": graph.entities["entity_id"],
             "store": np.where(main, "main", "preserved"),
-            "component": _numbered(root, size),
+            "component": _number_nodes(root, size),
             "component_size": size,
         },
         schema={
@@ -136,7 +136,7 @@ def stores(graph: TripleGraph, at_least: int = KEPT_COMPONENT) -> pl.DataFrame:
     )
 
 
-def _numbered(root: Places, size: Places) -> Places:
+def _number_nodes(root: Places, size: Places) -> Places:
     roots, first, inverse = np.unique(root, return_index=True, return_inverse=True)
     order = np.lexsort((roots, -size[first]))
     number = np.empty(len(roots), dtype=np.int64)
@@ -164,7 +164,7 @@ class Communities:
     members: pl.DataFrame
     place: Places
 
-    def inside(self, graph: TripleGraph) -> Places:
+    def triples_inside(self, graph: TripleGraph) -> Places:
         """Return of each triple the number of the community that holds both ends, -1 for none."""
         head, tail = self.place[graph.head], self.place[graph.tail]
         return np.where(head == tail, head, _OUTSIDE)

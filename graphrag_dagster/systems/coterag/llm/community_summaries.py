@@ -9,7 +9,7 @@ from pydantic import BaseModel, field_validator, model_validator
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
-from graphrag_dagster.kernel.models.chat.reply_parsing import first_of, read_typed, spelt_alike
+from graphrag_dagster.kernel.models.chat.reply_parsing import first_value, read_typed, with_normalised_keys
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
@@ -41,13 +41,13 @@ class _Summary(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_alike(cls, value: Any) -> Any:
-        alike = spelt_alike(value)
-        return {name: first_of(alike, names) for name, names in _NAMES.items()} if alike else value
+    def _normalise_keys(cls, value: Any) -> Any:
+        alike = with_normalised_keys(value)
+        return {name: first_value(alike, names) for name, names in _NAMES.items()} if alike else value
 
     @field_validator("*")
     @classmethod
-    def _says_something(cls, text: str) -> str:
+    def _require_text(cls, text: str) -> str:
         if not text.strip():
             raise ValueError("is empty")
         return text.strip()
@@ -105,10 +105,10 @@ class LlmCommunitySummariser(Asker):
     def request(self, community: SummaryRequest) -> ChatRequest:
         """Return the request about a community."""
         user = self._user.render(
-            community=enclose("community", self._shown(community)),
+            community=enclose("community", self._render_community(community)),
             names=enclose("entity_names", "\n".join(map(_line, community.exact_names(self._exact_names)))),
         )
-        return self._asking("coterag_summary", self._system, user, SummaryShape)
+        return self._task_request("coterag_summary", self._system, user, SummaryShape)
 
     async def _summary(self, community: SummaryRequest) -> CommunitySummary | UnusableReply:
         request = self.request(community)
@@ -130,7 +130,7 @@ class LlmCommunitySummariser(Asker):
             text += f"\n\nAlso: {', '.join(missing)}."
         return CommunitySummary(said.title, text, self.engine, usage=asked.usage)
 
-    def _shown(self, community: SummaryRequest) -> str:
+    def _render_community(self, community: SummaryRequest) -> str:
         """The community as lines: entities, frequent terms, then triples until the budget is used up."""
         tokenizer = get_tokenizer(self._encoding)
         entities = [

@@ -9,7 +9,12 @@ from pydantic import BaseModel, model_validator
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Listener
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
-from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, first_of, read_typed, spelt_alike
+from graphrag_dagster.kernel.models.chat.reply_parsing import (
+    NotUsable,
+    first_value,
+    read_typed,
+    with_normalised_keys,
+)
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.questions.citations import ContextKind, canonical_citations
@@ -46,12 +51,12 @@ class _Chosen(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_alike(cls, value: Any) -> Any:
-        alike = spelt_alike(value)
+    def _normalise_keys(cls, value: Any) -> Any:
+        alike = with_normalised_keys(value)
         names = ("route", "verdict", "choice", "answer", "kind")
         found = {
-            "reason": first_of(alike, ("reason", "why", "because")) or "",
-            "choice": first_of(alike, names),
+            "reason": first_value(alike, ("reason", "why", "because")) or "",
+            "choice": first_value(alike, names),
         }
         return found if alike else value
 
@@ -95,9 +100,9 @@ class LlmEvidenceRouter(Asker):
             route = routes.get(found.choice.strip().casefold())
             if route is None:
                 raise NotUsable('its "route" is neither general nor specific')
-            return (route, _short(found.reason)), repaired
+            return (route, _shorten(found.reason)), repaired
 
-        request = self._asking("coterag_route", self._system, user, EvidenceRouteShape)
+        request = self._task_request("coterag_route", self._system, user, EvidenceRouteShape)
         try:
             asked = run_one(ask(self._model, request, read, self._retry))
         except UnusableReply as lost:
@@ -135,19 +140,19 @@ class LlmEvidenceAnswerer(Asker):
         """
         system, user = self._prompts["answer"]
         shown = user.render(
-            material=enclose("material", rendered(rows)), question=enclose("question", question)
+            material=enclose("material", render_evidence(rows)), question=enclose("question", question)
         )
-        return self._answered(self._asking("coterag_answer", system, shown, None))
+        return self._answer(self._task_request("coterag_answer", system, shown, None))
 
     def answer_directly(self, question: str) -> EvidenceAnswer:
         """Return an answer from what the model knows; see :meth:`answer`."""
         system, user = self._prompts["direct"]
         shown = user.render(question=enclose("question", question))
-        return self._answered(self._asking("coterag_direct", system, shown, None))
+        return self._answer(self._task_request("coterag_direct", system, shown, None))
 
-    def _answered(self, request: ChatRequest) -> EvidenceAnswer:
+    def _answer(self, request: ChatRequest) -> EvidenceAnswer:
         try:
-            asked = run_one(ask(self._model, request, _said, self._retry, listen=self._listen))
+            asked = run_one(ask(self._model, request, _parse_answer, self._retry, listen=self._listen))
         except UnusableReply as lost:
             return EvidenceAnswer("", self.engine, search_more=True, problem=lost.reason, usage=lost.usage)
         text, more = asked.value
@@ -169,7 +174,7 @@ class LlmAnswerValidator(Asker):
             EndpointError: the endpoint cannot be used at all.
         """
         user = self._user.render(
-            material=enclose("material", rendered(rows)),
+            material=enclose("material", render_evidence(rows)),
             question=enclose("question", question),
             answer=enclose("answer_1", answer.text),
         )
@@ -179,9 +184,9 @@ class LlmAnswerValidator(Asker):
             verdict = _VERDICTS.get(found.choice.strip().casefold().rstrip("."))
             if verdict is None:
                 raise NotUsable('its "verdict" is neither ok nor insufficient')
-            return (verdict, _short(found.reason)), repaired
+            return (verdict, _shorten(found.reason)), repaired
 
-        request = self._asking("coterag_validate", self._system, user, ValidationShape)
+        request = self._task_request("coterag_validate", self._system, user, ValidationShape)
         try:
             asked = run_one(ask(self._model, request, read, self._retry))
         except UnusableReply as lost:
@@ -189,7 +194,7 @@ class LlmAnswerValidator(Asker):
         return Validation(*asked.value, usage=asked.usage)
 
 
-def rendered(rows: Sequence[ContextUnit]) -> str:
+def render_evidence(rows: Sequence[ContextUnit]) -> str:
     """Return a context as a prompt shows it: a section for each kind, every row on a line with its id."""
     parts = []
     for kind, name in _SECTIONS:
@@ -204,7 +209,7 @@ def _line(row: ContextUnit) -> str:
     return text if row.kind == "relationship" else f"{' '.join(row.title.split())}: {text}"
 
 
-def _said(text: str) -> tuple[tuple[str, bool], bool]:
+def _parse_answer(text: str) -> tuple[tuple[str, bool], bool]:
     """What is said, and whether more is asked for."""
     if not text.strip():
         raise NotUsable("the reply is empty")
@@ -212,5 +217,5 @@ def _said(text: str) -> tuple[tuple[str, bool], bool]:
     return (canonical_citations(kept).strip(), kept != text), False
 
 
-def _short(reason: str) -> str:
+def _shorten(reason: str) -> str:
     return " ".join(reason.split())[:_LONGEST_REASON]

@@ -11,9 +11,9 @@ from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Quote, Usage
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.coterag.search.coterag_retrieval import (
     QuestionSimilarities,
-    from_store,
-    retrieved,
+    retrieve_evidence,
     same_text,
+    search_store,
 )
 from graphrag_dagster.systems.coterag.search.coterag_snapshot import LONGEST_NAME, CoteragSnapshot
 from graphrag_dagster.systems.coterag.search.path_traversal import (
@@ -128,13 +128,13 @@ def first_context(index: CoteragSnapshot, found: RetrievedEvidence, shown: Summa
         title, text = index.summary_of[community]
         rows.append(ContextRow("summary", ContextUnit(len(rows) + 1, title, text), community))
     for triple in found.triples:
-        title, text = _told(index, triple)
+        title, text = _triple_words(index, triple)
         unit = ContextUnit(len(rows) + 1, title, text, kind="relationship")
         rows.append(ContextRow("path", unit, (triple.head, triple.relation, triple.tail)))
     return EvidenceContext(tuple(rows)).with_chunks(index, found.chunks, "chunk")
 
 
-def _told(index: CoteragSnapshot, triple: PathTriple) -> tuple[str, str]:
+def _triple_words(index: CoteragSnapshot, triple: PathTriple) -> tuple[str, str]:
     head, tail = index.titles[triple.head], index.titles[triple.tail]
     return f"{head} – {tail}", f"{head} {triple.relation} {tail}."
 
@@ -145,12 +145,12 @@ def route_cues(question: str, asked: QuestionSimilarities) -> RouteCues:
     Names are compared by their words, without case and accents; one of stop words alone does not count.
     """
     known = asked.index.known_names
-    names = dict.fromkeys(known[words] for words in _runs(question) if words in known)
+    names = dict.fromkeys(known[words] for words in _word_runs(question) if words in known)
     nearest = float(asked.entities.max()) if len(asked.entities) else UNLIKE
     return RouteCues(tuple(names), nearest, asked.index.route)
 
 
-def _runs(question: str) -> Iterable[str]:
+def _word_runs(question: str) -> Iterable[str]:
     """Every run of words, longer ones first."""
     words = list(folded_words(question))
     for length in range(min(LONGEST_NAME, len(words)), 0, -1):
@@ -199,7 +199,7 @@ class CoteragAnswer:
     usage: Usage
 
 
-def answered(
+def run_answer_loop(
     question: str,
     index: CoteragSnapshot,
     engines: CoteragEngines,
@@ -220,7 +220,7 @@ def answered(
         QuestionError: the question would be embedded by another embedder than the index was.
         GraphragError: vectors cannot be compared.
     """
-    asked = _asked(sought or question, index, engines.embedder)
+    asked = _question_similarities(sought or question, index, engines.embedder)
     routed = engines.router.route(question, route_cues(question, asked))
     trace = Trace(
         options.profile,
@@ -245,7 +245,9 @@ def answered(
     return _Loop(question, asked, engines, options, trace).run()
 
 
-def _asked(question: str, index: CoteragSnapshot, embedder: CorpusEmbedder) -> QuestionSimilarities:
+def _question_similarities(
+    question: str, index: CoteragSnapshot, embedder: CorpusEmbedder
+) -> QuestionSimilarities:
     for vectors in (index.descriptions, index.chunk_vectors, index.summary_vectors):
         if len(vectors.ids) and vectors.embedder != embedder.name:
             raise QuestionError(
@@ -280,7 +282,7 @@ class _Loop:
         self._context = EvidenceContext()
 
     def run(self) -> CoteragAnswer:
-        found = retrieved(self._asked, self._terms, self._options)
+        found = retrieve_evidence(self._asked, self._terms, self._options)
         self._context = first_context(self._asked.index, found, self._options.summaries)
         self._answer()
         limit = self._options.fallback.rounds
@@ -288,7 +290,7 @@ class _Loop:
             if not self._search(trigger):
                 break
             self._answer()
-        return self._told(found)
+        return self._result(found)
 
     def _answer(self) -> None:
         self._answers.append(self._engines.answerer.answer(self._question, self._context.units))
@@ -306,7 +308,7 @@ class _Loop:
             self._validations.append(verdict)
             if verdict.verdict == "insufficient" and may_search:
                 return "validator"
-        if switches.coverage and may_search and self._terms.units and self._covered() < 1:
+        if switches.coverage and may_search and self._terms.units and self._share_covered() < 1:
             return "coverage"
         if switches.support and self._engines.support is not None:
             judged = self._engines.support(self._context, answer)
@@ -320,7 +322,7 @@ class _Loop:
         switches, number = self._options.fallback, len(self._rounds) + 1
         most = switches.entities_of(number)
         by = self._terms if self._options.ranked_by == "terms" else None
-        entities, chunks = from_store(self._asked, most, switches.chunks, self._context.texts, by)
+        entities, chunks = search_store(self._asked, most, switches.chunks, self._context.texts, by)
         self._rounds.append(FallbackRound(number, trigger, most, tuple(entities), tuple(chunks)))
         self._context = self._context.with_chunks(self._asked.index, chunks, "fallback")
         return bool(chunks)
@@ -333,10 +335,10 @@ class _Loop:
         ):
             yield from (f"{task}: {one.problem}" for one in made if one.problem)
 
-    def _covered(self) -> float:
+    def _share_covered(self) -> float:
         return coverage(self._terms, self._context.stems)
 
-    def _told(self, found: RetrievedEvidence) -> CoteragAnswer:
+    def _result(self, found: RetrievedEvidence) -> CoteragAnswer:
         last = self._answers[-1]
         usages = [self._trace.route.usage, *(one.usage for one in self._answers)]
         usages += [*(one.usage for one in self._validations), self._judging]
@@ -347,7 +349,7 @@ class _Loop:
             generations=len(self._answers),
             validations=tuple(self._validations),
             problems=tuple(self._problems()),
-            coverage=self._covered(),
+            coverage=self._share_covered(),
             support=self._support,
         )
         index = self._asked.index

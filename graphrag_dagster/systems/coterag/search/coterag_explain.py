@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.questions.context.answer import (
     RowLink,
     TraceSection,
@@ -36,7 +36,7 @@ _CLASSES = {
 }
 
 
-def told(made: CoteragAnswer, left_out: int) -> str:
+def explain(made: CoteragAnswer, left_out: int) -> str:
     """Return how an answer came about."""
     return "; ".join(_parts(made.trace, made.insufficient, left_out))
 
@@ -45,12 +45,12 @@ def _parts(trace: Trace, insufficient: bool, left_out: int) -> Iterator[str]:
     if trace.retrieved is None:
         yield f"a general question, answered without documents by what the model knows: {trace.route.reason}"
         return
-    yield from _matched(trace.retrieved)
+    yield from _explain_matches(trace.retrieved)
     if left_out:
         there = "community speaks" if left_out == 1 else "communities speak"
         yield f"{left_out:,} {there} of other documents too and could not be matched"
     if trace.rounds:
-        yield _looked_again(trace)
+        yield _explain_fallback(trace)
     if trace.blank_question:
         yield "the question has no vector, so that nothing is near it"
     if insufficient:
@@ -58,23 +58,23 @@ def _parts(trace: Trace, insufficient: bool, left_out: int) -> Iterator[str]:
     yield f"thresholds: {trace.profile}"
 
 
-def _matched(found: RetrievedEvidence) -> Iterator[str]:
+def _explain_matches(found: RetrievedEvidence) -> Iterator[str]:
     sure = sum(one.selected and one.match_class == "high_confidence" for one in found.communities)
     if found.communities:
-        communities = counted(len(found.selected), "community", "communities")
+        communities = plural(len(found.selected), "community", "communities")
         yield f"{communities} matched, {sure} by similarity and terms"
     parts = (
-        counted(len(found.entities), "entity", "entities"),
-        counted(len(found.triples), "triple"),
-        counted(len(found.chunks), "text unit"),
+        plural(len(found.entities), "entity", "entities"),
+        plural(len(found.triples), "triple"),
+        plural(len(found.chunks), "text unit"),
     )
     yield ", ".join(parts)
 
 
-def _looked_again(trace: Trace) -> str:
+def _explain_fallback(trace: Trace) -> str:
     reasons = ", ".join(dict.fromkeys(_TRIGGERS[one.trigger] for one in trace.rounds))
-    only = counted(len(trace.only_by_fallback), "text unit")
-    rounds = counted(len(trace.rounds), "round")
+    only = plural(len(trace.only_by_fallback), "text unit")
+    rounds = plural(len(trace.rounds), "round")
     return f"{rounds} over what stands apart, since {reasons}: {only} found by that alone"
 
 

@@ -11,23 +11,23 @@ import polars as pl
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.kernel.questions.context.citing import cite
-from graphrag_dagster.kernel.questions.context.context_rows import words_stating
+from graphrag_dagster.kernel.questions.context.context_rows import quotes_stating
 from graphrag_dagster.kernel.questions.context.context_units import Provenance, RecordKind, spans_of
 from graphrag_dagster.kernel.questions.question import REFUSAL, Search
-from graphrag_dagster.kernel.retrieval.finding import favouring_none, with_history
+from graphrag_dagster.kernel.retrieval.finding import with_history, without_favour
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, Quote
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.systems.coterag.search.answer_loop import (
     CoteragAnswer,
     CoteragEngines,
     Supported,
-    answered,
+    run_answer_loop,
 )
-from graphrag_dagster.systems.coterag.search.coterag_explain import sections_of, told
-from graphrag_dagster.systems.coterag.search.coterag_snapshot import snapshot_of, stored_in
+from graphrag_dagster.systems.coterag.search.coterag_explain import explain, sections_of
+from graphrag_dagster.systems.coterag.search.coterag_snapshot import coterag_tables_of, snapshot_of
 from graphrag_dagster.systems.coterag.settings import CoteragSettings
 from graphrag_dagster.systems.coterag.tasks import ANSWER_VALIDATOR, EVIDENCE_ANSWERER, EVIDENCE_ROUTER
-from graphrag_dagster.systems.graphrag.api import finished
+from graphrag_dagster.systems.graphrag.api import finish_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,38 +50,38 @@ def coterag(search: Search) -> Answer:
         QuestionError: the index was made without CoTeRAG-S, or with vectors of another embedder.
         GraphragError: vectors cannot be compared.
     """
-    return _answered(search)
+    return _answer_with(search)
 
 
 def without_communities(search: Search) -> Answer:
     """Answer from entities and paths of the whole graph: no summaries or terms, nothing that stands apart."""
     fallback = search.settings.section(CoteragSettings).fallback.model_copy(update={"rounds": 0})
-    return _answered(search, communities=0, order="similarity", summaries="none", fallback=fallback)
+    return _answer_with(search, communities=0, order="similarity", summaries="none", fallback=fallback)
 
 
 def without_coverage(search: Search) -> Answer:
     """Answer from the communities that are most similar, whatever terms they cover."""
-    return _answered(search, coverage="all", order="similarity")
+    return _answer_with(search, coverage="all", order="similarity")
 
 
 def without_traversal(search: Search) -> Answer:
     """Answer from the text units of the nearest entities alone, without going on from these."""
-    return _answered(search, hops=0)
+    return _answer_with(search, hops=0)
 
 
 def without_fallback(search: Search) -> Answer:
     """Answer without ever searching what stands apart."""
     fallback = search.settings.section(CoteragSettings).fallback.model_copy(update={"rounds": 0})
-    return _answered(search, fallback=fallback)
+    return _answer_with(search, fallback=fallback)
 
 
-def opened(index: IndexSnapshot) -> CoteragSnapshot:
+def open_coterag(index: IndexSnapshot) -> CoteragSnapshot:
     """Return what CoTeRAG-S answers from.
 
     Raises:
         QuestionError: the index was made without it.
     """
-    stored = stored_in(index)
+    stored = coterag_tables_of(index)
     if stored is None or index.unit_vectors is None:
         raise QuestionError(
             "the index was made without CoTeRAG-S: put the section 'coterag: {profile: calibrated}' into "
@@ -96,14 +96,14 @@ def opened(index: IndexSnapshot) -> CoteragSnapshot:
     )
 
 
-def _answered(search: Search, **changed: Any) -> Answer:
+def _answer_with(search: Search, **changed: Any) -> Answer:
     """Answer by the settings, save for what is changed."""
     index = search.index
-    snapshot, stored = index.once(opened), stored_in(index)
+    snapshot, stored = index.once(open_coterag), coterag_tables_of(index)
     if stored:
         # The thresholds in force are those that the index was made with.
         changed["profile"] = stored.profile
-    made = answered(
+    made = run_answer_loop(
         search.question.text,
         snapshot,
         _engines(search),
@@ -118,7 +118,7 @@ def _answered(search: Search, **changed: Any) -> Answer:
         None,
         REFUSAL,
         made.answer.engine,
-        why=told(made, stored.left_out if stored else 0),
+        why=explain(made, stored.left_out if stored else 0),
         context=tuple(
             ContextUse(units.record_kind(unit.id), units.record_id(unit.id), unit.title, 0, count, True)
             for unit, count in zip(units.all, tokens, strict=True)
@@ -128,8 +128,10 @@ def _answered(search: Search, **changed: Any) -> Answer:
         usage=made.usage,
         trace=sections_of(trace),
     )
-    found = finished(answer, _final(made.answer), units, set(range(1, len(units.all) + 1)), search.supporting)
-    return favouring_none(search, _refused_or_not(found, made), "likeness to the question alone chooses")
+    found = finish_answer(
+        answer, _final(made.answer), units, set(range(1, len(units.all) + 1)), search.supporting
+    )
+    return without_favour(search, _with_refusal(found, made), "likeness to the question alone chooses")
 
 
 def _engines(search: Search) -> CoteragEngines:
@@ -155,15 +157,15 @@ def _final(answer: EvidenceAnswer) -> FinalAnswer:
     return FinalAnswer(answer.text, answer.engine, answer.quotes)
 
 
-def _refused_or_not(answer: Answer, made: CoteragAnswer) -> Answer:
+def _with_refusal(answer: Answer, made: CoteragAnswer) -> Answer:
     if made.trace.retrieved is None:
-        return _of_the_world(answer)
+        return _without_verdicts(answer)
     if not made.insufficient or answer.refused:
         return answer
     return replace(answer, text=f"{INSUFFICIENT}\n\n{answer.text}", refused=True)
 
 
-def _of_the_world(answer: Answer) -> Answer:
+def _without_verdicts(answer: Answer) -> Answer:
     """What was answered without documents has no verdict."""
     general = (replace(one, verdict=None, score=None, reason="", general=True) for one in answer.statements)
     return replace(answer, statements=tuple(general))
@@ -235,14 +237,14 @@ class CoteragUnits:
         """Return what the row rests on, each words once."""
         kind, record = self.record_kind(number), self.record_id(number)
         if kind == "summary":
-            return self.index.once(_of_summary, record)
+            return self.index.once(_summary_provenance, record)
         if kind == "triple":
-            return self.index.once(_of_triple, record)
+            return self.index.once(_triple_provenance, record)
         return [Provenance(Quote(record, span)) for span, _ in spans_of(self.index, record)]
 
 
 def _triples(index: IndexSnapshot) -> pl.DataFrame:
-    stored = stored_in(index)
+    stored = coterag_tables_of(index)
     return pl.DataFrame() if stored is None else stored.triples
 
 
@@ -251,20 +253,20 @@ def _triple_ids(index: IndexSnapshot) -> dict[Key, str]:
     return {(head, relation, tail): triple_id for head, relation, tail, triple_id in rows}
 
 
-def _of_triple(index: IndexSnapshot, triple_id: str) -> Sequence[Provenance]:
+def _triple_provenance(index: IndexSnapshot, triple_id: str) -> Sequence[Provenance]:
     (row,) = _triples(index).filter(pl.col("triple_id") == triple_id).iter_rows(named=True)
-    quotes = _stated(index, row)
+    quotes = _quotes_of_triple(index, row)
     return [Provenance(quote, None, "triple", triple_id) for quote in quotes]
 
 
-def _stated(index: IndexSnapshot, row: Mapping[str, object]) -> list[Quote]:
+def _quotes_of_triple(index: IndexSnapshot, row: Mapping[str, object]) -> list[Quote]:
     """The words of a triple; where there are none, not even sentences that name both ends, the whole unit."""
     unit = str(row["evidence_unit_id"])
-    return words_stating(index, row, _SENTENCES) or [Quote(unit, span) for span, _ in spans_of(index, unit)]
+    return quotes_stating(index, row, _SENTENCES) or [Quote(unit, span) for span, _ in spans_of(index, unit)]
 
 
-def _of_summary(index: IndexSnapshot, community_id: str) -> Sequence[Provenance]:
-    own = stored_in(index)
+def _summary_provenance(index: IndexSnapshot, community_id: str) -> Sequence[Provenance]:
+    own = coterag_tables_of(index)
     if own is None:
         return []
     quoted = own.summary_quotes.filter(pl.col("community_id") == community_id).sort("position")
@@ -276,6 +278,6 @@ def _of_summary(index: IndexSnapshot, community_id: str) -> Sequence[Provenance]
     best = inside.sort(-pl.col("strength"), "triple_id").iter_rows(named=True)
     found: dict[Quote, Provenance] = {}
     for row in islice(best, _TRIPLES):
-        for quote in _stated(index, row):
+        for quote in _quotes_of_triple(index, row):
             found.setdefault(quote, Provenance(quote, None, "triple", str(row["triple_id"])))
     return list(found.values())

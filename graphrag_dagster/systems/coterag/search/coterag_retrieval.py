@@ -13,10 +13,10 @@ from graphrag_dagster.systems.coterag.search.path_traversal import (
     EntityMatch,
     RetrievedEvidence,
     Traversal,
-    traversed,
+    traverse,
 )
 from graphrag_dagster.systems.coterag.search.term_coverage import QuestionTerms, coverages, shares
-from graphrag_dagster.systems.coterag.search.vector_matching import UNLIKE, by_rank, matched
+from graphrag_dagster.systems.coterag.search.vector_matching import UNLIKE, by_rank, match_communities
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -68,7 +68,7 @@ class QuestionSimilarities:
         return [EntityMatch(vectors.ids[place], float(self.entities[place])) for place in among[best]]
 
 
-def retrieved(
+def retrieve_evidence(
     asked: QuestionSimilarities, terms: QuestionTerms, options: CoteragSettings
 ) -> RetrievedEvidence:
     """Return what the main graph holds: communities, entities, paths, text units."""
@@ -77,7 +77,7 @@ def retrieved(
     communities = (
         []
         if options.everywhere
-        else matched(
+        else match_communities(
             ids,
             asked.communities,
             coverages(terms, index.holders, ids, options.term_weights),
@@ -111,7 +111,7 @@ def retrieved(
     )
 
 
-def from_store(
+def search_store(
     asked: QuestionSimilarities,
     most_entities: int,
     most_chunks: int,
@@ -129,7 +129,7 @@ def from_store(
     """
     entities = asked.nearest(asked.index.preserved_places, most_entities)
     ids = [one.entity_id for one in entities]
-    candidates = sorted({*asked.index.chunks_of(ids), *asked.index.apart})
+    candidates = sorted({*asked.index.chunks_of(ids), *asked.index.isolated_entities})
     threshold = asked.index.thresholds.fallback
     return entities, chunks_above(asked, candidates, threshold, most_chunks, around=ids, known=known, by=by)
 
@@ -151,7 +151,7 @@ def chunks_above(
     near = [one for one in candidates if asked.of_chunk(one) > threshold]
     scores = np.array([asked.of_chunk(one) for one in near], dtype=np.float64)
     if by is not None:
-        scores += shares([by.covered_by(asked.index.stems(one)) for one in near], "idf")
+        scores += shares([by.terms_covered(asked.index.stems(one)) for one in near], "idf")
     texts = set(known)
     found: list[str] = []
     for place in by_rank(near, scores):
@@ -187,7 +187,7 @@ def _paths(
         chosen = [place for place, one in enumerate(index.summary_vectors.ids) if one in selected]
         kept &= np.isin(community, chosen)
     rows = index.triples[np.flatnonzero(kept)] if starts else index.triples.clear()
-    return traversed(
+    return traverse(
         [one.entity_id for one in starts],
         [Edge(*row) for row in rows.select("head_id", "relation", "tail_id", "community_id").iter_rows()],
         {ids[place]: float(asked.entities[place]) for place in np.flatnonzero(near).tolist()},

@@ -11,7 +11,12 @@ import numpy as np
 import polars as pl
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.questions.scope.scope_selection import INSIDE, among, stated, within
+from graphrag_dagster.kernel.questions.scope.scope_selection import (
+    INSIDE,
+    rows_in_units,
+    rows_with,
+    stated_triples,
+)
 from graphrag_dagster.kernel.text.english_words import STOP_WORDS
 from graphrag_dagster.systems.coterag.coterag_options import Profile, Thresholds
 from graphrag_dagster.systems.coterag.index.triple_communities import Places, entity_chunks, triple_graph
@@ -104,7 +109,7 @@ class CoteragSnapshot:
         }
 
     @cached_property
-    def apart(self) -> list[str]:
+    def isolated_entities(self) -> list[str]:
         """Ids of the text units of no entity, which only the preserved store gives, sorted."""
         return sorted(self.texts.keys() - set(self.entity_chunks["text_unit_id"]))
 
@@ -223,9 +228,9 @@ class CoteragTables:
         A community stays where all that is stated of its entities does; the entities of the others are
         searched as those of the preserved store are.
         """
-        triples = within(self.triples, unit_ids)
+        triples = rows_in_units(self.triples, unit_ids)
         outside = triples.filter(~pl.col(INSIDE))
-        beyond = among(self.members, "entity_id", pl.concat([outside["head_id"], outside["tail_id"]]))
+        beyond = rows_with(self.members, "entity_id", pl.concat([outside["head_id"], outside["tail_id"]]))
         absent = self.members.filter(~pl.col("entity_id").is_in(entity_ids.implode()))
         gone = pl.concat([beyond["community_id"], absent["community_id"]]).unique()
         staying = ~pl.col("community_id").is_in(gone.implode())
@@ -234,19 +239,19 @@ class CoteragTables:
         stores = self.stores.with_columns(store=pl.when(apart).then(pl.lit("preserved")).otherwise("store"))
         return replace(
             self,
-            triples=stated(self.triples, unit_ids),
-            stores=among(stores, "entity_id", entity_ids),
+            triples=stated_triples(self.triples, unit_ids),
+            stores=rows_with(stores, "entity_id", entity_ids),
             members=members,
             summaries=self.summaries.filter(staying),
             summary_quotes=self.summary_quotes.filter(staying),
             terms=self.terms.filter(staying),
-            description_vectors=among(self.description_vectors, "entity_id", entity_ids),
+            description_vectors=rows_with(self.description_vectors, "entity_id", entity_ids),
             summary_vectors=self.summary_vectors.filter(staying),
             left_out=len(gone),
         )
 
 
-def stored_in(index: IndexSnapshot) -> CoteragTables | None:
+def coterag_tables_of(index: IndexSnapshot) -> CoteragTables | None:
     """Return the tables of an index; None where it was made without CoTeRAG-S."""
     found = index.parts.get("coterag")
     return found if isinstance(found, CoteragTables) else None

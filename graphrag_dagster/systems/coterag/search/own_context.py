@@ -11,7 +11,7 @@ from graphrag_dagster.kernel.models.call_estimates import MethodSize, Range, exa
 from graphrag_dagster.kernel.questions.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.kernel.questions.context.answer import OWN_CONTEXT, Answer, Call, ContextUse, Source
 from graphrag_dagster.kernel.questions.context.citing import uncited
-from graphrag_dagster.kernel.questions.context.context_units import as_row
+from graphrag_dagster.kernel.questions.context.context_units import row_text
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Search
 from graphrag_dagster.kernel.tasks.answering_ports import WrittenContext
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer
@@ -58,9 +58,9 @@ def own_context(search: Search) -> Answer:
     if not written.text:
         return answer
     unit = ContextUnit(1, TITLE, written.text, kind="source")
-    rendered = f"-----{HEADERS['source']}\n{as_row([unit.id, unit.title, unit.text])}"
+    rendered = f"-----{HEADERS['source']}\n{row_text([unit.id, unit.title, unit.text])}"
     final = answerer.answer(search.question.text, [unit], rendered, search.question.history)
-    return _finished(answer, final)
+    return _final_answer(answer, final)
 
 
 def _with_context(search: Search, written: WrittenContext, answer: Answer) -> Answer:
@@ -84,7 +84,7 @@ def _with_context(search: Search, written: WrittenContext, answer: Answer) -> An
     )
 
 
-def _finished(answer: Answer, final: FinalAnswer) -> Answer:
+def _final_answer(answer: Answer, final: FinalAnswer) -> Answer:
     """The answer without marks: what they would stand for is no document."""
     (shown,) = answer.context
     said = bool(final.text.strip())
@@ -103,6 +103,6 @@ def _finished(answer: Answer, final: FinalAnswer) -> Answer:
     )
 
 
-def written_first(_basis: Basis) -> MethodSize:
+def estimate_own_context(_basis: Basis) -> MethodSize:
     """A context of what the model knows, and an answer from it; no statement is judged."""
     return MethodSize(exactly(2), exactly(2 * _PROMPT) + Range(50.0, 600.0, 2000.0))

@@ -40,7 +40,7 @@ class Traversal:
     cut: int = 0
 
 
-def traversed(
+def traverse(
     starts: Sequence[str],
     edges: Iterable[Edge],
     similarity: Mapping[str, float],

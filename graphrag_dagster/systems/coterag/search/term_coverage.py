@@ -43,7 +43,7 @@ class QuestionTerms:
         """All stems of the units."""
         return frozenset().union(*self.units)
 
-    def covered_by(self, terms: Set[str]) -> list[bool]:
+    def terms_covered(self, terms: Set[str]) -> list[bool]:
         """Return of each unit whether all of its stems are among the terms."""
         return [unit <= terms for unit in self.units]
 
@@ -73,7 +73,7 @@ def question_terms(question: str, unit: TermUnit = "words") -> QuestionTerms:
 
 def coverage(asked: QuestionTerms, found: Set[str]) -> float:
     """Return which share of a question's terms is among those of a text, 0…1; 0 where it has none."""
-    return share(asked.covered_by(found))
+    return share(asked.terms_covered(found))
 
 
 def share(covered: Sequence[bool], weights: Sequence[float] | None = None) -> float:
@@ -160,9 +160,9 @@ def community_terms(graph: TripleGraph, communities: Communities, summaries: pl.
         summaries: ``community_id``, ``title`` and ``text``.
     """
     names = communities.members.join(graph.entities.select("entity_id", "title"), on="entity_id")
-    relations = pl.DataFrame({"number": communities.inside(graph), "text": graph.triples["relation"]}).join(
-        communities.communities.select("number", "community_id"), on="number"
-    )
+    relations = pl.DataFrame(
+        {"number": communities.triples_inside(graph), "text": graph.triples["relation"]}
+    ).join(communities.communities.select("number", "community_id"), on="number")
     said = pl.concat(
         [
             names.select("community_id", text="title"),
@@ -204,5 +204,5 @@ def coverages(
     for term in asked.stems:
         for community in holders.get(term, ()):
             found.setdefault(community, set()).add(term)
-    covered = [asked.covered_by(found.get(one, set())) for one in ids]
+    covered = [asked.terms_covered(found.get(one, set())) for one in ids]
     return np.array(shares(covered, weights), dtype=np.float64)

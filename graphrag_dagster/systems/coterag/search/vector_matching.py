@@ -120,7 +120,7 @@ class CommunityMatch:
     selected: bool
 
 
-def matched(
+def match_communities(
     ids: Sequence[str],
     similarity: Scores,
     coverage: Scores,

@@ -25,8 +25,8 @@ from graphrag_dagster.kernel.graph.hierarchical_leiden import (
     Hierarchy,
     LeidenOptions,
     as_hierarchy,
-    clustered,
     empty_hierarchy,
+    run_native_leiden,
 )
 from graphrag_dagster.kernel.graph.undirected_graph import (
     Network,
@@ -47,7 +47,7 @@ _PATIENT = 10
 _Places = NDArray[np.int64]
 
 
-def clustered_from(
+def cluster_incrementally(
     part: Network, previous: pl.DataFrame, options: LeidenOptions, enough: float
 ) -> pl.DataFrame:
     """Return the memberships that Leiden finds from the previous communities of each level.
@@ -73,7 +73,7 @@ def clustered_from(
     found: list[pl.DataFrame] = []
     level = 0
     while parents:
-        before = _before(part, previous, level)
+        before = _previous_communities(part, previous, level)
         at_level = np.full(nodes, -1, dtype=np.int64)
         for group, places, edges in _groups(part, inside, parents):
             cluster = _split(edges, before[places], options, None if level else enough)
@@ -98,7 +98,7 @@ def _rows(places: _Places, cluster: _Places, level: int, parent: int | None) -> 
     )
 
 
-def _before(part: Network, previous: pl.DataFrame, level: int) -> _Places:
+def _previous_communities(part: Network, previous: pl.DataFrame, level: int) -> _Places:
     """Return for each node the number of its previous community of the level, -1 for none."""
     of_level = previous.filter(pl.col("level") == level).select(
         "entity_id", number=pl.col("community_id").rank("dense").cast(pl.Int64)
@@ -135,17 +135,17 @@ def _split(group: Network, before: _Places, options: LeidenOptions, enough: floa
     """Return the new partition of a group, numbered by the smallest node of each cluster."""
     if not len(group.low):
         return np.arange(len(group.names))
-    start = _start(group, before)
+    start = _start_partition(group, before)
     found = _leiden(group, start, options)
     best = modularity(group, found, options.resolution)
-    settled = _settled(group, start, before >= 0, found)
+    settled = _settle_new_nodes(group, start, before >= 0, found)
     needed = _AS_GOOD * best if enough is None else enough
     if settled.max() > 0 and modularity(group, settled, options.resolution) >= needed:
         return settled
     return found if best >= needed else _leiden(group, start, options, _PATIENT)
 
 
-def _settled(group: Network, start: _Places, known: NDArray[np.bool_], found: _Places) -> _Places:
+def _settle_new_nodes(group: Network, start: _Places, known: NDArray[np.bool_], found: _Places) -> _Places:
     """Return the partition in which known nodes stay where they start, and new ones join them as found.
 
     A new node goes to the start that most known nodes of its found cluster have, of equals the smallest; a
@@ -167,13 +167,13 @@ def _settled(group: Network, start: _Places, known: NDArray[np.bool_], found: _P
         .alias("cluster")
     )["cluster"]
     cluster = joined.to_numpy().astype(np.int64)
-    return _start(group, cluster)
+    return _start_partition(group, cluster)
 
 
-def _start(group: Network, before: _Places) -> _Places:
+def _start_partition(group: Network, before: _Places) -> _Places:
     together = (before[group.low] == before[group.high]) & (before[group.low] >= 0)
     roots = connected_components(group.low[together], group.high[together], len(group.names))
-    return _numbered(roots)
+    return _renumber(roots)
 
 
 def _leiden(group: Network, start: _Places, options: LeidenOptions, iterations: int = 1) -> _Places:
@@ -182,7 +182,7 @@ def _leiden(group: Network, start: _Places, options: LeidenOptions, iterations: 
     labels = [str(place) for place in range(len(group.names))]
     ends = list(zip(group.low.tolist(), group.high.tolist(), group.weight.tolist(), strict=True))
     linked = np.unique(np.concatenate([group.low, group.high]))
-    begin = _numbered(start[linked]).tolist()
+    begin = _renumber(start[linked]).tolist()
     _, found = graspologic_native.leiden(
         [(labels[u], labels[v], w) for u, v, w in ends],
         starting_communities={
@@ -197,10 +197,10 @@ def _leiden(group: Network, start: _Places, options: LeidenOptions, iterations: 
     cluster = len(found) + np.arange(len(labels), dtype=np.int64)
     for label, number in found.items():
         cluster[int(label)] = number
-    return _numbered(cluster)
+    return _renumber(cluster)
 
 
-def _numbered(cluster: _Places) -> _Places:
+def _renumber(cluster: _Places) -> _Places:
     """Return clusters numbered 0… in the order of their first nodes."""
     _, first, inverse = np.unique(cluster, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
@@ -284,19 +284,19 @@ def cluster(
     options = options or LeidenOptions()
     graph = _graph(relationships, profile, stable_id(profile, options, code, version("graspologic-native")))
     if previous is None:
-        return _cold(graph, options), Begun("cold", "first clustering")
+        return _cluster_cold(graph, options), Begun("cold", "first clustering")
     # A run may have been killed while it wrote the tables of one clustering.
     if previous.state.item(0, "communities_hash") != _hash(previous.hierarchy):
-        return _cold(graph, options), Begun("cold", "torn tables")
+        return _cluster_cold(graph, options), Begun("cold", "torn tables")
     cold_edges = previous.cold_start_edges.filter(pl.col("relationship_id").is_in(graph.ids.implode()))
     ever = int(previous.state.item(0, "cold_edges")) + len(graph.ids) - len(cold_edges)
     changed = (ever - len(cold_edges)) / ever if ever else 0.0
-    why = _why_cold(graph, previous, start, drift, changed)
+    why = _cold_start_reason(graph, previous, start, drift, changed)
     if why is not None:
-        return _cold(graph, options), Begun("cold", why)
+        return _cluster_cold(graph, options), Begun("cold", why)
     if previous.state.item(0, "edges_hash") == graph.hash:
         return previous, Begun("kept", "nothing changed")
-    return _warm(graph, options, previous, cold_edges, changed)
+    return _cluster_warm(graph, options, previous, cold_edges, changed)
 
 
 def previous_clustering(
@@ -318,7 +318,7 @@ def _graph(relationships: pl.DataFrame, profile: Profile, rules: str) -> _Graph:
     return _Graph(whole, clustered_part(whole, profile), ids, stable_id(rows.write_csv()), rules)
 
 
-def _why_cold(
+def _cold_start_reason(
     graph: _Graph, previous: CommunityClustering, start: Start, drift: float, changed: float
 ) -> str | None:
     if start == "cold":
@@ -330,17 +330,17 @@ def _why_cold(
     return None
 
 
-def _cold(graph: _Graph, options: LeidenOptions) -> CommunityClustering:
+def _cluster_cold(graph: _Graph, options: LeidenOptions) -> CommunityClustering:
     ids = graph.ids.to_frame("relationship_id")
     if not len(graph.part.low):
-        return _made(graph, empty_hierarchy(), ids, "cold", (len(ids), 0.0, 0.0, 0.0))
-    memberships = clustered(graph.part, options)
+        return _clustering_record(graph, empty_hierarchy(), ids, "cold", (len(ids), 0.0, 0.0, 0.0))
+    memberships = run_native_leiden(graph.part, options)
     quality = _modularity(graph, memberships, options)
     hierarchy = as_hierarchy(graph.whole, memberships)
-    return _made(graph, hierarchy, ids, "cold", (len(ids), 0.0, quality, quality))
+    return _clustering_record(graph, hierarchy, ids, "cold", (len(ids), 0.0, quality, quality))
 
 
-def _warm(
+def _cluster_warm(
     graph: _Graph,
     options: LeidenOptions,
     previous: CommunityClustering,
@@ -348,24 +348,24 @@ def _warm(
     changed: float,
 ) -> tuple[CommunityClustering, Begun]:
     if not len(graph.part.low):
-        return _cold(graph, options), Begun("cold", "no edges")
+        return _cluster_cold(graph, options), Begun("cold", "no edges")
     base = float(previous.state.item(0, "cold_modularity"))
-    cold = _cold(graph, options) if len(graph.part.low) <= _COMPARED_EDGES else None
+    cold = _cluster_cold(graph, options) if len(graph.part.low) <= _COMPARED_EDGES else None
     best = float(cold.state.item(0, "modularity")) if cold else base
-    memberships = clustered_from(graph.part, previous.hierarchy.members, options, QUALITY * best)
+    memberships = cluster_incrementally(graph.part, previous.hierarchy.members, options, QUALITY * best)
     quality = _modularity(graph, memberships, options)
     if quality < QUALITY * best:
-        cold = cold or _cold(graph, options)
+        cold = cold or _cluster_cold(graph, options)
         best = float(cold.state.item(0, "modularity"))
         if quality < QUALITY * best:
             return cold, Begun("cold", f"a warm start has modularity {quality:.4f}, a cold one {best:.4f}")
     hierarchy = as_hierarchy(graph.whole, memberships, previous.hierarchy)
     before = int(previous.state.item(0, "cold_edges"))
-    made = _made(graph, hierarchy, cold_edges, "warm", (before, changed, quality, base))
+    made = _clustering_record(graph, hierarchy, cold_edges, "warm", (before, changed, quality, base))
     return made, Begun("warm", f"{changed:.1%} of the edges changed since the last cold start")
 
 
-def _made(
+def _clustering_record(
     graph: _Graph,
     hierarchy: Hierarchy,
     cold_edges: pl.DataFrame,

@@ -117,7 +117,7 @@ def reports(tables: Tables, run: StepRun) -> Iterator[Made]:
         at_once=None if settings.asks_model("reports") else _AT_ONCE,
     )
     taken_over = made.written.filter(pl.col("fingerprint").is_in(earlier.keys()))
-    session.uses_again(replies_in(taken_over))
+    session.mark_reused(replies_in(taken_over))
     begin_replacing(run.warehouse, run.corpus, WRITTEN_REPORTS)
     tokens = made.reports["tokens"]
     yield Made(

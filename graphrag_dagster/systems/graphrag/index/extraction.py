@@ -55,8 +55,8 @@ def extraction(tables: Tables, run: StepRun) -> Iterator[Made]:
         dangling=settings.section(ExtractionSettings).dangling,
     )
     done = extract_new(units, earlier, extract)
-    session.uses_again(replies_in(done.taken_over))
-    frames, repaired = typed(done.frames, units, session.task(ENTITY_TYPER))
+    session.mark_reused(replies_in(done.taken_over))
+    frames, repaired = type_entities(done.frames, units, session.task(ENTITY_TYPER))
     engine = {"engine": settings.engine_of("extraction")}
     begin_replacing(run.warehouse, run.corpus, EXTRACTION_STATE)
     yield Made(GLEANED_ENTITIES, frames.entities, engine)
@@ -87,7 +87,7 @@ def extraction(tables: Tables, run: StepRun) -> Iterator[Made]:
 _NAME = ["text_unit_id", "name"]
 
 
-def typed(
+def type_entities(
     frames: ExtractionFrames, text_chunks: pl.DataFrame, typer: EntityTyper | None
 ) -> tuple[ExtractionFrames, int]:
     """Return an extraction whose entities have the type that a model says, else the one by the rules.
@@ -101,7 +101,7 @@ def typed(
     """
     said = [Typing(None)] * len(frames.typings)
     if typer:
-        asked = untyped(frames.entities, frames.typings, text_chunks)
+        asked = untyped_names(frames.entities, frames.typings, text_chunks)
         said = [one for told in typer.type_entities(asked) for one in told]
     rows = frames.typings.with_columns(
         said=pl.Series([one.label.upper() if one.label else None for one in said], dtype=pl.String),
@@ -123,7 +123,7 @@ def typed(
     return replace(frames, entities=entities, typings=typings), sum(one.repaired for one in said)
 
 
-def untyped(entities: pl.DataFrame, typings: pl.DataFrame, text_chunks: pl.DataFrame) -> list[Untyped]:
+def untyped_names(entities: pl.DataFrame, typings: pl.DataFrame, text_chunks: pl.DataFrame) -> list[Untyped]:
     """Return the names without a type of their own, unit by unit, in the order of ``typings``.
 
     Args:

@@ -83,7 +83,10 @@ def with_claims(graph: Sequence[UnitExtraction], claims: Sequence[UnitExtraction
     Costs, repairs and quarantined items add up.
     """
     by_unit = {found.unit_id: found for found in claims}
-    return [_joined(found, by_unit[found.unit_id]) if found.unit_id in by_unit else found for found in graph]
+    return [
+        _join_extractions(found, by_unit[found.unit_id]) if found.unit_id in by_unit else found
+        for found in graph
+    ]
 
 
 def resolve_dangling(extraction: UnitExtraction, mode: Literal["quarantine", "create"]) -> UnitExtraction:
@@ -97,7 +100,7 @@ def resolve_dangling(extraction: UnitExtraction, mode: Literal["quarantine", "cr
     if not dangling:
         return extraction
     if mode == "create":
-        return replace(extraction, entities=extraction.entities + _created(dangling, known))
+        return replace(extraction, entities=extraction.entities + _placeholder_entities(dangling, known))
     kept = tuple(r for r in extraction.relationships if {r.source, r.target} <= known)
     aside = extraction.quarantined + tuple(_dangling(relation, known) for relation in dangling)
     left = replace(extraction, relationships=kept, quarantined=aside)
@@ -106,7 +109,9 @@ def resolve_dangling(extraction: UnitExtraction, mode: Literal["quarantine", "cr
     return replace(left, state="empty", reason="every record was put aside", repaired=0)
 
 
-def _created(dangling: Iterable[RelationshipInstance], known: set[str]) -> tuple[EntityInstance, ...]:
+def _placeholder_entities(
+    dangling: Iterable[RelationshipInstance], known: set[str]
+) -> tuple[EntityInstance, ...]:
     made: dict[str, EntityInstance] = {}
     for relation in dangling:
         for name in (relation.source, relation.target):
@@ -125,7 +130,7 @@ def _dangling(relation: RelationshipInstance, known: set[str]) -> Quarantined:
     return Quarantined("relationship", raw, f"{missing} {verb} of this text unit", round=relation.round)
 
 
-def _joined(graph: UnitExtraction, claims: UnitExtraction) -> UnitExtraction:
+def _join_extractions(graph: UnitExtraction, claims: UnitExtraction) -> UnitExtraction:
     state = next(state for state in _STATES if state in (graph.state, claims.state))
     told = (state, "unreadable")
     reasons = [found.reason for found in (graph, claims) if found.state in told and found.reason]
@@ -203,16 +208,16 @@ _LOST = ("quarantined", "unreadable")
 
 def unreadable_units(unit_ledger: pl.DataFrame) -> list[str]:
     """Return how many units were not read, a line for each reason."""
-    return _by_reason(unit_ledger.filter(state="unreadable"), unit_ledger.height)
+    return _counts_by_reason(unit_ledger.filter(state="unreadable"), unit_ledger.height)
 
 
-def nothing_read(unit_ledger: pl.DataFrame) -> list[str]:
+def check_something_read(unit_ledger: pl.DataFrame) -> list[str]:
     """Return why nothing at all could be read, a line for each reason; empty where any unit was."""
     lost = unit_ledger.filter(pl.col("state").is_in(_LOST))
-    return _by_reason(lost, unit_ledger.height) if 0 < lost.height == unit_ledger.height else []
+    return _counts_by_reason(lost, unit_ledger.height) if 0 < lost.height == unit_ledger.height else []
 
 
-def _by_reason(units: pl.DataFrame, every: int) -> list[str]:
+def _counts_by_reason(units: pl.DataFrame, every: int) -> list[str]:
     counted = units.group_by("state", "reason").len().sort(["len", "reason"], descending=[True, False])
     of = f"{every:,} text unit{'' if every == 1 else 's'}"
     return [f"{count:,} of {of} {state}: {reason}" for state, reason, count in counted.rows()]

@@ -23,7 +23,7 @@ from graphrag_dagster.systems.graphrag.index.layout_bodies import (
     Places,
     discs,
     spiral,
-    summed,
+    sum_by_index,
 )
 
 #: Pull of the middle, beside that of the centres of a point's groups, which together are the rest to 1.
@@ -39,7 +39,7 @@ _FIRST_REACH, _LAST_REACH = 4.0, 0.2
 _GRAIN = 2.0**-16
 
 
-def settled(
+def run_forces(
     bodies: Bodies, start: Floats, steps: int, *, warm: bool = False, home: Floats | None = None
 ) -> Floats:
     """Return the places to which points go.
@@ -54,13 +54,13 @@ def settled(
     if not len(start):
         return start
     repulsion, springs = Repulsion(len(start)), Springs(bodies)
-    rates = pulls(bodies.levels)
+    rates = pull_strengths(bodies.levels)
     places = start.copy()
     for done in np.linspace(float(warm), 1.0, steps):
         force = repulsion.of(places, bodies.mass) / np.pi - _MIDDLE * places
         for group, rate in zip(bodies.groups, rates, strict=False):
             mass = np.bincount(group, bodies.mass)
-            centres = summed(group, bodies.mass[:, None] * places, len(mass)) / mass[:, None]
+            centres = sum_by_index(group, bodies.mass[:, None] * places, len(mass)) / mass[:, None]
             force += rate * (centres[group] - places)
         force += _EDGES * springs.of(places)
         if home is not None:
@@ -73,7 +73,7 @@ def settled(
     return places
 
 
-def pulls(levels: int) -> list[float]:
+def pull_strengths(levels: int) -> list[float]:
     """Return the pull of the centres of each level of groups, the outermost first."""
     if not levels:
         return []
@@ -114,11 +114,13 @@ class Springs:
         length = np.sqrt((along[self._edges] ** 2).sum(axis=1))
         shared = pull[self._edges] * (length / (length + _LONG))[:, None]
         pull[self._edges] -= shared
-        own = summed(bodies.source, pull, count) - summed(bodies.target, pull, count)
+        own = sum_by_index(bodies.source, pull, count) - sum_by_index(bodies.target, pull, count)
         moved: Floats = own / bodies.mass[:, None]
         if len(self._edges):
             source, target = self._ends
-            whole = summed(source, shared, len(self._mass)) - summed(target, shared, len(self._mass))
+            whole = sum_by_index(source, shared, len(self._mass)) - sum_by_index(
+                target, shared, len(self._mass)
+            )
             whole /= self._mass[:, None]
             for group in self._shared_by:
                 moved += whole[group]
@@ -183,23 +185,23 @@ _FIRST_STEPS, _GROUP_STEPS, _NODE_STEPS = 200, 50, 80
 _MORE = 1.2
 
 
-def from_nothing(bodies: Bodies) -> Floats:
+def layout_cold(bodies: Bodies) -> Floats:
     """Return places around 0, shape [points, 2]; a function of the points alone."""
     nodes = len(bodies.mass)
     places, parents = np.zeros((1, 2)), np.zeros(nodes, dtype=np.int64)
     for level, groups in enumerate([*bodies.groups, np.arange(nodes, dtype=np.int64)]):
         if level < bodies.levels and groups.max(initial=-1) + 1 < _MORE * len(places):
             continue
-        points = _together(bodies, groups, level)
+        points = _merge_groups(bodies, groups, level)
         parent = np.zeros(len(points.mass), dtype=np.int64)
         parent[groups] = parents
         steps = _NODE_STEPS if level == bodies.levels else _GROUP_STEPS if level else _FIRST_STEPS
-        places = settled(points, discs(places, parent, points.mass), steps)
+        places = run_forces(points, discs(places, parent, points.mass), steps)
         parents = groups
     return places
 
 
-def _together(bodies: Bodies, groups: Places, level: int) -> Bodies:
+def _merge_groups(bodies: Bodies, groups: Places, level: int) -> Bodies:
     """Return the points of a level: each what the nodes of a group are together."""
     count = int(groups.max(initial=-1)) + 1
     source, target = groups[bodies.source], groups[bodies.target]
@@ -227,7 +229,7 @@ _HOME = 0.5
 _NEAR = 3.0
 
 
-def from_before(bodies: Bodies, before: Floats) -> Floats:
+def layout_warm(bodies: Bodies, before: Floats) -> Floats:
     """Return places around 0, shape [points, 2].
 
     Args:
@@ -235,11 +237,11 @@ def from_before(bodies: Bodies, before: Floats) -> Floats:
         before: where each of them was, NaN for those that are new.
     """
     known = np.isfinite(before[:, 0])
-    start = _started(bodies, before, known)
-    return settled(bodies, start, _STEPS, warm=True, home=np.where(known, _HOME, 0.0))
+    start = _start_positions(bodies, before, known)
+    return run_forces(bodies, start, _STEPS, warm=True, home=np.where(known, _HOME, 0.0))
 
 
-def in_their_groups(bodies: Bodies, before: Floats) -> NDArray[np.bool_]:
+def inside_their_groups(bodies: Bodies, before: Floats) -> NDArray[np.bool_]:
     """Return which points were near the others of their innermost groups: the rest belonged elsewhere.
 
     Args:
@@ -248,25 +250,25 @@ def in_their_groups(bodies: Bodies, before: Floats) -> NDArray[np.bool_]:
     """
     known, group = np.isfinite(before[:, 0]), bodies.groups[-1]
     count = np.bincount(group[known], minlength=int(group.max(initial=-1)) + 1)
-    centres = summed(group[known], before[known], len(count)) / np.maximum(count, 1)[:, None]
+    centres = sum_by_index(group[known], before[known], len(count)) / np.maximum(count, 1)[:, None]
     disc = np.sqrt(np.bincount(group, bodies.mass) / np.pi)
     away = np.sqrt(((before - centres[group]) ** 2).sum(axis=1))
     near: NDArray[np.bool_] = away <= _NEAR * (disc[group] + 1)
     return near
 
 
-def _started(bodies: Bodies, before: Floats, known: NDArray[np.bool_]) -> Floats:
+def _start_positions(bodies: Bodies, before: Floats, known: NDArray[np.bool_]) -> Floats:
     """Return a start for new points: beside those of their groups, else beside what is linked, or outside."""
     places, placed = before.copy(), known.copy()
     inside = bodies.groups[-1][bodies.source] == bodies.groups[-1][bodies.target]
     while not placed.all():
         found, positions = _near_linked(bodies, inside, places, placed)
         if not len(found):
-            found, positions = _in_groups(bodies, places, placed)
+            found, positions = _near_group_members(bodies, places, placed)
         if not len(found):
             found, positions = _near_linked(bodies, ~inside, places, placed)
         if not len(found):
-            found, positions = _outside(bodies, places, placed)
+            found, positions = _outside_positions(bodies, places, placed)
         places[found], placed[found] = positions, True
     return places
 
@@ -279,22 +281,22 @@ def _near_linked(
     for one, other in ((bodies.source, bodies.target), (bodies.target, bodies.source)):
         counts = edges & placed[one] & ~placed[other]
         whole += np.bincount(other[counts], bodies.pull[counts], nodes)
-        sums += summed(other[counts], bodies.pull[counts, None] * places[one[counts]], nodes)
+        sums += sum_by_index(other[counts], bodies.pull[counts, None] * places[one[counts]], nodes)
     found = np.flatnonzero(whole)
-    return found, _spread(found, sums[found] / whole[found, None])
+    return found, _spread_around(found, sums[found] / whole[found, None])
 
 
-def _in_groups(bodies: Bodies, places: Floats, placed: NDArray[np.bool_]) -> tuple[Places, Floats]:
+def _near_group_members(bodies: Bodies, places: Floats, placed: NDArray[np.bool_]) -> tuple[Places, Floats]:
     for group in reversed(bodies.groups):
         count = np.bincount(group[placed], minlength=int(group.max(initial=0)) + 1)
         found = np.flatnonzero(~placed & (count[group] > 0))
         if len(found):
-            centres = summed(group[placed], places[placed], len(count)) / np.maximum(count, 1)[:, None]
-            return found, _spread(found, centres[group[found]])
+            centres = sum_by_index(group[placed], places[placed], len(count)) / np.maximum(count, 1)[:, None]
+            return found, _spread_around(found, centres[group[found]])
     return np.empty(0, dtype=np.int64), np.empty((0, 2))
 
 
-def _outside(bodies: Bodies, places: Floats, placed: NDArray[np.bool_]) -> tuple[Places, Floats]:
+def _outside_positions(bodies: Bodies, places: Floats, placed: NDArray[np.bool_]) -> tuple[Places, Floats]:
     found = np.flatnonzero(~placed)
     own, parent = np.unique(bodies.groups[0][found], return_inverse=True)
     edge = np.sqrt((places[placed] ** 2).sum(axis=1).max(initial=0.0))
@@ -302,6 +304,6 @@ def _outside(bodies: Bodies, places: Floats, placed: NDArray[np.bool_]) -> tuple
     return found, discs(centres, parent.reshape(-1).astype(np.int64), bodies.mass[found])
 
 
-def _spread(points: Places, centres: Floats) -> Floats:
+def _spread_around(points: Places, centres: Floats) -> Floats:
     """Return the points a little beside the centres, no two of one centre alike."""
     return centres + spiral(points, np.full(len(points), np.pi / 4))

@@ -45,7 +45,7 @@ from graphrag_dagster.systems.graphrag.reports.report_reuse import AdoptedReport
 from graphrag_dagster.systems.graphrag.settings import CommunitySettings
 
 
-def adopted_hierarchy(
+def adopt_hierarchy(
     communities: pl.DataFrame, declared: pl.DataFrame, entities: pl.DataFrame, relationships: pl.DataFrame
 ) -> tuple[Hierarchy, dict[tuple[str, str], str]]:
     """Return the communities of graphs as they came, and the id here of each by its graph and key.
@@ -59,7 +59,7 @@ def adopted_hierarchy(
         entities: rows of ``graph.entities``.
         relationships: rows of ``graph.relationships``.
     """
-    graph = _whole(entities, relationships)
+    graph = _whole_graph(entities, relationships)
     ordered = (
         communities.sort("level", "path", "row")
         .unique(["graph", "key"], keep="first", maintain_order=True)
@@ -89,7 +89,7 @@ def adopted_hierarchy(
     return hierarchy, _ids(hierarchy, memberships, graph, ordered)
 
 
-def _whole(entities: pl.DataFrame, relationships: pl.DataFrame) -> Network:
+def _whole_graph(entities: pl.DataFrame, relationships: pl.DataFrame) -> Network:
     """The graph with its isolated entities."""
     names = entities["entity_id"].sort()
     places = {name: place for place, name in enumerate(names)}
@@ -139,7 +139,7 @@ Numbers = Mapping[RecordKind, Mapping[int, str]]
 _NUMBER = "human_readable_id"
 
 
-def adopted_reports(
+def adopt_reports(
     reports: pl.DataFrame,
     communities: Mapping[tuple[str, str], str],
     *,
@@ -186,7 +186,7 @@ def _numbers(
         ("claim", claims, ("subject", "object", "type")),
     )
     for kind, frame, columns in named:
-        for graph, number, *parts in _numbered(frame, *columns).iter_rows():
+        for graph, number, *parts in _number_communities(frame, *columns).iter_rows():
             ordered = sorted(parts) if kind == "relationship" else [part or "" for part in parts]
             found[graph][kind][number] = stable_id(kind, *ordered)
     for (graph, key), community in communities.items():
@@ -195,7 +195,7 @@ def _numbers(
     return found
 
 
-def _numbered(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
+def _number_communities(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
     number = pl.col("attributes").str.json_path_match(f"$.{_NUMBER}").cast(pl.Int64, strict=False)
     rows = frame.select("graph", number.alias("number"), *columns).drop_nulls("number").unique()
     return rows.sort("graph", "number", *columns)
@@ -205,7 +205,7 @@ def _numbered(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
 IMPORTED = (IMPORTED_ENTITIES, IMPORTED_RELATIONS, IMPORTED_CLAIMS, IMPORTED_COMMUNITIES, IMPORTED_REPORTS)
 
 
-def adopted_communities(
+def adopt_communities(
     run: StepRun, entities: pl.DataFrame, relationships: pl.DataFrame
 ) -> tuple[Hierarchy, Mapping[tuple[str, str], str]] | None:
     """Return the communities that came with the graphs of a corpus, and the id of each by graph and key.
@@ -225,7 +225,7 @@ def adopted_communities(
         if communities.is_empty():
             return None
         declared = reader.read(IMPORTED_ENTITIES)
-    return adopted_hierarchy(communities, declared, entities, relationships)
+    return adopt_hierarchy(communities, declared, entities, relationships)
 
 
 def adopted_reports_of(
@@ -233,14 +233,14 @@ def adopted_reports_of(
 ) -> Mapping[str, AdoptedReport]:
     """Return the reports that came with kept communities and are kept too, by community.
 
-    See :func:`adopted_communities` for what is given.
+    See :func:`adopt_communities` for what is given.
     """
     if run.settings.section(ImportSettings).reports != "kept":
         return {}
-    if (kept := adopted_communities(run, entities, relationships)) is None:
+    if (kept := adopt_communities(run, entities, relationships)) is None:
         return {}
     with run.warehouse.reading(run.corpus) as reader:
-        return adopted_reports(
+        return adopt_reports(
             reader.read(IMPORTED_REPORTS),
             kept[1],
             entities=reader.read(IMPORTED_ENTITIES),
@@ -274,7 +274,7 @@ def communities(tables: Tables, run: StepRun) -> Iterator[Made]:
         run.settings.section(CommunitySettings),
     )
     vectors = run.begin(partial(embedded, run, ENTITY_EMBEDDINGS, entities), quiet=True)
-    kept = adopted_communities(run, entities, relationships)
+    kept = adopt_communities(run, entities, relationships)
     if kept:
         hierarchy, begun = kept[0], {"begun": "imported"}
         edges, state = COLD_START_EDGES.empty(), CLUSTERING_STATE.empty()

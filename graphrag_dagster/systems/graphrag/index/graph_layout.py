@@ -16,16 +16,16 @@ from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.undirected_graph import connected_components, network_of
 from graphrag_dagster.kernel.tables import LAYOUT, LAYOUT_STATE
 from graphrag_dagster.systems.graphrag.index.community_detection import Begun, Start
-from graphrag_dagster.systems.graphrag.index.force_layout import from_before, from_nothing, in_their_groups
+from graphrag_dagster.systems.graphrag.index.force_layout import inside_their_groups, layout_cold, layout_warm
 from graphrag_dagster.systems.graphrag.index.layout_bodies import (
     Bodies,
     Floats,
     Places,
     bodies_of,
-    moved_apart,
+    push_apart,
+    separate_coincident,
     spiral,
-    summed,
-    told_apart,
+    sum_by_index,
 )
 
 
@@ -51,7 +51,7 @@ class LayoutGraph:
     linked: NDArray[np.bool_]
 
 
-def drawn(entities: pl.DataFrame, relationships: pl.DataFrame, members: pl.DataFrame) -> LayoutGraph:
+def layout_graph(entities: pl.DataFrame, relationships: pl.DataFrame, members: pl.DataFrame) -> LayoutGraph:
     """Return the graph of the tables; the order of their rows does not matter.
 
     Args:
@@ -75,10 +75,10 @@ def drawn(entities: pl.DataFrame, relationships: pl.DataFrame, members: pl.DataF
     return LayoutGraph(ids, source, target, graph.weight, groups, linked)
 
 
-def bodies(graph: LayoutGraph) -> Bodies:
+def bodies_of_graph(graph: LayoutGraph) -> Bodies:
     """Return the linked entities as points, in their order."""
     number = np.cumsum(graph.linked) - 1
-    groups = [_dense(group[graph.linked]) for group in graph.groups]
+    groups = [_dense_numbers(group[graph.linked]) for group in graph.groups]
     return bodies_of(number[graph.source], number[graph.target], graph.weight, groups)
 
 
@@ -119,20 +119,20 @@ def _with_others(found: Sequence[Places], source: Places, target: Places, nodes:
     component = connected_components(source[without], target[without], nodes)
     groups: list[Places] = []
     for level in found or [outermost]:
-        group = _dense(np.where(outermost < 0, component, _smallest(level + 1)))
+        group = _dense_numbers(np.where(outermost < 0, component, _smallest_of_group(level + 1)))
         if not groups or group.max(initial=0) > groups[-1].max(initial=0):
             groups.append(group)
     return groups
 
 
-def _smallest(group: Places) -> Places:
+def _smallest_of_group(group: Places) -> Places:
     """Return the smallest entity of each entity's group: ids of communities decide nothing."""
     smallest = np.full(int(group.max(initial=0)) + 1, len(group), dtype=np.int64)
     np.minimum.at(smallest, group, np.arange(len(group)))
     return smallest[group]
 
 
-def _dense(group: Places) -> Places:
+def _dense_numbers(group: Places) -> Places:
     return np.unique(group, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
@@ -182,16 +182,18 @@ def arrange(
     Raises:
         GraphragError: an end of a relationship is no entity, or a weight is no number of at least 0.
     """
-    graph = drawn(entities, relationships, members)
+    graph = layout_graph(entities, relationships, members)
     if previous is None or previous.state.item(0, "layout_hash") != _hash(previous.places):
-        return _cold(graph, code), Begun("cold", "first layout" if previous is None else "torn tables")
+        return _arrange_cold(graph, code), Begun(
+            "cold", "first layout" if previous is None else "torn tables"
+        )
     if start == "cold":
-        return _cold(graph, code), Begun("cold", "asked for")
+        return _arrange_cold(graph, code), Begun("cold", "asked for")
     if previous.state.item(0, "code") != code:
-        return _cold(graph, code), Begun("cold", "other code")
+        return _arrange_cold(graph, code), Begun("cold", "other code")
     if previous.state.item(0, "graph_hash") == _graph_hash(graph):
         return previous, Begun("kept", "nothing changed")
-    return _warm(graph, previous, code)
+    return _arrange_warm(graph, previous, code)
 
 
 def previous_layout(places: pl.DataFrame | None, state: pl.DataFrame | None) -> GraphLayout | None:
@@ -199,35 +201,35 @@ def previous_layout(places: pl.DataFrame | None, state: pl.DataFrame | None) -> 
     return None if places is None or state is None or not len(state) else GraphLayout(places, state)
 
 
-def _cold(graph: LayoutGraph, code: str) -> GraphLayout:
-    points = bodies(graph)
-    inner = moved_apart(from_nothing(points))
+def _arrange_cold(graph: LayoutGraph, code: str) -> GraphLayout:
+    points = bodies_of_graph(graph)
+    inner = push_apart(layout_cold(points))
     unknown = np.full((int((~graph.linked).sum()), 2), np.nan)
     spread = _spread(inner, points)
-    return _made(graph, inner, unknown, ("cold", spread, spread, code))
+    return _layout_record(graph, inner, unknown, ("cold", spread, spread, code))
 
 
-def _warm(graph: LayoutGraph, previous: GraphLayout, code: str) -> tuple[GraphLayout, Begun]:
-    before, was_linked = _before(graph, previous)
+def _arrange_warm(graph: LayoutGraph, previous: GraphLayout, code: str) -> tuple[GraphLayout, Begun]:
+    before, was_linked = _previous_positions(graph, previous)
     inside, outside = before[graph.linked], before[~graph.linked]
     inside[~was_linked[graph.linked]] = np.nan
     outside[was_linked[~graph.linked]] = np.nan
-    points = bodies(graph)
-    inside[~in_their_groups(points, inside)] = np.nan
+    points = bodies_of_graph(graph)
+    inside[~inside_their_groups(points, inside)] = np.nan
     known = int(np.isfinite(inside[:, 0]).sum())
     if known < _MOST_KNOWN * len(inside):
         why = f"{known} of {len(inside)} linked entities were there, in their communities"
-        return _cold(graph, code), Begun("cold", why)
-    inner = moved_apart(from_before(points, inside))
+        return _arrange_cold(graph, code), Begun("cold", why)
+    inner = push_apart(layout_warm(points, inside))
     spread, cold_spread = _spread(inner, points), float(previous.state.item(0, "cold_spread"))
     if spread > _WIDEST * cold_spread:
         why = f"a warm start spreads communities {spread:.2f} wide, the last cold one {cold_spread:.2f}"
-        return _cold(graph, code), Begun("cold", why)
-    made = _made(graph, inner, outside, ("warm", spread, cold_spread, code))
+        return _arrange_cold(graph, code), Begun("cold", why)
+    made = _layout_record(graph, inner, outside, ("warm", spread, cold_spread, code))
     return made, Begun("warm", f"{known} of {len(inside)} linked entities stay")
 
 
-def _before(graph: LayoutGraph, previous: GraphLayout) -> tuple[Floats, NDArray[np.bool_]]:
+def _previous_positions(graph: LayoutGraph, previous: GraphLayout) -> tuple[Floats, NDArray[np.bool_]]:
     """Return where each entity was, NaN for new ones, and whether it was among the linked ones."""
     rows = pl.DataFrame({"entity_id": graph.ids}).join(
         previous.places, on="entity_id", how="left", maintain_order="left"
@@ -237,13 +239,13 @@ def _before(graph: LayoutGraph, previous: GraphLayout) -> tuple[Floats, NDArray[
     return before, np.sqrt((before**2).sum(axis=1)) <= radius
 
 
-def _made(
+def _layout_record(
     graph: LayoutGraph, inner: Floats, outside: Floats, told: tuple[Start, float, float, str]
 ) -> GraphLayout:
     places = np.empty((len(graph.ids), 2))
     places[graph.linked] = inner
-    places[~graph.linked] = around(_radius(inner), outside)
-    places = told_apart(places)
+    places[~graph.linked] = circle_around(_radius(inner), outside)
+    places = separate_coincident(places)
     rows = pl.DataFrame({"entity_id": graph.ids, "x": places[:, 0], "y": places[:, 1]})
     start, spread, cold_spread, code = told
     state = {
@@ -267,7 +269,7 @@ def _spread(places: Floats, points: Bodies) -> float:
     """Return the mean distance from the centre of the innermost group, in radii of a disc of density 1."""
     group = points.groups[-1]
     count = np.bincount(group)
-    centres = summed(group, places, len(count)) / count[:, None]
+    centres = sum_by_index(group, places, len(count)) / count[:, None]
     away = np.sqrt(((places - centres[group]) ** 2).sum(axis=1))
     several = count[group] > 1
     radii = np.sqrt(np.bincount(group, points.mass) / np.pi)[group]
@@ -289,7 +291,7 @@ _GAP, _LEAST_GAP = 1.1, 1.03
 _AREA = 2.0
 
 
-def around(radius: float, before: Floats) -> Floats:
+def circle_around(radius: float, before: Floats) -> Floats:
     """Return places outside a circle, shape [points, 2].
 
     Args:

@@ -15,10 +15,20 @@ from typing import Final, Literal
 
 import polars as pl
 
-from graphrag_dagster.kernel.catalogue.registry import engines, engines_reading, models_here, stage_of, tasks
+from graphrag_dagster.kernel.catalogue.registry import (
+    engines,
+    engines_reading,
+    local_model_versions,
+    stage_of,
+    tasks,
+)
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.common.state_comparison import flattened
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import model_of, replies_in, unlike
+from graphrag_dagster.kernel.common.state_comparison import flatten
+from graphrag_dagster.kernel.pipeline.orchestration.code_versions import (
+    model_of,
+    replies_in,
+    why_not_reusable,
+)
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import (
@@ -71,15 +81,15 @@ def extract_new(
     if earlier is None:
         made = extract(text_chunks)
         return ExtractedUnits(made, made.ledger.clear())
-    known = _whole(earlier).join(text_chunks.select(_UNIT), on=_UNIT, how="semi")
+    known = _complete_units(earlier).join(text_chunks.select(_UNIT), on=_UNIT, how="semi")
     made = extract(text_chunks.join(known, on=_UNIT, how="anti"))
     places = text_chunks.select(_UNIT, pl.col("human_readable_id").alias("place"))
     parts = {name: part.join(known, on=_UNIT, how="semi") for name, part in vars(earlier).items()}
     taken_over = ExtractionFrames(**parts)
-    return ExtractedUnits(_joined(taken_over, made, places), taken_over.ledger)
+    return ExtractedUnits(_join_frames(taken_over, made, places), taken_over.ledger)
 
 
-def _whole(frames: ExtractionFrames) -> pl.DataFrame:
+def _complete_units(frames: ExtractionFrames) -> pl.DataFrame:
     """Ids of the units all of whose records are there, as the ledger counts them."""
     parts = (frames.entities, frames.relationships, frames.claims, frames.quarantine)
     counts = [part.group_by(_UNIT).len(f"{name}_found") for name, part in zip(_COUNTED, parts, strict=True)]
@@ -88,7 +98,7 @@ def _whole(frames: ExtractionFrames) -> pl.DataFrame:
     return ledger.filter(*agreed).select(_UNIT)
 
 
-def _joined(kept: ExtractionFrames, made: ExtractionFrames, places: pl.DataFrame) -> ExtractionFrames:
+def _join_frames(kept: ExtractionFrames, made: ExtractionFrames, places: pl.DataFrame) -> ExtractionFrames:
     """Return the rows of both in the order of the corpus, with claims numbered anew."""
     parts: dict[str, pl.DataFrame] = {}
     for name, new in vars(made).items():
@@ -125,14 +135,14 @@ def extract_units(
     units = [TextUnit(*row) for row in ordered.select("text_unit_id", "text").iter_rows()]
     extractions = (resolve_dangling(found, dangling) for found in extractor.extract(units))
     if claim_extractor is None:
-        return joined_frames(extraction_frames(some, extractor.engine) for some in _pieces(extractions))
+        return joined_frames(extraction_frames(some, extractor.engine) for some in _in_batches(extractions))
     graphs = list(extractions)
     names = [sorted({entity.name for entity in found.entities}) for found in graphs]
     both = with_claims(graphs, list(claim_extractor.extract_claims(units, names)))
     return extraction_frames(both, extractor.engine, claim_extractor.engine)
 
 
-def _pieces(extractions: Iterator[UnitExtraction]) -> Iterator[list[UnitExtraction]]:
+def _in_batches(extractions: Iterator[UnitExtraction]) -> Iterator[list[UnitExtraction]]:
     """Some units at a time, at least once; as rows of a frame they take a fraction of the memory."""
     yield list(islice(extractions, _AT_ONCE))
     while some := list(islice(extractions, _AT_ONCE)):
@@ -166,15 +176,15 @@ def state_of(settings: CorpusSettings, code: str) -> pl.DataFrame:
     for name in _ASKED:
         if settings.asks_model(tasks()[name].section):
             parts |= {"relation_labels": own.relation_labels, f"model of {name}": model_of(settings, name)}
-    if _parses(settings):
+    if _uses_parser(settings):
         parts["pipeline version"] = _pipeline_version(own.pipeline)
-    stage, libraries, given = stage_of("extraction"), {_DETECTOR}, flattened(settings.model_dump(mode="json"))
+    stage, libraries, given = stage_of("extraction"), {_DETECTOR}, flatten(settings.model_dump(mode="json"))
     for name in sorted(_engines(settings)):
         engine = engines()[name]
         libraries.update(engine.libraries.get(stage, ()))
         read = (key for key in given if key.startswith(engine.settings))
         parts |= {key: given[key] for key in read if stage_of(key.partition(".")[0]) == stage}
-        parts |= {f"{key} is": one for key, one in models_here(engine, settings).items()}
+        parts |= {f"{key} is": one for key, one in local_model_versions(engine, settings).items()}
     parts |= {package: _version_of(package) for package in sorted(libraries)}
     return EXTRACTION_STATE.frame({"part": name, "value": str(value)} for name, value in parts.items())
 
@@ -191,16 +201,16 @@ def reusable_extraction(
     Units of which a model's reply was lost, or is no longer cached, are not in the ledger that comes: they
     are asked about again.
     """
-    if _parses(settings) and not _pipeline_version(settings.section(ExtractionSettings).pipeline):
+    if _uses_parser(settings) and not _pipeline_version(settings.section(ExtractionSettings).pipeline):
         return None, "the version of the spaCy pipeline cannot be told"
-    if why := unlike(warehouse, corpus, EXTRACTION_STATE, state):
+    if why := why_not_reusable(warehouse, corpus, EXTRACTION_STATE, state):
         return None, why
     with warehouse.reading(corpus) as reader:
         earlier = ExtractionFrames(*(reader.read(table) for table in _TABLES))
-    return replace(earlier, ledger=_lasting(earlier, cached)), "nothing was"
+    return replace(earlier, ledger=_reusable_rows(earlier, cached)), "nothing was"
 
 
-def _lasting(earlier: ExtractionFrames, cached: Callable[[Sequence[str]], set[str]]) -> pl.DataFrame:
+def _reusable_rows(earlier: ExtractionFrames, cached: Callable[[Sequence[str]], set[str]]) -> pl.DataFrame:
     """The rows of the ledger whose units would be read as they were."""
     forgotten = set(keys := replies_in(earlier.ledger)) - cached(keys)
     lost = earlier.quarantine.filter(kind="reply")
@@ -216,7 +226,7 @@ def _engines(settings: CorpusSettings) -> set[str]:
     return {settings.engine_of(section) for section in sections}
 
 
-def _parses(settings: CorpusSettings) -> bool:
+def _uses_parser(settings: CorpusSettings) -> bool:
     """Whether an engine that extracts reads the text units with the spaCy pipeline."""
     return bool(_engines(settings) & engines_reading(_PIPELINE))
 

@@ -10,14 +10,14 @@ from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, TableRul
 from graphrag_dagster.kernel.storage.published.shrink_guard import shrink_problems
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     check_ledger,
-    nothing_read,
+    check_something_read,
     unreadable_units,
 )
 from graphrag_dagster.systems.graphrag.reports.report_tables import check_context_rows
 from graphrag_dagster.systems.graphrag.resolution.resolved_names import (
     check_entities,
+    check_human_decisions,
     check_names,
-    check_people,
 )
 from graphrag_dagster.systems.graphrag.resolution.settings import ResolutionSettings
 from graphrag_dagster.systems.graphrag.settings import GraphSettings, ReportSettings
@@ -52,7 +52,7 @@ def _every_unit_is_readable(of: CheckedPlace) -> list[str]:
 
 
 def _something_was_read(of: CheckedPlace) -> list[str]:
-    found = nothing_read(of.read(tables.UNIT_LEDGER))
+    found = check_something_read(of.read(tables.UNIT_LEDGER))
     return [*found, _NOTHING_READ] if found else []
 
 
@@ -60,9 +60,13 @@ def _every_name_has_an_entity(of: CheckedPlace) -> list[str]:
     return check_names(of.read(tables.GLEANED_ENTITIES), of.read(tables.TEXT_CHUNKS), of.read(tables.ALIASES))
 
 
-def _people_are_obeyed(of: CheckedPlace) -> list[str]:
+def _human_decisions_hold(of: CheckedPlace) -> list[str]:
     people = of.settings.section(ResolutionSettings).decisions()
-    return check_people(of.read(tables.ALIASES), of.read(tables.DOCUMENTS), people) if people.words else []
+    return (
+        check_human_decisions(of.read(tables.ALIASES), of.read(tables.DOCUMENTS), people)
+        if people.words
+        else []
+    )
 
 
 def _entities_are_those_of_resolution(of: CheckedPlace) -> list[str]:
@@ -139,7 +143,7 @@ RULES: Sequence[TableRule] = (
     TableRule(
         tables.ALIASES,
         "No two names that a person declared different are names of one entity",
-        _people_are_obeyed,
+        _human_decisions_hold,
     ),
     TableRule(
         tables.ENTITIES,

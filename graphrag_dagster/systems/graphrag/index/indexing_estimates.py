@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.common.progress import quietly
+from graphrag_dagster.kernel.common.progress import without_progress
 from graphrag_dagster.kernel.models.call_estimates import (
     Estimate,
     Range,
-    around,
+    approximately,
     exactly,
     merged_tokens,
     names_and_pairs,
@@ -54,9 +54,11 @@ def claims_estimate(
         logit_bias=False,
     )
     names = _entities(corpus)
-    asked = [(unit, names.get(unit.unit_id, []) if not unit.new else _guessed(unit.text)) for unit in units]
+    asked = [
+        (unit, names.get(unit.unit_id, []) if not unit.new else _guess_names(unit.text)) for unit in units
+    ]
     requests = [(unit.text, extractor.first_request(found, unit.text)) for unit, found in asked if found]
-    new = [requests[place] for place in known.new("extract", [request for _, request in requests])]
+    new = [requests[place] for place in known.new_requests("extract", [request for _, request in requests])]
     expected = reply_tokens([text for text, _ in new], json=own.replies == "json_schema")
     gleaning = settings.section(ExtractionSettings).gleaning
     calls, inputs, outputs = plan_extraction(
@@ -84,7 +86,7 @@ def merging_estimate(
     )
     # Where every unit is new, nothing of what there is stays.
     there = [] if all(unit.new for unit in units) else merger.first_requests(_groups(corpus))
-    new = [there[place] for place in known.new("summarise", [request for request, _ in there])]
+    new = [there[place] for place in known.new_requests("summarise", [request for request, _ in there])]
     seen = known.average("summarise", "summarize_descriptions")
     calls, inputs, outputs = plan_merging(
         _mentions(units),
@@ -108,7 +110,7 @@ def merging_estimate(
     )
 
 
-def _guessed(text: str) -> list[str]:
+def _guess_names(text: str) -> list[str]:
     return sorted({normalise(name) for name in names_and_pairs(text)[0]})
 
 
@@ -155,7 +157,7 @@ def resolution_estimate(
     memory = _Memory(known)
     new = [unit for unit in units if unit.new]
     kept = [unit.unit_id for unit in units if not unit.new]
-    lacking = _replayed(corpus, settings, kept, memory) if kept else 0
+    lacking = _replay_comparisons(corpus, settings, kept, memory) if kept else 0
     calls, inputs, outputs = plan_names(
         [known.size(request) for request in memory.lacking],
         lacking,
@@ -187,7 +189,7 @@ class _Memory:
         """Do nothing: it is."""
 
 
-def _replayed(corpus: str, settings: CorpusSettings, kept: Sequence[str], memory: _Memory) -> int:
+def _replay_comparisons(corpus: str, settings: CorpusSettings, kept: Sequence[str], memory: _Memory) -> int:
     """Compare the names of text units that stay, and return how many pairs the memory cannot rule on."""
     wanted = (tables.GLEANED_ENTITIES, tables.TEXT_CHUNKS, tables.DOCUMENTS)
     made = [Warehouse().read_if_present(table, corpus) for table in wanted]
@@ -196,7 +198,7 @@ def _replayed(corpus: str, settings: CorpusSettings, kept: Sequence[str], memory
         return 0
     staying = chunks.filter(pl.col("text_unit_id").is_in(kept))
     asked = ModelNameJudge(LlmNameJudge(memory, prompts), documents)
-    with quietly():
+    with without_progress():
         resolve_corpus(gleaned, staying, documents, settings.section(ResolutionSettings).decisions(), asked)
     return asked.counts["problems"]
 
@@ -206,7 +208,7 @@ def _open_pairs(corpus: str, new: Sequence[Unit]) -> Range:
     ledger = Warehouse().read_if_present(tables.UNIT_LEDGER, corpus)
     if decisions is None or ledger is None or decisions.is_empty() or ledger.is_empty():
         names = {name for unit in new for name in names_and_pairs(unit.text)[0]}
-        return around(_OPEN_PAIRS * len(names), known=False)
+        return approximately(_OPEN_PAIRS * len(names), known=False)
     by_rule = (pl.col("verdict") == "ask") & (pl.col("decided_by") == "rule")
     was_open = decisions.filter(by_rule | (pl.col("decided_by") == "model")).height
-    return around(was_open / ledger.height * len(new), known=False)
+    return approximately(was_open / ledger.height * len(new), known=False)

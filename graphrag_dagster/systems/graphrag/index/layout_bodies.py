@@ -60,7 +60,7 @@ def bodies_of(source: Places, target: Places, weight: Floats, groups: Sequence[P
     )
 
 
-def summed(index: Places, vectors: Floats, count: int) -> Floats:
+def sum_by_index(index: Places, vectors: Floats, count: int) -> Floats:
     """Return the sums of vectors, shape [n, 2], by their index 0…count-1, shape [count, 2]."""
     return np.column_stack([np.bincount(index, vectors[:, axis], count) for axis in (0, 1)])
 
@@ -101,11 +101,11 @@ _DECIMALS = 3
 _ASIDE = 0.01
 
 
-def moved_apart(places: Floats) -> Floats:
+def push_apart(places: Floats) -> Floats:
     """Return points, shape [points, 2] in a fixed order, with few of them nearer than 0.6 to each other."""
-    moved = _rounded(places)
+    moved = _round_positions(places)
     for _ in range(_ROUNDS):
-        pairs = _near(moved)
+        pairs = _near_pairs(moved)
         if not len(pairs):
             break
         one, other = pairs.T
@@ -118,12 +118,12 @@ def moved_apart(places: Floats) -> Floats:
         step, often = np.zeros_like(moved), np.zeros(len(moved))
         for ends, sign in ((one, -1.0), (other, 1.0)):
             often += np.bincount(ends, minlength=len(moved))
-            step += sign * summed(ends, push, len(moved))
-        moved = _rounded(moved + step / np.sqrt(np.maximum(often, 1.0))[:, None])
+            step += sign * sum_by_index(ends, push, len(moved))
+        moved = _round_positions(moved + step / np.sqrt(np.maximum(often, 1.0))[:, None])
     return moved
 
 
-def _near(places: Floats) -> Places:
+def _near_pairs(places: Floats) -> Places:
     """Return the pairs of points that are too near, shape [pairs, 2], sought in cells beside each other."""
     cell = np.floor(places / _DISTANCE).astype(np.int64)
     cell -= cell.min(axis=0, initial=0) - 1
@@ -144,23 +144,23 @@ def _near(places: Floats) -> Places:
     return ordered
 
 
-def told_apart(places: Floats) -> Floats:
+def separate_coincident(places: Floats) -> Floats:
     """Return the points rounded to 0.001; those at the place of an earlier one are moved until none is."""
-    told = _rounded(places)
+    told = _round_positions(places)
     attempt = 0
-    while len(again := _repeated(told)):
+    while len(again := _coincident_points(told)):
         attempt += 1
         area = np.full(len(again), np.pi * (_ASIDE * attempt) ** 2)
-        told[again] = _rounded(places[again] + spiral(again + attempt, area))
+        told[again] = _round_positions(places[again] + spiral(again + attempt, area))
     return told
 
 
-def _repeated(places: Floats) -> Places:
+def _coincident_points(places: Floats) -> Places:
     _, first = np.unique(places, axis=0, return_index=True)
     return np.setdiff1d(np.arange(len(places)), first)
 
 
-def _rounded(places: Floats) -> Floats:
+def _round_positions(places: Floats) -> Floats:
     # Without the sign of zero.
     rounded: Floats = places.round(_DECIMALS) + 0.0
     return rounded

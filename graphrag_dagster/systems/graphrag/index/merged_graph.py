@@ -182,7 +182,10 @@ def resolution(tables: Tables, run: StepRun) -> Iterator[Made]:
         return
     # Not needed by the steps before, the first of which calls a model.
     from graphrag_dagster.systems.graphrag.resolution.entity_resolution import ModelNameJudge
-    from graphrag_dagster.systems.graphrag.resolution.resolution_tables import resolve_corpus, unresolved
+    from graphrag_dagster.systems.graphrag.resolution.resolution_tables import (
+        resolve_corpus,
+        unresolved_frames,
+    )
 
     session, own = run.session("resolution"), run.settings.section(ResolutionSettings)
     names = tables[GLEANED_ENTITIES], tables[TEXT_CHUNKS], tables[DOCUMENTS]
@@ -190,7 +193,9 @@ def resolution(tables: Tables, run: StepRun) -> Iterator[Made]:
     earlier, why_anew = earlier_resolution(run.warehouse, run.corpus, state)
     judge = session.task(NAME_JUDGE)
     asked = ModelNameJudge(judge, tables[DOCUMENTS]) if judge else None
-    made = resolve_corpus(*names, own.decisions(), asked, earlier) if own.enabled else unresolved(*names)
+    made = (
+        resolve_corpus(*names, own.decisions(), asked, earlier) if own.enabled else unresolved_frames(*names)
+    )
     begin_replacing(run.warehouse, run.corpus, RESOLUTION_STATE)
     yield Made(CANDIDATES, made.candidates)
     yield Made(
@@ -225,15 +230,15 @@ def graph(tables: Tables, run: StepRun) -> Iterator[Made]:
         tables[CLAIM_GROUPS],
     )
     own, edges, claims = (run.session(user) for user in ("entities", "relationships", "claims"))
-    edge_words = run.begin(partial(_described, edges, of_edges), quiet=True)
-    claim_words = run.begin(partial(_described, claims, of_claims), quiet=True)
-    nodes = merge_entities(of_entities, of_edges, _described(own, of_entities))
+    edge_words = run.begin(partial(_describe_groups, edges, of_edges), quiet=True)
+    claim_words = run.begin(partial(_describe_groups, claims, of_claims), quiet=True)
+    nodes = merge_entities(of_entities, of_edges, _describe_groups(own, of_entities))
     yield Made(
         ENTITIES,
         nodes,
         {
             **counts(nodes, "type"),
-            **_told(nodes, own),
+            **_description_metadata(nodes, own),
             "degrees": histogram(nodes["degree"].to_list(), "Degrees", "distinct neighbours"),
         },
     )
@@ -244,19 +249,19 @@ def graph(tables: Tables, run: StepRun) -> Iterator[Made]:
         merged,
         {
             "weight": weight,
-            **_told(merged, edges),
+            **_description_metadata(merged, edges),
             "weights": histogram(merged["weight"].to_list(), "Edge weights", weight),
         },
     )
     made = merge_claims(of_claims, claim_words.result())
-    yield Made(MERGED_CLAIMS, made, {**counts(made, "status"), **_told(made, claims)})
+    yield Made(MERGED_CLAIMS, made, {**counts(made, "status"), **_description_metadata(made, claims)})
 
 
-def _described(session: TaskProvider, rows: pl.DataFrame) -> list[MergedDescription]:
+def _describe_groups(session: TaskProvider, rows: pl.DataFrame) -> list[MergedDescription]:
     """One description for each group of instances."""
     groups = description_groups(rows)
     return list(session.task(DESCRIPTION_MERGER).merge(groups)) if groups else []
 
 
-def _told(made: pl.DataFrame, session: TaskProvider) -> dict[str, Any]:
+def _description_metadata(made: pl.DataFrame, session: TaskProvider) -> dict[str, Any]:
     return {"description_problems": int(made["description_problem"].is_not_null().sum()), **session.finish()}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
 from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete, NotUsable
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, worded
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, with_words
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.name_judging_ports import Typing, Untyped
 
@@ -72,7 +72,7 @@ class LlmEntityTyper(Asker):
             EndpointError: the endpoint cannot be used at all.
         """
         parts = list(_batches(asked))
-        told = self._each(self._typed, parts, "Typing entities")
+        told = self._gather(self._type_batch, parts, "Typing entities")
         by_place = {
             (name.unit, name.place): typing
             for part, typings in zip(parts, told, strict=True)
@@ -97,9 +97,9 @@ class LlmEntityTyper(Asker):
             names=enclose("material", "\n".join(shown)),
         )
         least = _TOKENS_PER_LABEL * len(names)
-        return self._asking("type_entities", self._system, user, TypeLabelsShape, least)
+        return self._task_request("type_entities", self._system, user, TypeLabelsShape, least)
 
-    async def _typed(self, names: Sequence[_Name]) -> list[Typing]:
+    async def _type_batch(self, names: Sequence[_Name]) -> list[Typing]:
         def read(text: str) -> tuple[dict[int, str], bool]:
             return read_labels(text, len(names), self._words)
 
@@ -108,7 +108,7 @@ class LlmEntityTyper(Asker):
         except UnusableReply as lost:
             if lost.smaller_may_help and len(names) > _SMALLEST:
                 middle = len(names) // 2
-                return [*await self._typed(names[:middle]), *await self._typed(names[middle:])]
+                return [*await self._type_batch(names[:middle]), *await self._type_batch(names[middle:])]
             return [Typing(None, lost.reason)] * len(names)
         said = asked.value
         return [
@@ -133,7 +133,7 @@ def read_labels(text: str, count: int, words: Mapping[str, str]) -> tuple[dict[i
         Incomplete: not every name has one label.
         NotUsable: none has, or there is one of what was not asked, so that no number can be trusted.
     """
-    given, repaired = worded(text, count, words)
+    given, repaired = with_words(text, count, words)
     said: dict[int, set[str]] = {}
     for number, label, _ in given:
         if not 1 <= number <= count:
@@ -149,7 +149,7 @@ def read_labels(text: str, count: int, words: Mapping[str, str]) -> tuple[dict[i
     return found, repaired
 
 
-def typed_at_once() -> int:
+def names_per_call() -> int:
     """Return about how many tokens of texts and names a call has at most, unless one text has more."""
     return (MOST_CHARACTERS + MOST_NAMES * _USUAL_NAME) // _CHARACTERS_PER_TOKEN
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
 from graphrag_dagster.kernel.graph.graph_labels import RELATED_TO, is_weight, relation_label
-from graphrag_dagster.kernel.models.chat.reply_parsing import spelt_alike
+from graphrag_dagster.kernel.models.chat.reply_parsing import with_normalised_keys
 from graphrag_dagster.kernel.tasks.task_ports import ClaimInstance, EntityInstance, RelationshipInstance
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.text_similarity import clean, normalise
@@ -76,7 +76,7 @@ class Fields:
             given: the object.
             labelled: relationships were asked for with labels; then each has one, which may be blank.
         """
-        lower = spelt_alike(given)
+        lower = with_normalised_keys(given)
         fields = cls({})
         wants_label = labelled and record == "relationship"
         values: dict[str, object] = {"relation": ""} if wants_label else {}
@@ -118,7 +118,7 @@ class Fields:
             raise BadRecord(f"the {name} has {len(text):,} characters; at most {_LONGEST_NAME:,} are taken")
         return text
 
-    def described(self) -> str:
+    def description(self) -> str:
         """Return the description, which may be missing."""
         text = self.text("description")
         if not text:
@@ -138,7 +138,7 @@ def make_entity(fields: Fields, places: TextPlaces, round_: int) -> EntityInstan
         fields.mended.append("no type")
     name = normalise(surface)
     spans = places.name(surface) or places.name(name)
-    return EntityInstance(name, surface, kind or "UNKNOWN", fields.described(), round_, spans)
+    return EntityInstance(name, surface, kind or "UNKNOWN", fields.description(), round_, spans)
 
 
 def make_relationship(fields: Fields, places: TextPlaces, round_: int) -> RelationshipInstance:
@@ -154,7 +154,7 @@ def make_relationship(fields: Fields, places: TextPlaces, round_: int) -> Relati
     return RelationshipInstance(
         normalise(source),
         normalise(target),
-        fields.described(),
+        fields.description(),
         _strength(fields),
         "model",
         round_,
@@ -187,7 +187,7 @@ def make_claim(fields: Fields, places: TextPlaces, round_: int) -> ClaimInstance
         _date(fields, "start_date"),
         _date(fields, "end_date"),
         round_,
-        _quoted(fields, places),
+        _quoted_spans(fields, places),
     )
 
 
@@ -230,7 +230,7 @@ def _date(fields: Fields, name: str) -> str | None:
     return None
 
 
-def _quoted(fields: Fields, places: TextPlaces) -> tuple[Span, ...]:
+def _quoted_spans(fields: Fields, places: TextPlaces) -> tuple[Span, ...]:
     quotes = fields.values.get("quotes")
     each = quotes if isinstance(quotes, list | tuple) else [quotes]
     spans = (span for quote in each if quote for span in places.quote(clean(str(quote))))

@@ -13,9 +13,9 @@ from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, e
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     Incomplete,
     NotUsable,
-    first_of,
+    first_value,
     read_typed,
-    spelt_alike,
+    with_normalised_keys,
 )
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
@@ -54,16 +54,16 @@ class _Explored(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_alike(cls, value: Any) -> Any:
+    def _normalise_keys(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        alike = spelt_alike(value)
-        read = {field: first_of(alike, names) for field, names in _NAMES.items()}
+        alike = with_normalised_keys(value)
+        read = {field: first_value(alike, names) for field, names in _NAMES.items()}
         return read | {"text": read["text"] or "", "follow_ups": read["follow_ups"] or []}
 
     @field_validator("text")
     @classmethod
-    def _stripped(cls, text: str) -> str:
+    def _strip(cls, text: str) -> str:
         return text.strip()
 
     @field_validator("follow_ups", mode="before")
@@ -101,7 +101,7 @@ class LlmExplorer(Asker):
         user = self._primer_user.render(
             reports=enclose("reports", rendered), question=enclose("question", question)
         )
-        return run_one(self._explored("drift_primer", self._primer_system.render(most=str(most)), user, most))
+        return run_one(self._explore("drift_primer", self._primer_system.render(most=str(most)), user, most))
 
     def follow(self, asked: Sequence[str], steps: Sequence[FollowUp], most: int) -> list[Exploration]:
         """Answer follow-up questions, many at a time; one without a usable reply has score 0 and a problem.
@@ -118,12 +118,12 @@ class LlmExplorer(Asker):
                 conversation=listed,
                 question=enclose("question", step.question),
             )
-            return await self._explored("drift_step", system, user, most)
+            return await self._explore("drift_step", system, user, most)
 
-        return self._each(one, steps, "Following up")
+        return self._gather(one, steps, "Following up")
 
-    async def _explored(self, task: str, system: str, user: str, most: int) -> Exploration:
-        request = self._asking(task, system, user, ExplorationShape)
+    async def _explore(self, task: str, system: str, user: str, most: int) -> Exploration:
+        request = self._task_request(task, system, user, ExplorationShape)
         try:
             asked = await ask(self._model, request, _read, self._retry)
         except UnusableReply as lost:
@@ -172,7 +172,7 @@ class _Ratings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _however_written(cls, value: Any) -> Any:
+    def _normalise_ratings(cls, value: Any) -> Any:
         if isinstance(value, dict):
             lower = {str(key).strip().lower(): item for key, item in value.items()}
             value = lower.get("ratings", [lower] if "id" in lower else lower)
@@ -225,23 +225,23 @@ class LlmReportRater(Asker):
         """
 
         async def one(task: tuple[Sequence[ContextUnit], str]) -> BatchRatings:
-            return await self._rated(question, *task)
+            return await self._rate_batch(question, *task)
 
-        return self._each(one, list(zip(batches, rendered, strict=True)), "Rating reports")
+        return self._gather(one, list(zip(batches, rendered, strict=True)), "Rating reports")
 
-    async def _rated(self, question: str, batch: Sequence[ContextUnit], rendered: str) -> BatchRatings:
+    async def _rate_batch(self, question: str, batch: Sequence[ContextUnit], rendered: str) -> BatchRatings:
         user = self._user.render(reports=enclose("reports", rendered), question=enclose("question", question))
         least = _TOKENS_PER_RATING * len(batch)
-        request = self._asking("rate_reports", self._system, user, RatingsShape, least)
+        request = self._task_request("rate_reports", self._system, user, RatingsShape, least)
         ids = [unit.id for unit in batch]
         try:
-            asked = await ask(self._model, request, lambda text: _rated(text, ids), self._retry)
+            asked = await ask(self._model, request, lambda text: _ratings_by_report(text, ids), self._retry)
         except UnusableReply as lost:
             return BatchRatings(tuple(Rating(None, lost.reason) for _ in batch), lost.usage)
         return BatchRatings(tuple(_rating(asked.value.get(one)) for one in ids), asked.usage)
 
 
-def _rated(text: str, ids: Sequence[int]) -> tuple[dict[int, list[Any]], bool]:
+def _ratings_by_report(text: str, ids: Sequence[int]) -> tuple[dict[int, list[Any]], bool]:
     """Return what was given for each report.
 
     Raises:

@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
     ChatReply,
     ChatRequest,
     Message,
-    noted_replies,
+    collect_reused_replies,
 )
 from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
 from graphrag_dagster.kernel.models.chat.structured_output import CachedReply, UnusableReply, UsableReply, ask
@@ -28,7 +28,7 @@ from graphrag_dagster.systems.graphrag.llm.prompt_examples import Copies
 from graphrag_dagster.systems.graphrag.llm.record_parsing import RawReply
 
 
-def halves(text: str) -> tuple[str, str] | None:
+def split_in_halves(text: str) -> tuple[str, str] | None:
     """Return the two parts of a text, cut between the two sentences nearest to its middle.
 
     Together they hold every character but the white space at the cut. None for a single sentence.
@@ -107,7 +107,7 @@ class Gleaner:
                 # would keep the stage waiting; and the endpoint still has what it read of this text.
                 more = replace(build(text), messages=following, urgent=True, continues=True)
                 asked = await self._ask(more, text, gleaning=True)
-                messages = _taken(talk, following, asked)
+                messages = _accepted_messages(talk, following, asked)
         except UnusableReply as lost:
             talk.usage += lost.usage
             talk.lost = lost
@@ -116,22 +116,22 @@ class Gleaner:
     async def _first(self, talk: GleaningConversation, text: str, build: Build) -> tuple[Message, ...]:
         request = build(text)
         try:
-            asked = await self._ask(request, text, alternative=partial(self._in_halves, text, build))
+            asked = await self._ask(request, text, alternative=partial(self._ask_in_halves, text, build))
         except _OneHalfLost as lost:
             talk.half = True
             talk.replies.append(lost.kept.value)
             talk.usage += lost.kept.usage
             raise
         talk.note = asked.note
-        return _taken(talk, request.messages, asked)
+        return _accepted_messages(talk, request.messages, asked)
 
-    async def _in_halves(self, text: str, build: Build, reason: str) -> CachedReply[RawReply]:
-        parts = halves(text)
+    async def _ask_in_halves(self, text: str, build: Build, reason: str) -> CachedReply[RawReply]:
+        parts = split_in_halves(text)
         if parts is None:
             raise UnusableReply(reason, text, "", Usage())
         asking = (self._ask(replace(build(part), urgent=True), text) for part in parts)
         # The reply to the whole is made of them, and is what is asked for again.
-        with noted_replies():
+        with collect_reused_replies():
             replies = await asyncio.gather(*asking, return_exceptions=True)
         came = [one for one in replies if isinstance(one, UsableReply)]
         for error in (one for one in replies if isinstance(one, BaseException)):
@@ -160,7 +160,7 @@ class Gleaner:
 
     def _read(self, reply: str, text: str, gleaning: bool) -> tuple[RawReply, bool]:
         value, repaired = self.read(reply, gleaning)
-        return self.copies.put_aside(value, text), repaired
+        return self.copies.quarantine(value, text), repaired
 
 
 class _OneHalfLost(UnusableReply):
@@ -173,7 +173,7 @@ class _OneHalfLost(UnusableReply):
         self.kept = kept
 
 
-def _taken(
+def _accepted_messages(
     talk: GleaningConversation, messages: tuple[Message, ...], asked: UsableReply[RawReply]
 ) -> tuple[Message, ...]:
     talk.replies.append(asked.value)

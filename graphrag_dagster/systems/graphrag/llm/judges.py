@@ -9,7 +9,7 @@ from graphrag_dagster.kernel.catalogue.engines import Verdict
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest
 from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete, NotUsable
-from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, read_words, worded
+from graphrag_dagster.kernel.models.chat.reply_schemas import Shape, read_words, with_words
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import Cited, Judged, SupportJudge, SupportOf
 from graphrag_dagster.kernel.tasks.name_judging_ports import NameInText, NamePair, Ruling
@@ -74,7 +74,9 @@ class LlmNameJudge(Asker):
             EndpointError: the endpoint cannot be used at all.
         """
         parts = list(batches(pairs))
-        made = self._each(self._ruled, [[pairs[place] for place in part] for part in parts], "Judging names")
+        made = self._gather(
+            self._rule_batch, [[pairs[place] for place in part] for part in parts], "Judging names"
+        )
         by_place = {
             place: ruling
             for part, rulings in zip(parts, made, strict=True)
@@ -87,9 +89,9 @@ class LlmNameJudge(Asker):
         shown = "\n".join(line for number, one in enumerate(batch, start=1) for line in _entry(number, one))
         user = self._user.render(pairs=enclose("material", shown))
         least = _TOKENS_PER_VERDICT * len(batch)
-        return self._asking("judge_names", self._system, user, NameVerdictsShape, least)
+        return self._task_request("judge_names", self._system, user, NameVerdictsShape, least)
 
-    async def _ruled(self, batch: Sequence[NamePair]) -> list[Ruling]:
+    async def _rule_batch(self, batch: Sequence[NamePair]) -> list[Ruling]:
         request = self.request(batch)
         shown = request.messages[-1].content
 
@@ -101,11 +103,11 @@ class LlmNameJudge(Asker):
         except UnusableReply as lost:
             if lost.smaller_may_help and len(batch) > _SMALLEST:
                 middle = len(batch) // 2
-                return [*await self._ruled(batch[:middle]), *await self._ruled(batch[middle:])]
-            return [_without(lost.reason)] * len(batch)
+                return [*await self._rule_batch(batch[:middle]), *await self._rule_batch(batch[middle:])]
+            return [_no_ruling(lost.reason)] * len(batch)
         numbers = range(1, len(batch) + 1)
         made = {number: _ruling(*one, repaired=asked.repaired) for number, one in asked.value.items()}
-        return [made.get(number) or _without(asked.lacking or "") for number in numbers]
+        return [made.get(number) or _no_ruling(asked.lacking or "") for number in numbers]
 
 
 def batches(pairs: Sequence[NamePair]) -> Iterator[list[int]]:
@@ -139,7 +141,7 @@ def read_verdicts(
         Incomplete: not every pair has one verdict.
         NotUsable: none has, or there is a verdict on what was not asked, so that no number can be trusted.
     """
-    given, repaired = worded(text, count, _WORDS)
+    given, repaired = with_words(text, count, _WORDS)
     check(reason for _, _, reason in given)
     said: dict[int, dict[Word, str]] = {}
     for number, word, reason in given:
@@ -162,7 +164,7 @@ def _ruling(word: Word, reason: str, *, repaired: bool) -> Ruling:
     return Ruling(word, f"a model cannot tell: {said}" if word == "unsure" else said, repaired=repaired)
 
 
-def _without(problem: str) -> Ruling:
+def _no_ruling(problem: str) -> Ruling:
     return Ruling("unsure", f"no usable reply of the model: {problem}", problem=True)
 
 
@@ -230,17 +232,17 @@ class LlmSupportJudge(Asker):
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        made = self._each(self._judged, list(_statement_batches(statements)), "Judging support")
+        made = self._gather(self._judge_batch, list(_statement_batches(statements)), "Judging support")
         return Judged(
             tuple(item for one in made for item in one.items), sum((one.usage for one in made), Usage())
         )
 
-    async def _judged(self, batch: Sequence[Cited]) -> Judged:
+    async def _judge_batch(self, batch: Sequence[Cited]) -> Judged:
         many = len(batch)
         shown = "\n".join(_statement_entry(number, one) for number, one in enumerate(batch, start=1))
         user = self._user.render(statements=enclose("source_text", shown))
         least = _TOKENS_PER_VERDICT * many
-        request = self._asking("judge_support", self._system, user, SupportShape, least)
+        request = self._task_request("judge_support", self._system, user, SupportShape, least)
         example = WorkedExample.of(self._system)
 
         def read(text: str) -> tuple[tuple[tuple[Verdict, str], ...], bool]:

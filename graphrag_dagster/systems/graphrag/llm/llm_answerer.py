@@ -16,7 +16,12 @@ from graphrag_dagster.kernel.models.chat.prompt_templates import (
     enclose,
     enclosed_conversation,
 )
-from graphrag_dagster.kernel.models.chat.reply_parsing import Incomplete, NotUsable, read_typed, spelt_alike
+from graphrag_dagster.kernel.models.chat.reply_parsing import (
+    Incomplete,
+    NotUsable,
+    read_typed,
+    with_normalised_keys,
+)
 from graphrag_dagster.kernel.models.chat.reply_schemas import AnswerShape, PointsShape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, UsableReply, ask
 from graphrag_dagster.kernel.questions.citations import (
@@ -79,10 +84,10 @@ class AnswerPrompts:
 
     def map(self, question: str, rendered: str, kind: ContextKind) -> tuple[Message, Message]:
         """Ask for a partial answer from rows of one kind, as the prompt shows them."""
-        words = _words(kind)
+        words = _prompt_words(kind)
         return self._messages(
-            _worded(self._map_system, words),
-            _worded(
+            _with_words(self._map_system, words),
+            _with_words(
                 self._map_user,
                 words,
                 question=enclose("question", question),
@@ -98,7 +103,7 @@ class AnswerPrompts:
         )
         sources = bool(partials) and all(partial.kind == "source" for partial in partials)
         return self._messages(
-            _worded(self._reduce_system, _SOURCES if sources else _REPORTS),
+            _with_words(self._reduce_system, _SOURCES if sources else _REPORTS),
             self._reduce_user.render(
                 question=enclose("question", question), partial_answers=enclose("partial_answers", listed)
             ),
@@ -119,11 +124,11 @@ class AnswerPrompts:
         return Message("system", system + self._rules), Message("user", user + self._wish)
 
 
-def _words(kind: ContextKind) -> Mapping[str, str]:
+def _prompt_words(kind: ContextKind) -> Mapping[str, str]:
     return _SOURCES if kind == "source" else _REPORTS
 
 
-def _worded(prompt: Prompt, words: Mapping[str, str], **values: str) -> str:
+def _with_words(prompt: Prompt, words: Mapping[str, str], **values: str) -> str:
     used = {name: word for name, word in words.items() if name in prompt.placeholders}
     return prompt.render(**used, **values)
 
@@ -154,17 +159,17 @@ class _Scored(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_alike(cls, value: Any) -> Any:
+    def _normalise_keys(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        lower = spelt_alike(value)
+        lower = with_normalised_keys(value)
         text = next((lower[key] for key in ("answer", "description", "text", "point") if key in lower), None)
         score = next((lower[key] for key in ("score", "helpfulness", "rating") if key in lower), None)
         return {"text": "" if text is None else text, "score": score}
 
     @field_validator("text")
     @classmethod
-    def _stripped(cls, text: str) -> str:
+    def _strip(cls, text: str) -> str:
         return text.strip()
 
 
@@ -231,7 +236,7 @@ class LlmAnswerer(Asker):
 
         reports = all(unit.kind == "report" for chunk in chunks for unit in chunk)
         name = "Reading reports" if reports else "Reading text units"
-        return self._each(one, list(zip(chunks, rendered, strict=True)), name)
+        return self._gather(one, list(zip(chunks, rendered, strict=True)), name)
 
     def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
         """Join partial answers, given in descending order of score.
@@ -326,7 +331,9 @@ class LlmAnswerer(Asker):
         problem = f"no number in the score {str(odd[0])[:40]!r}" if odd else asked.lacking
         best = max((score for score, _ in scored if score), default=None if odd else 0)
         if self._unit == "points":
-            useful = sorted((one for one in scored if (one[0] if best else one[0] is None)), key=_falling)
+            useful = sorted(
+                (one for one in scored if (one[0] if best else one[0] is None)), key=_descending_score
+            )
             text = "\n".join(f"- {point}" for _, point in useful)
         else:
             text = scored[0][1]
@@ -344,7 +351,7 @@ class LlmAnswerer(Asker):
         )
 
 
-def _falling(scored: tuple[int | None, str]) -> int:
+def _descending_score(scored: tuple[int | None, str]) -> int:
     return -(scored[0] or 0)
 
 

@@ -9,7 +9,12 @@ from pydantic import BaseModel
 
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
 from graphrag_dagster.kernel.models.call_estimates import reply_tokens
-from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, Message, noted_replies
+from graphrag_dagster.kernel.models.chat.chat_model import (
+    ChatModel,
+    ChatRequest,
+    Message,
+    collect_reused_replies,
+)
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_largest_first
 from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt, PromptSource, enclose
 from graphrag_dagster.kernel.models.chat.reply_schemas import ClaimsShape, GraphShape, LabelledGraphShape
@@ -199,7 +204,7 @@ class GleaningExtractor:
                 wanted.check,
                 prompts.load(wanted.check),
                 prompts.load("retry"),
-                _forced(model, options),
+                _forced_tokens(model, options),
             ),
             options.get("gleaning_rounds", 1),
             options.get("gleaning_order", "check_first"),
@@ -227,13 +232,13 @@ class GleaningExtractor:
         expected = self._wanted.expected
         return expected(text, self._schema is None) if expected else 0
 
-    async def _of_unit(self, unit: TextUnit, build: Build) -> UnitExtraction:
-        with noted_replies() as noted:
+    async def _extraction_of_unit(self, unit: TextUnit, build: Build) -> UnitExtraction:
+        with collect_reused_replies() as noted:
             talk = await self._gleaner.run(unit.text, build)
         return replace(unit_extraction(unit, talk, self._wanted.nothing), replies=tuple(noted))
 
 
-def _forced(model: ChatModel, options: Options) -> tuple[int, ...]:
+def _forced_tokens(model: ChatModel, options: Options) -> tuple[int, ...]:
     if not options.get("logit_bias", True):
         return ()
     return first_tokens(options.get("tokenizer_name") or encoding_of_model(model.name))
@@ -302,7 +307,7 @@ class LlmGraphExtractor(GleaningExtractor):
         )
 
     async def _extract(self, unit: TextUnit) -> UnitExtraction:
-        return await self._of_unit(unit, self.first_request)
+        return await self._extraction_of_unit(unit, self.first_request)
 
 
 _CLAIM_RECORDS = WantedRecords(
@@ -362,7 +367,7 @@ class LlmClaimExtractor(GleaningExtractor):
         unit, names = task
         if not names:
             return UnitExtraction(unit.id, "empty", "no entities that claims could be about", rounds=0)
-        return await self._of_unit(unit, partial(self.first_request, names))
+        return await self._extraction_of_unit(unit, partial(self.first_request, names))
 
     def first_request(self, names: Sequence[str], text: str) -> ChatRequest:
         """Return the request that opens the conversation about a text and the names found in it."""

@@ -9,7 +9,12 @@ from pydantic import BaseModel, model_validator
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
-from graphrag_dagster.kernel.models.chat.reply_parsing import NotUsable, first_of, read_typed, spelt_alike
+from graphrag_dagster.kernel.models.chat.reply_parsing import (
+    NotUsable,
+    first_value,
+    read_typed,
+    with_normalised_keys,
+)
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
@@ -46,9 +51,9 @@ class _Route(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_alike(cls, value: Any) -> Any:
-        alike = spelt_alike(value)
-        return {name: first_of(alike, names) for name, names in _NAMES.items()} if alike else value
+    def _normalise_keys(cls, value: Any) -> Any:
+        alike = with_normalised_keys(value)
+        return {name: first_value(alike, names) for name, names in _NAMES.items()} if alike else value
 
 
 class LlmRouter(Asker):
@@ -95,7 +100,7 @@ class LlmRouter(Asker):
             example.refuse_copies((reason,), user)
             return _Route(reason=reason[:_LONGEST_REASON].rstrip("."), method=method), repaired
 
-        request = self._asking(self._chooses, system, user, _SHAPES[self._chooses])
+        request = self._task_request(self._chooses, system, user, _SHAPES[self._chooses])
         try:
             asked = run_one(ask(self._model, request, read, self._retry))
         except UnusableReply as lost:

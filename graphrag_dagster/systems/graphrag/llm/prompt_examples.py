@@ -28,7 +28,7 @@ def with_graph_examples(
 ) -> str:
     """Return a system prompt with these examples in place of its general one; without any, as it is."""
     wanted = ", ".join(one.upper() for one in types)
-    return _shown(
+    return _example_text(
         system,
         [
             (f"Wanted types: {escape(wanted)}.", one.text, _graph_reply(one, tuples, labelled))
@@ -39,7 +39,7 @@ def with_graph_examples(
 
 def with_claim_examples(system: str, examples: Sequence[ClaimExample], *, tuples: bool) -> str:
     """Return a system prompt with these examples in place of its general one; without any, as it is."""
-    return _shown(
+    return _example_text(
         system,
         [
             (f"Entities: {escape(', '.join(one.entities))}.", one.text, _claim_reply(one, tuples))
@@ -48,7 +48,7 @@ def with_claim_examples(system: str, examples: Sequence[ClaimExample], *, tuples
     )
 
 
-def _shown(system: str, examples: Sequence[tuple[str, str, str]]) -> str:
+def _example_text(system: str, examples: Sequence[tuple[str, str, str]]) -> str:
     if not examples:
         return system
     rules = system.rpartition(_GENERAL)[0]
@@ -61,7 +61,7 @@ def _shown(system: str, examples: Sequence[tuple[str, str, str]]) -> str:
 
 def _graph_reply(example: GraphExample, tuples: bool, labelled: bool) -> str:
     entities = [one.model_dump() | {"type": one.type.upper()} for one in example.entities]
-    relationships = [_shown_relationship(one, labelled) for one in example.relationships]
+    relationships = [_relationship_json(one, labelled) for one in example.relationships]
     if not tuples:
         return _json({"entities": entities, "relationships": relationships})
     return _records(
@@ -70,7 +70,7 @@ def _graph_reply(example: GraphExample, tuples: bool, labelled: bool) -> str:
     )
 
 
-def _shown_relationship(one: ExampleRelationship, labelled: bool) -> dict[str, Any]:
+def _relationship_json(one: ExampleRelationship, labelled: bool) -> dict[str, Any]:
     label = {"relation": one.relation or RELATED_TO} if labelled else {}
     strength = int(one.strength) if one.strength.is_integer() else one.strength
     ends = {"source": one.source, "target": one.target}
@@ -151,7 +151,7 @@ class Copies:
         found = (*_IN_JSON.findall(system_prompt), *_IN_TUPLES.findall(system_prompt), *shown)
         return cls(frozenset(map(normalise, found)))
 
-    def put_aside(self, reply: RawReply, text: str) -> RawReply:
+    def quarantine(self, reply: RawReply, text: str) -> RawReply:
         """Return the reply with records copied from the prompt among its bad ones.
 
         A record is a copy if a name in it is a placeholder, or one of the example that ``text`` lacks.

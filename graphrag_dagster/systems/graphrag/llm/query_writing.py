@@ -11,10 +11,10 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose, enclosed_conversation
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     NotUsable,
-    first_of,
+    first_value,
     is_placeholder,
     read_typed,
-    spelt_alike,
+    with_normalised_keys,
 )
 from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
@@ -53,11 +53,11 @@ class _Query(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_alike(cls, value: Any) -> Any:
-        alike = spelt_alike(value)
+    def _normalise_keys(cls, value: Any) -> Any:
+        alike = with_normalised_keys(value)
         if not alike:
             return value
-        return {name: first_of(alike, names) or "" for name, names in _NAMES.items()}
+        return {name: first_value(alike, names) or "" for name, names in _NAMES.items()}
 
 
 _SHAPES: Mapping[Language, type[Shape]] = MappingProxyType({"sql": QueryShape, "cypher": GraphQueryShape})
@@ -86,7 +86,7 @@ class LlmQueryWriter(Asker):
         for one in failed:
             told = f"{one.text}\n\n{one.error[:_LONGEST_ERROR]}"
             user = f"{user}\n\n{self._again.render(failed=enclose('material', told))}"
-        request = self._asking(f"write_{self._language}", system, user, _SHAPES[self._language])
+        request = self._task_request(f"write_{self._language}", system, user, _SHAPES[self._language])
         try:
             asked = run_one(ask(self._model, request, _read, self._retry))
         except UnusableReply as lost:
@@ -129,15 +129,15 @@ class LlmContextWriter(Asker):
         user = self._user.render(
             conversation=enclosed_conversation(history), question=enclose("question", question)
         )
-        request = self._asking("own_context", self._system, user, None)
+        request = self._task_request("own_context", self._system, user, None)
         try:
-            asked = run_one(ask(self._model, request, _known, self._retry))
+            asked = run_one(ask(self._model, request, _known_information, self._retry))
         except UnusableReply as lost:
             return WrittenContext("", lost.reason, lost.usage)
         return WrittenContext(asked.value, usage=asked.usage)
 
 
-def _known(text: str) -> tuple[str, bool]:
+def _known_information(text: str) -> tuple[str, bool]:
     """Known information, without marks of sources that do not exist; blank if there is none."""
     said = rewrite_citations(text.replace(KNOWLEDGE_MARK, ""), {}).strip()
     if said.strip(" .*`\"'") == _NOTHING:

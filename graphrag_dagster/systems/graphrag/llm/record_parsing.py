@@ -98,15 +98,15 @@ def parse_tuples(reply: str, *, claims: bool = False, labelled: bool = False) ->
         labelled: whether relationships were asked for with labels.
     """
     found = TupleParse(complete=bool(_COMPLETE.search(reply)))
-    pieces = list(_pieces(reply))
-    found.cut = not found.complete and _ends_open(pieces)
+    pieces = list(_record_pieces(reply))
+    found.cut = not found.complete and _is_unclosed(pieces)
     for piece in pieces:
         _read(piece, found, claims, labelled)
     found.records.sort(key=lambda record: list(_MAKERS).index(record.kind))
     return found
 
 
-def _ends_open(pieces: Sequence[str]) -> bool:
+def _is_unclosed(pieces: Sequence[str]) -> bool:
     """Whether the last record is not closed, though its model does close records."""
     opened = [piece for piece in pieces if piece[0] in _OPENING]
     if not opened or opened[-1] != pieces[-1] or _is_closed(opened[-1]):
@@ -121,7 +121,7 @@ def _is_closed(piece: str) -> bool:
     return balance <= 0 and any(mark in piece[last:] for mark in _CLOSING)
 
 
-def _pieces(reply: str) -> Iterator[str]:
+def _record_pieces(reply: str) -> Iterator[str]:
     for turn in _COMPLETE.split(reply):
         for part in _BOUNDARY.split(turn):
             starts = sorted({m.start() for p in (_START, _BARE_START) for m in p.finditer(part)})
@@ -210,7 +210,7 @@ def _entity(parts: list[str], mended: list[str]) -> dict[str, object]:
     if len(further) > 1:
         mended.append(f"{len(further) - 1} fields too many")
     kept = further[:-1] if len(further) > 1 and _NUMBER.fullmatch(further[-1]) else further
-    return {"name": name, "type": second, "description": _joined(kept)}
+    return {"name": name, "type": second, "description": _join_fields(kept)}
 
 
 def _relationship(parts: list[str], mended: list[str]) -> dict[str, object]:
@@ -221,7 +221,7 @@ def _relationship(parts: list[str], mended: list[str]) -> dict[str, object]:
         strength = further.pop()
     if len(parts) > 4:
         mended.append(f"{len(parts) - 4} fields too many")
-    return {"source": source, "target": target, "description": _joined(further), "strength": strength}
+    return {"source": source, "target": target, "description": _join_fields(further), "strength": strength}
 
 
 def _label(parts: list[str]) -> str:
@@ -237,7 +237,7 @@ def _claim(parts: list[str], mended: list[str]) -> dict[str, object]:
     return {**dict(zip(names, parts, strict=False)), "quotes": quotes}
 
 
-def _joined(parts: Sequence[str]) -> str:
+def _join_fields(parts: Sequence[str]) -> str:
     return " ".join(part for part in parts if part)
 
 
@@ -341,7 +341,7 @@ def _has_list(value: Any) -> bool:
 def _take(
     reply: RawReply, named: RecordType | None, item: Any, kinds: Sequence[RecordType], labelled: bool
 ) -> None:
-    kind = named if named is not None and named in kinds else _told_by_keys(item, kinds)
+    kind = named if named is not None and named in kinds else _type_by_keys(item, kinds)
     if not isinstance(item, dict):
         reply.bad.append((kind, _words(item), f"the {kind} is not an object with named fields"))
         return
@@ -355,7 +355,7 @@ def _words(item: Any) -> str:
     return json.dumps(item, ensure_ascii=False)
 
 
-def _told_by_keys(item: Any, kinds: Sequence[RecordType]) -> RecordType:
+def _type_by_keys(item: Any, kinds: Sequence[RecordType]) -> RecordType:
     if "relationship" not in kinds:
         return kinds[0]
     keys = {str(key).strip().lower() for key in item} if isinstance(item, dict) else set()
@@ -380,11 +380,11 @@ def read_tuple_records(
     some = bool(parsed.records or parsed.quarantined)
     if not some and not parsed.complete and not gleaning:
         raise NotUsable("the reply holds no record and no end mark")
-    bad = [(_guess(raw), raw, reason) for raw, reason in parsed.quarantined]
+    bad = [(_guess_type(raw), raw, reason) for raw, reason in parsed.quarantined]
     bad += [(r.kind, r.raw, f"no {r.kind} was asked for") for r in parsed.records if r.kind not in kinds]
     return RawReply([r for r in parsed.records if r.kind in kinds], bad), some and not parsed.complete
 
 
-def _guess(raw: str) -> RecordType:
+def _guess_type(raw: str) -> RecordType:
     start = raw[:30].lower()
     return "relationship" if "relation" in start else "claim" if "claim" in start else "entity"

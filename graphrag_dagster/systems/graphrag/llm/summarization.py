@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel, field_validator, model_validator
 
-from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, noted_replies
+from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatRequest, collect_reused_replies
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_largest_first
 from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, enclose
-from graphrag_dagster.kernel.models.chat.reply_parsing import spelt_alike
+from graphrag_dagster.kernel.models.chat.reply_parsing import with_normalised_keys
 from graphrag_dagster.kernel.models.chat.reply_schemas import DescriptionShape, ReportShape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask_typed
 from graphrag_dagster.kernel.questions.citations import canonical_citations, parse_citations
@@ -36,7 +36,7 @@ class _MergedDescription(BaseModel):
 
     @field_validator("description")
     @classmethod
-    def _says_something(cls, text: str) -> str:
+    def _require_text(cls, text: str) -> str:
         if not text.strip():
             raise ValueError("the description is empty")
         if _APOLOGY.match(text.strip()):
@@ -82,8 +82,8 @@ class LlmDescriptionMerger(Asker):
         Raises:
             EndpointError: the endpoint cannot be used at all.
         """
-        distinct = [_distinct(one) for one in groups]
-        long = [place for place, texts in enumerate(distinct) if self._asks(texts)]
+        distinct = [_distinct_descriptions(one) for one in groups]
+        long = [place for place, texts in enumerate(distinct) if self._needs_model(texts)]
         merged = [MergedDescription(" ".join(texts), self.engine) for texts in distinct]
         made = run_largest_first(
             self._merge,
@@ -117,15 +117,15 @@ class LlmDescriptionMerger(Asker):
         """Return the first request about each element that is asked about, and how many calls follow it."""
         made = []
         for group in groups:
-            if self._asks(distinct := _distinct(group)):
+            if self._needs_model(distinct := _distinct_descriptions(group)):
                 first, *rest = self._batches(distinct)
                 made.append((self._request(group.names, first), len(rest)))
         return made
 
-    def _asks(self, distinct: Sequence[str]) -> bool:
-        return len(distinct) > 1 and not self._short(distinct)
+    def _needs_model(self, distinct: Sequence[str]) -> bool:
+        return len(distinct) > 1 and not self._is_short(distinct)
 
-    def _short(self, descriptions: Sequence[str]) -> bool:
+    def _is_short(self, descriptions: Sequence[str]) -> bool:
         if not self._above:
             return False
         return get_tokenizer(self._encoding).count(" ".join(descriptions)) <= self._above
@@ -150,10 +150,10 @@ class LlmDescriptionMerger(Asker):
         user = self._user.render(
             element=enclose("element", " / ".join(names)), descriptions=enclose("descriptions", listed)
         )
-        return self._asking("summarize_descriptions", self._system, user, DescriptionShape)
+        return self._task_request("summarize_descriptions", self._system, user, DescriptionShape)
 
 
-def _distinct(group: DescriptionGroup) -> list[str]:
+def _distinct_descriptions(group: DescriptionGroup) -> list[str]:
     return list(dict.fromkeys(text for text in group.descriptions if text.strip()))
 
 
@@ -193,7 +193,7 @@ class _Finding(BaseModel):
         return value
 
     @model_validator(mode="after")
-    def _says_something(self) -> "_Finding":
+    def _require_text(self) -> "_Finding":
         if not self.explanation.strip():
             raise ValueError("the explanation is empty")
         return self
@@ -210,32 +210,32 @@ class ReportReply(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _named_alike(cls, value: Any) -> Any:
+    def _normalise_keys(cls, value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {_OTHER_NAMES.get(name, name): item for name, item in spelt_alike(value).items()}
+        return {_OTHER_NAMES.get(name, name): item for name, item in with_normalised_keys(value).items()}
 
     @field_validator("title", "summary")
     @classmethod
-    def _not_empty(cls, text: str) -> str:
+    def _require_title(cls, text: str) -> str:
         if not text.strip():
             raise ValueError("must not be empty")
         return text.strip()
 
     @field_validator("rating", mode="before")
     @classmethod
-    def _number_in(cls, value: Any) -> Any:
+    def _parse_rating(cls, value: Any) -> Any:
         number = _NUMBER.search(value) if isinstance(value, str) else None
         return float(number[0]) if number else value
 
     @field_validator("rating")
     @classmethod
-    def _on_the_scale(cls, rating: float) -> float:
+    def _clamp_rating(cls, rating: float) -> float:
         return min(max(rating, 0.0), _HIGHEST) if rating == rating else 0.0
 
     @field_validator("findings")
     @classmethod
-    def _at_least_one(cls, findings: list[_Finding]) -> list[_Finding]:
+    def _require_finding(cls, findings: list[_Finding]) -> list[_Finding]:
         if not findings:
             raise ValueError("must hold at least one finding")
         return findings
@@ -280,8 +280,8 @@ class LlmReportWriter(Asker):
     async def _write(self, request: ReportRequest) -> WrittenReport | UnusableReply:
         user = self._user.render(community=enclose("community", request.context))
         system = self._system_with_context_nodes if request.context_nodes else self._system
-        asking = self._asking("community_report", system, user, ReportShape)
-        with noted_replies() as noted:
+        asking = self._task_request("community_report", system, user, ReportShape)
+        with collect_reused_replies() as noted:
             try:
                 asked = await ask_typed(self._model, asking, ReportReply, self._retry)
             except UnusableReply as lost:

@@ -29,7 +29,7 @@ class NumberTokens:
         self._count = count
         self._sums = [0]
 
-    def beyond_one(self, rows: int) -> int:
+    def extra_tokens(self, rows: int) -> int:
         """Return how many tokens the numbers 1…rows have more than as many ones."""
         for number in range(len(self._sums), rows + 1):
             self._sums.append(self._sums[-1] + self._count(str(number)) - self._count("1"))
@@ -115,13 +115,19 @@ class Draft:
     def fits(self, mark: _Mark | None = None) -> bool:
         """Return whether the rendered text is within the limit."""
         mark = mark or self._mark()
-        tokens = self._whole(self.text(mark)) if self._numbers is None else self._summed(mark, self._numbers)
+        tokens = (
+            self._count_whole(self.text(mark))
+            if self._numbers is None
+            else self._sum_of_rows(mark, self._numbers)
+        )
         return tokens <= self._limit
 
     def rendered(self) -> tuple[str, int]:
         """Return the text and its tokens."""
         text = self.text()
-        return text, self._whole(text) if self._numbers is None else self._summed(self._mark(), self._numbers)
+        return text, self._count_whole(text) if self._numbers is None else self._sum_of_rows(
+            self._mark(), self._numbers
+        )
 
     def text(self, mark: _Mark | None = None) -> str:
         """Return the rendered text; with a mark, as it was there."""
@@ -134,14 +140,14 @@ class Draft:
         sizes = dict(zip(HEADERS, (mark or self._mark()).sizes, strict=True))
         return sorted(islice(self._chosen[kind], sizes[kind]))
 
-    def _whole(self, text: str) -> int:
+    def _count_whole(self, text: str) -> int:
         if self._counted is None or text != self._counted[0]:
             self._counted = (text, self._count(text))
         return self._counted[1]
 
     @staticmethod
-    def _summed(mark: _Mark, numbers: "NumberTokens") -> int:
-        return mark.tokens + sum(map(numbers.beyond_one, mark.sizes))
+    def _sum_of_rows(mark: _Mark, numbers: "NumberTokens") -> int:
+        return mark.tokens + sum(map(numbers.extra_tokens, mark.sizes))
 
     def _mark(self) -> _Mark:
         return _Mark(tuple(map(len, self._chosen.values())), self._tokens)

@@ -48,7 +48,7 @@ class ContextNodes:
     limit: int
     share: float
 
-    def behind(self, context: PackedContext, community_id: str) -> PackedContext:
+    def append_to(self, context: PackedContext, community_id: str) -> PackedContext:
         """Return a context with the section behind it: all nodes, or the best that fit; then their edges."""
         attached = self.of.get(community_id, ())
         if not attached or not (context.ids["entity"] or context.ids["report"]):
@@ -146,12 +146,12 @@ def attached_nodes(
 
 def _edges_of(nodes: set[int], elements: Elements) -> dict[int, list[tuple[int, int]]]:
     found: dict[int, list[tuple[int, int]]] = {}
-    for edge, one, other in _touching(nodes, elements):
+    for edge, one, other in _edges_touching(nodes, elements):
         found.setdefault(one, []).append((edge, other))
     return found
 
 
-def _touching(nodes: set[int], elements: Elements) -> Iterator[tuple[int, int, int]]:
+def _edges_touching(nodes: set[int], elements: Elements) -> Iterator[tuple[int, int, int]]:
     for edge, (one, other) in enumerate(elements.ends.tolist()):
         if one in nodes:
             yield edge, one, other

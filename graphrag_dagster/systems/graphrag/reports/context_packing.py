@@ -36,7 +36,7 @@ from graphrag_dagster.systems.graphrag.reports.report_context import (
     PackedContext,
     rendered,
     row,
-    shortened,
+    shorten_texts,
 )
 
 _NO_REPORTS = ElementRows([], [], lambda _: [])
@@ -85,17 +85,17 @@ class Packer:
             community_id: the community.
             reports: reports by id of their community; sub-communities without one keep their elements.
         """
-        return self._followed(self._members(community_id, reports), community_id)
+        return self._with_context_nodes(self._pack_members(community_id, reports), community_id)
 
     def complete(self, community_id: str) -> PackedContext | None:
         """Return what :meth:`pack` does where all elements fit, else None."""
-        packed = self._whole(self._elements.communities[community_id])
-        return packed and self._followed(packed, community_id)
+        packed = self._pack_all(self._elements.communities[community_id])
+        return packed and self._with_context_nodes(packed, community_id)
 
-    def _followed(self, context: PackedContext, community_id: str) -> PackedContext:
-        return self._context_nodes.behind(context, community_id) if self._context_nodes else context
+    def _with_context_nodes(self, context: PackedContext, community_id: str) -> PackedContext:
+        return self._context_nodes.append_to(context, community_id) if self._context_nodes else context
 
-    def _whole(self, community: Community) -> PackedContext | None:
+    def _pack_all(self, community: Community) -> PackedContext | None:
         """Return the context of all elements, where the sum of its rows says that they fit, and so it is."""
         tokens = self._tokens_of(community)
         if tokens > self._limit:
@@ -107,27 +107,29 @@ class Packer:
         if self._numbers is None:
             tokens = self._count(text)
         else:
-            tokens += sum(self._numbers.beyond_one(len(some)) for some in places.values())
-        return self._packed(text, tokens, places, [], complete=True) if tokens <= self._limit else None
+            tokens += sum(self._numbers.extra_tokens(len(some)) for some in places.values())
+        return (
+            self._packed_context(text, tokens, places, [], complete=True) if tokens <= self._limit else None
+        )
 
-    def _members(self, community_id: str, reports: Mapping[str, ChildReport]) -> PackedContext:
+    def _pack_members(self, community_id: str, reports: Mapping[str, ChildReport]) -> PackedContext:
         community = self._elements.communities[community_id]
-        if whole := self._whole(community):
+        if whole := self._pack_all(community):
             return whole
         known = {child: reports[child] for child in community.children if child in reports}
         ordered = dict(sorted(known.items(), key=lambda item: (item[1].title, item[1].content, item[0])))
-        draft = self._substituted(community, ordered) if ordered and self._numbers else None
+        draft = self._substitute_reports(community, ordered) if ordered and self._numbers else None
         if draft is None:
-            draft, all_in = self._grown(community)
+            draft, all_in = self._grow(community)
             if all_in:
-                return self._drafted(draft, {}, complete=True)
+                return self._finish_draft(draft, {}, complete=True)
             if ordered and not self._numbers:
-                draft = self._substituted(community, ordered) or draft
+                draft = self._substitute_reports(community, ordered) or draft
         if draft.places("entity") or draft.places("report"):
-            return self._drafted(draft, ordered, complete=False)
-        return self._shortened(community)
+            return self._finish_draft(draft, ordered, complete=False)
+        return self._shorten_first(community)
 
-    def _grown(self, community: Community) -> tuple[Draft, bool]:
+    def _grow(self, community: Community) -> tuple[Draft, bool]:
         """Return the elements up to the first that does not fit, and whether there is none."""
         draft = self._draft(_NO_REPORTS)
         edges_fit = draft.grow(self._edge_steps(community))
@@ -160,7 +162,7 @@ class Packer:
             one, other = self._elements.ends[edge].tolist()
             yield [*self._entity_step(one), *self._entity_step(other), ("relationship", edge)]
 
-    def _substituted(self, community: Community, reports: Mapping[str, ChildReport]) -> Draft | None:
+    def _substitute_reports(self, community: Community, reports: Mapping[str, ChildReport]) -> Draft | None:
         place = {child: number for number, child in enumerate(reports)}
         rows = ElementRows(
             list(reports), [row(report.content) for report in reports.values()], self._count_rows
@@ -177,13 +179,15 @@ class Packer:
             self._limit,
         )
 
-    def _drafted(self, draft: Draft, reports: Mapping[str, ChildReport], *, complete: bool) -> PackedContext:
+    def _finish_draft(
+        self, draft: Draft, reports: Mapping[str, ChildReport], *, complete: bool
+    ) -> PackedContext:
         of_reports = list(reports.items())
         shown = [of_reports[place] for place in draft.places("report")]
         places = {kind: draft.places(kind) for kind in self._rows}
-        return self._packed(*draft.rendered(), places, shown, complete=complete)
+        return self._packed_context(*draft.rendered(), places, shown, complete=complete)
 
-    def _packed(
+    def _packed_context(
         self,
         text: str,
         tokens: int,
@@ -227,7 +231,7 @@ class Packer:
             found.append(ContextRelationship(number, number_of[one], number_of[other], *values))
         return tuple(found)
 
-    def _shortened(self, community: Community) -> PackedContext:
+    def _shorten_first(self, community: Community) -> PackedContext:
         """Return the first edge, or the first member, with its texts cut to the most characters that fit."""
         edges = community.edges[:1].tolist()
         places = sorted(self._elements.ends[edges].ravel().tolist()) or community.alone[:1].tolist()
@@ -238,7 +242,7 @@ class Packer:
             "claim": (),
             "relationship": tuple(self._elements.relationships.ids[edge] for edge in edges),
         }
-        return shortened(entities, relationships, ids, self._count, self._limit)
+        return shorten_texts(entities, relationships, ids, self._count, self._limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +276,7 @@ def _fewest_reports(
     The sum of the rows alone, without headers, rules out what is too large without rendering it. ``children``
     have a report and stand in the order in which these replace them; ``order`` are the places of the reports.
     """
-    leaving = _leaving(elements, community, children)
+    leaving = _substitutions(elements, community, children)
     kept = np.sum([rows.kept_tokens(len(order)) for rows in leaving], axis=0)
     reported = np.cumsum(reports.tokens(order))
     for number in range(1, len(order) + 1):
@@ -288,7 +292,7 @@ def _fewest_reports(
     return made if made.places("report") else None
 
 
-def _leaving(elements: Elements, community: Community, children: Sequence[Community]) -> list[_Leaving]:
+def _substitutions(elements: Elements, community: Community, children: Sequence[Community]) -> list[_Leaving]:
     members, edges = community.members, community.edges
     rank = np.full(len(members), len(children), dtype=np.int64)
     for number, child in enumerate(children):

@@ -123,9 +123,7 @@ class Waves(Generic[T]):
             self._came.put(error)
 
 
-def most_urgent_first(
-    communities: Iterable[dict[str, Any]], elements: Elements, limit: int
-) -> list[dict[str, Any]]:
+def by_urgency(communities: Iterable[dict[str, Any]], elements: Elements, limit: int) -> list[dict[str, Any]]:
     """Return rows of ``graph.communities`` in the order in which their reports are best begun.
 
     Those come first that a larger community is likely to wait for, then what is large and takes long, since
@@ -147,7 +145,7 @@ def most_urgent_first(
     return sorted(communities, key=urgency)
 
 
-def doubling(items: Sequence[T], most: int | None = None) -> Iterator[Sequence[T]]:
+def doubling_batches(items: Sequence[T], most: int | None = None) -> Iterator[Sequence[T]]:
     """Yield batches of items, a small one first and each twice as long as the one before, up to ``most``."""
     start, size = 0, min(_FIRST, most or _FIRST)
     while start < len(items):
@@ -212,17 +210,17 @@ def build_reports(
     missing = communities.filter(~pl.col("community_id").is_in([*found, *kept]))
     evidence = once(
         lambda: EvidenceIndex(
-            tables, _shown_of(elements, attached, missing["community_id"]) if found or kept else None
+            tables, _shown_names(elements, attached, missing["community_id"]) if found or kept else None
         )
     )
     largest = int(communities.select(pl.max("summed_degree").fill_null(0)).item()) or 1
-    below = _stored(communities, rows, kept, found, largest)
-    waiting = most_urgent_first(missing.iter_rows(named=True), elements, context_tokens)
+    below = _store_known_reports(communities, rows, kept, found, largest)
+    waiting = by_urgency(missing.iter_rows(named=True), elements, context_tokens)
     _write_all(waiting, elements, packer, evidence, Waves(writer), rows, below, largest, at_once)
     return rows.frames()
 
 
-def _shown_of(
+def _shown_names(
     elements: Elements, attached: Mapping[str, Sequence[Attached]], communities: Iterable[str]
 ) -> set[str]:
     """Return the names of all entities that contexts of some communities may show."""
@@ -258,7 +256,7 @@ def _write_all(
             elif unwritten[name]:
                 waiting[name] = community
             else:
-                yield _packed(community, elements, packer, below)
+                yield _pack_contexts(community, elements, packer, below)
 
     def begin(batch: Iterable[_Packed]) -> None:
         waves.begin(
@@ -271,26 +269,26 @@ def _write_all(
             above = community["parent_id"]
             unwritten[above] -= 1
             if not unwritten[above] and (parent := waiting.pop(above, None)):
-                begin([_packed(parent, elements, packer, below)])
+                begin([_pack_contexts(parent, elements, packer, below)])
             rows.add(community, context, report)
             running.advance()
 
     with stage(_STAGE, len(communities)) as running, waves:
-        for some in doubling(communities, at_once):
+        for some in doubling_batches(communities, at_once):
             begin(packed_first(some))
             take(waves.results(at_once))
         take(waves.results())
 
 
-def _packed(
+def _pack_contexts(
     community: _Community, elements: Elements, packer: Packer, below: Mapping[str, WrittenReport]
 ) -> _Packed:
     name = community["community_id"]
     children = elements.communities[name].children
-    return community, packer.pack(name, {one: _child(below[one]) for one in children if one in below})
+    return community, packer.pack(name, {one: _child_report(below[one]) for one in children if one in below})
 
 
-def _stored(
+def _store_known_reports(
     communities: pl.DataFrame,
     rows: ReportRows,
     kept: Mapping[str, AdoptedReport],
@@ -299,16 +297,16 @@ def _stored(
 ) -> dict[str, WrittenReport]:
     """Store the reports that are there already; return them by the ids of their communities."""
     below = {name: one.written() for name, one in kept.items()}
-    for community in _only(communities, kept):
+    for community in _communities_in(communities, kept):
         rows.keep(community, kept[community["community_id"]])
-    for community in _only(communities, found):
+    for community in _communities_in(communities, found):
         name = community["community_id"]
-        below[name] = found[name].under(community["summed_degree"] / largest)
+        below[name] = found[name].with_prominence(community["summed_degree"] / largest)
         rows.take_over(community, found[name], below[name])
     return below
 
 
-def _only(communities: pl.DataFrame, names: Iterable[str]) -> Iterator[_Community]:
+def _communities_in(communities: pl.DataFrame, names: Iterable[str]) -> Iterator[_Community]:
     return communities.filter(pl.col("community_id").is_in(list(names))).iter_rows(named=True)
 
 
@@ -323,7 +321,7 @@ def _request(
         entities=context.entities,
         relationships=context.relationships,
         reports=context.reports,
-        evidence=Deferred(_supporting, context, evidence, below),
+        evidence=Deferred(_supporting_sentences, context, evidence, below),
         prominence=prominence,
         context_nodes=context.context_nodes,
         context_evidence=(
@@ -332,7 +330,7 @@ def _request(
     )
 
 
-def _supporting(
+def _supporting_sentences(
     context: PackedContext, evidence: Callable[[], EvidenceIndex], below: Mapping[str, WrittenReport]
 ) -> tuple[SupportingSentence, ...]:
     children = [below[child] for child in context.ids["report"]]
@@ -345,7 +343,7 @@ def _supporting(
     return evidence().of(context, quoted)
 
 
-def _child(report: WrittenReport) -> ChildReport:
+def _child_report(report: WrittenReport) -> ChildReport:
     title, summary = one_line(report.title), without_citations(report.summary)
     findings = [(one_line(one.summary), without_citations(one.explanation)) for one in report.findings]
     return ChildReport(title, summary, markdown(title, summary, findings))

@@ -50,15 +50,15 @@ class PackedContext:
 
     def numbers(self, kind: RecordKind) -> dict[str, int]:
         """Return the numbers of the community's own records of a kind."""
-        own = self.ids[kind][: self._own(kind)]
+        own = self.ids[kind][: self._count_own(kind)]
         return {record: number for number, record in enumerate(own, start=1)}
 
     def context_numbers(self, kind: RecordKind) -> dict[str, int]:
         """Return the numbers of the records of a kind that context nodes are shown with."""
-        own = self._own(kind)
+        own = self._count_own(kind)
         return {record: number for number, record in enumerate(self.ids[kind][own:], start=own + 1)}
 
-    def _own(self, kind: RecordKind) -> int:
+    def _count_own(self, kind: RecordKind) -> int:
         others = {
             "entity": len(self.context_nodes),
             "relationship": sum(len(node.relationships) for node in self.context_nodes),
@@ -75,7 +75,7 @@ class ChildReport:
     content: str
 
 
-def shortened(
+def shorten_texts(
     entities: Sequence[ContextEntity],
     relationships: Sequence[ContextRelationship],
     ids: Mapping[RecordKind, tuple[str, ...]],
@@ -89,28 +89,34 @@ def shortened(
 
     def version(titles: int | None, descriptions: int) -> PackedContext:
         nodes = tuple(
-            replace(node, title=_cut(node.title, titles), description=_cut(node.description, descriptions))
+            replace(
+                node,
+                title=_truncate(node.title, titles),
+                description=_truncate(node.description, descriptions),
+            )
             for node in entities
         )
         edges = tuple(
-            replace(edge, description=_cut(edge.description, descriptions)) for edge in relationships
+            replace(edge, description=_truncate(edge.description, descriptions)) for edge in relationships
         )
         text = _render(nodes, edges)
         return PackedContext(text, count(text), False, nodes, edges, (), ids)
 
     descriptions = [node.description for node in entities] + [edge.description for edge in relationships]
     longest = max(map(len, descriptions), default=0)
-    found = _longest(lambda length: version(None, length), longest, limit)
+    found = _longest_that_fits(lambda length: version(None, length), longest, limit)
     if found is None:
         longest = max((len(node.title) for node in entities), default=0)
-        found = _longest(lambda length: version(length, 0), longest, limit)
+        found = _longest_that_fits(lambda length: version(length, 0), longest, limit)
     if found is None:
         nothing: dict[RecordKind, tuple[str, ...]] = dict.fromkeys(ids, ())
         return PackedContext("", count(""), False, (), (), (), nothing)
     return found
 
 
-def _longest(version: Callable[[int], PackedContext], longest: int, limit: int) -> PackedContext | None:
+def _longest_that_fits(
+    version: Callable[[int], PackedContext], longest: int, limit: int
+) -> PackedContext | None:
     low, high, best = 0, longest, None
     while low <= high:
         middle = (low + high) // 2
@@ -122,7 +128,7 @@ def _longest(version: Callable[[int], PackedContext], longest: int, limit: int) 
     return best
 
 
-def _cut(text: str, length: int | None) -> str:
+def _truncate(text: str, length: int | None) -> str:
     if length is None or len(text) <= length:
         return text
     return text[:length].rstrip() + "…" if length else ""
@@ -350,9 +356,9 @@ def _communities(
     )
     touched = pl.concat([internal.select("community_id", entity=end) for end in ("one", "other")]).unique()
     alone = inside.join(touched, on=["community_id", "entity"], how="anti")
-    of_members = _grouped(inside.sort("community_id", "entity"), "entity")
-    of_edges = _grouped(internal, "edge")
-    of_alone = _grouped(alone.sort("community_id", -pl.col("degree"), "entity"), "entity")
+    of_members = _group_by_community(inside.sort("community_id", "entity"), "entity")
+    of_edges = _group_by_community(internal, "edge")
+    of_alone = _group_by_community(alone.sort("community_id", -pl.col("degree"), "entity"), "entity")
     children: dict[str, list[str]] = {}
     for parent, child in communities.select("parent_id", "community_id").sort("community_id").iter_rows():
         children.setdefault(parent, []).append(child)
@@ -367,7 +373,7 @@ def _communities(
     }
 
 
-def _grouped(rows: pl.DataFrame, column: str) -> dict[str, NDArray[np.int64]]:
+def _group_by_community(rows: pl.DataFrame, column: str) -> dict[str, NDArray[np.int64]]:
     """Return the values of a column by ``community_id``; rows of one community stand together."""
     runs = rows.select(pl.col("community_id").rle()).unnest("community_id")
     values = rows[column].to_numpy()

@@ -45,14 +45,16 @@ def supporting_sentences(tables: Tables) -> tuple[pl.DataFrame, pl.DataFrame, pl
     units, resolved = _units(text_chunks), Resolved(tables[ALIASES], text_chunks)
     mentions = _mentions(units, resolved.named(tables[GLEANED_ENTITIES], "name"), tables[ENTITIES])
     edges = resolved.named(tables[GLEANED_RELATIONSHIPS], "source", "target")
-    stated = _stated(units, edges, tables[RELATIONSHIPS])
-    spanned = _exploded(stated).select("unit", "relationship_id", "start", "end").unique()
+    stated = _stated_spans(units, edges, tables[RELATIONSHIPS])
+    spanned = _explode_units(stated).select("unit", "relationship_id", "start", "end").unique()
     cut = spanned.select("unit", "start", "end").unique()
-    outside = mentions.join(_inside(mentions, cut), on=["unit", "entity_id", "first", "last"], how="anti")
-    spans = pl.concat([cut, _by_rule(units, outside)]).unique()
-    named = _inside(mentions, spans).select("unit", "start", "end", "entity_id").unique()
-    both = _naming_both(stated.filter(pl.col("spans").list.len() == 0), named)
-    number = _numbered(units, spans)
+    outside = mentions.join(
+        _mentions_with_spans(mentions, cut), on=["unit", "entity_id", "first", "last"], how="anti"
+    )
+    spans = pl.concat([cut, _sentences_by_rule(units, outside)]).unique()
+    named = _mentions_with_spans(mentions, spans).select("unit", "start", "end", "entity_id").unique()
+    both = _sentences_naming_both(stated.filter(pl.col("spans").list.len() == 0), named)
+    number = _number_sentences(units, spans)
     of_span = ["unit", "start", "end"]
     return (
         _places(number, text_chunks),
@@ -81,13 +83,13 @@ def _units(text_chunks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _exploded(rows: pl.DataFrame) -> pl.DataFrame:
+def _explode_units(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.explode("spans").filter(pl.col("spans").is_not_null()).unnest("spans")
 
 
 def _mentions(units: pl.DataFrame, gleaned: pl.DataFrame, entities: pl.DataFrame) -> pl.DataFrame:
     return (
-        _exploded(gleaned.select("text_unit_id", "name", "spans"))
+        _explode_units(gleaned.select("text_unit_id", "name", "spans"))
         .join(entities.select("name", "entity_id"), on="name")
         .join(units.select("text_unit_id", "unit"), on="text_unit_id")
         .select("unit", "entity_id", first="start", last="end")
@@ -95,7 +97,7 @@ def _mentions(units: pl.DataFrame, gleaned: pl.DataFrame, entities: pl.DataFrame
     )
 
 
-def _stated(units: pl.DataFrame, gleaned: pl.DataFrame, relationships: pl.DataFrame) -> pl.DataFrame:
+def _stated_spans(units: pl.DataFrame, gleaned: pl.DataFrame, relationships: pl.DataFrame) -> pl.DataFrame:
     return (
         gleaned.select(
             "text_unit_id",
@@ -111,7 +113,7 @@ def _stated(units: pl.DataFrame, gleaned: pl.DataFrame, relationships: pl.DataFr
     )
 
 
-def _inside(mentions: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+def _mentions_with_spans(mentions: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     """Return each mention, ``first``…``last``, with every span of its unit around it, ``start``…``end``."""
     blocks = mentions.with_columns(block=pl.col("unit") // _UNITS_AT_ONCE)
     found = [
@@ -123,7 +125,7 @@ def _inside(mentions: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(found) if found else mentions.join(spans, on="unit")
 
 
-def _by_rule(units: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFrame:
+def _sentences_by_rule(units: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFrame:
     """Return the sentences of units around mentions."""
     concerned = units.join(mentions, on="unit", how="semi").select("unit", "text")
     rows = [
@@ -131,10 +133,10 @@ def _by_rule(units: pl.DataFrame, mentions: pl.DataFrame) -> pl.DataFrame:
     ]
     schema = {"unit": pl.Int64, "start": pl.Int32, "end": pl.Int32}
     sentences = pl.DataFrame(rows, schema=schema, orient="row")
-    return _inside(mentions, sentences).select("unit", "start", "end").unique()
+    return _mentions_with_spans(mentions, sentences).select("unit", "start", "end").unique()
 
 
-def _naming_both(stated: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
+def _sentences_naming_both(stated: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
     return (
         stated.join(named, left_on=["unit", "source_id"], right_on=["unit", "entity_id"])
         .join(
@@ -147,7 +149,7 @@ def _naming_both(stated: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _numbered(units: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+def _number_sentences(units: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     """Return for each span the ``sentence`` that stands for it; ``stands`` where it is that sentence."""
     placed = spans.join(units, on="unit").select(
         *("unit", "start", "end"),
@@ -164,7 +166,7 @@ def _numbered(units: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
         .sort("document", "here", -pl.col("there"))
     )
     distinct = distinct.with_columns(
-        number=pl.int_range(len(distinct)), whole=pl.Series(_containing(distinct), dtype=pl.Int64)
+        number=pl.int_range(len(distinct)), whole=pl.Series(_containing_rows(distinct), dtype=pl.Int64)
     )
     whole = distinct.filter(pl.col("whole") == pl.col("number")).sort("earliest", "here", "there")
     numbered = whole.select("whole", sentence=pl.int_range(pl.len()))
@@ -174,7 +176,7 @@ def _numbered(units: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _containing(ordered: pl.DataFrame) -> list[int]:
+def _containing_rows(ordered: pl.DataFrame) -> list[int]:
     """Return for each row its own number, or for one at an edge that of a row that contains it."""
     found: list[int] = []
     of_document, furthest, holder = -1, -1, -1
@@ -243,7 +245,7 @@ class EvidenceIndex:
         text_chunks = tables[TEXT_CHUNKS]
         self._units: Mapping[str, str] = dict(text_chunks.select("text_unit_id", "text").iter_rows())
         if concerning is not None:
-            told = _told_of(tables, concerning)
+            told = _units_mentioning(tables, concerning)
             documents = text_chunks.join(told, on="text_unit_id", how="semi").select("document_id")
             text_chunks = text_chunks.join(documents, on="document_id", how="semi")
             gleaned = {
@@ -270,7 +272,7 @@ class EvidenceIndex:
             quoted: what the reports in the context quote. These sentences come last, in the given order, and
                 support no numbered row.
         """
-        found = self._supporting(context.numbers("entity"), context.numbers("relationship"))
+        found = self._supporting_sentences(context.numbers("entity"), context.numbers("relationship"))
         known = {(item.unit_id, item.span) for item in found}
         for quote in dict.fromkeys(quoted):
             if len(found) >= self._limit:
@@ -283,25 +285,25 @@ class EvidenceIndex:
     def of_context_nodes(self, context: PackedContext) -> tuple[SupportingSentence, ...]:
         """Return the sentences that support the rows about context nodes; see :meth:`of`."""
         numbers = context.context_numbers
-        return tuple(self._supporting(numbers("entity"), numbers("relationship")))
+        return tuple(self._supporting_sentences(numbers("entity"), numbers("relationship")))
 
-    def _supporting(
+    def _supporting_sentences(
         self, entities: Mapping[str, int], relationships: Mapping[str, int]
     ) -> list[SupportingSentence]:
-        chosen = self._chosen(list(entities), list(relationships))
+        chosen = self._choose(list(entities), list(relationships))
         return [
             SupportingSentence(
                 unit,
                 Span(start, end),
                 self._units[unit][start:end],
-                _local(self._entities.records_of(sentence), entities),
-                _local(self._relationships.records_of(sentence), relationships),
+                _local_numbers(self._entities.records_of(sentence), entities),
+                _local_numbers(self._relationships.records_of(sentence), relationships),
             )
             for sentence in chosen
             for unit, (start, end) in ((self._ids[self._unit[sentence]], self._spans[sentence].tolist()),)
         ]
 
-    def _chosen(self, entities: Sequence[str], relationships: Sequence[str]) -> list[int]:
+    def _choose(self, entities: Sequence[str], relationships: Sequence[str]) -> list[int]:
         named, entity_rows = _tally(self._entities, entities)
         stated, relationship_rows = _tally(self._relationships, relationships)
         sentences = np.union1d(named, stated)
@@ -314,7 +316,7 @@ class EvidenceIndex:
         return sorted(map(int, sentences[best]))
 
 
-def _told_of(tables: Tables, names: Collection[str]) -> pl.DataFrame:
+def _units_mentioning(tables: Tables, names: Collection[str]) -> pl.DataFrame:
     """Return the ``text_unit_id`` of the units that tell of any of some entities."""
     wanted = pl.DataFrame({"name": list(names)}, schema={"name": pl.String})
     resolved = Resolved(tables[ALIASES], tables[TEXT_CHUNKS])
@@ -345,5 +347,5 @@ def _tally(support: _Support, records: Sequence[str]) -> tuple[NDArray[np.int64]
     return np.unique(np.concatenate([_NONE, *map(support.sentences_of, records)]), return_counts=True)
 
 
-def _local(records: Iterable[str], numbers: Mapping[str, int]) -> tuple[int, ...]:
+def _local_numbers(records: Iterable[str], numbers: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(sorted(numbers[record] for record in records if record in numbers))

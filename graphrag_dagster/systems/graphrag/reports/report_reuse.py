@@ -49,14 +49,14 @@ class EarlierReport:
     content: str
     tokens: int
 
-    def under(self, prominence: float) -> WrittenReport:
+    def with_prominence(self, prominence: float) -> WrittenReport:
         """Return the report of a community of some prominence, which a rating that is computed rests on."""
         if self.report.engine != "extractive":
             return self.report
         return replace(self.report, rating=rating_of(prominence))
 
 
-def written_as_text(report: WrittenReport) -> str:
+def report_as_json(report: WrittenReport) -> str:
     """Return a report as it is kept; :func:`earlier_reports` reads it."""
     return _shape().dump_json(report).decode()
 
@@ -159,8 +159,8 @@ def fingerprints(
             source=pl.min_horizontal("source", "target"), target=pl.max_horizontal("source", "target")
         )
     )
-    of_documents = _of_documents(units, named, stated)
-    of_entities, of_edges = _of_entities(elements), _of_edges(elements)
+    of_documents = _document_digests(units, named, stated)
+    of_entities, of_edges = _entity_digests(elements), _edge_digests(elements)
     named_in = _documents_of(tables[ENTITIES].sort("name"), named, "name")
     relations = tables[RELATIONSHIPS].sort("source", "target")
     stated_in = _documents_of(relations, stated, "source", "target")
@@ -194,7 +194,7 @@ def _digests(texts: Iterable[str]) -> _Digests:
     return np.frombuffer(found, np.uint8).reshape(-1, _BYTES)
 
 
-def _of_entities(elements: Elements) -> _Digests:
+def _entity_digests(elements: Elements) -> _Digests:
     """Of each entity: its row, and the claims about it."""
     claims = list(map("\n".join, zip(elements.claims.ids, elements.claims.texts, strict=True)))
     rows = zip(elements.entities.ids, elements.entities.texts, elements.entity_values, strict=True)
@@ -205,14 +205,14 @@ def _of_entities(elements: Elements) -> _Digests:
     )
 
 
-def _of_edges(elements: Elements) -> _Digests:
+def _edge_digests(elements: Elements) -> _Digests:
     rows = zip(
         elements.relationships.ids, elements.relationships.texts, elements.relationship_values, strict=True
     )
     return _digests("\n".join([name, text, *map(str, values)]) for name, text, values in rows)
 
 
-def _of_documents(units: pl.DataFrame, named: pl.DataFrame, stated: pl.DataFrame) -> _Digests:
+def _document_digests(units: pl.DataFrame, named: pl.DataFrame, stated: pl.DataFrame) -> _Digests:
     """Of each document, in the order of the corpus: its units, and what was found where in them."""
     lines = [
         _lines(units, "text_unit_id", "start_char", "end_char"),

@@ -9,7 +9,7 @@ import polars as pl
 from graphrag_dagster.kernel.questions.report_citations import (
     Reference,
     References,
-    cited_elsewhere,
+    references_cited_elsewhere,
     without_citations,
 )
 from graphrag_dagster.kernel.tables import (
@@ -27,7 +27,7 @@ from graphrag_dagster.systems.graphrag.reports.report_reuse import (
     IMPORTED,
     AdoptedReport,
     EarlierReport,
-    written_as_text,
+    report_as_json,
 )
 
 #: Rows that are held as Python's objects at once.
@@ -128,7 +128,7 @@ class ReportRows:
         self._shown.add(_shown_rows(report_id, context.ids))
         # One that stands in for a model's is to be asked for again.
         if report_id in self._fingerprints and not written.problem:
-            kept = as_text or written_as_text(written)
+            kept = as_text or report_as_json(written)
             self._written.add([(report_id, self._fingerprints[report_id], kept, list(written.replies))])
 
     def keep(self, community: Mapping[str, object], kept: AdoptedReport) -> None:
@@ -137,10 +137,10 @@ class ReportRows:
         rated = _rating(kept.rating), kept.rating_explanation
         before = (*_keys(community), kept.title, kept.summary, *rated)
         self._reports.append((before, kept.content, (IMPORTED, None, 0)))
-        self._cite(report_id, -1, cited_elsewhere(kept.summary, kept.cited))
+        self._cite(report_id, -1, references_cited_elsewhere(kept.summary, kept.cited))
         for position, (summary, explanation) in enumerate(kept.findings):
             self._findings.add([(report_id, position, summary, explanation)])
-            self._cite(report_id, position, cited_elsewhere(explanation, kept.cited))
+            self._cite(report_id, position, references_cited_elsewhere(explanation, kept.cited))
 
     def frames(self) -> ReportFrames:
         """Return what was collected."""

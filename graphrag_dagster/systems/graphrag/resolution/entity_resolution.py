@@ -117,15 +117,15 @@ def resolve(
         for document, of_it in groupby(ordered, key=lambda one: one.document)
     }
     local = [
-        _clustered(names, *compare(names), links.get(document, everywhere), {})
+        _cluster_names(names, *compare(names), links.get(document, everywhere), {})
         for document, names in found.items()
     ]
     if judge is not None:
-        local = _ruled(local, judge, places_in_document, {})
-    return _between_documents(found, local, said, everywhere, titles or {}, compare, judge)
+        local = _rule_open_pairs(local, judge, places_in_document, {})
+    return _resolve_between_documents(found, local, said, everywhere, titles or {}, compare, judge)
 
 
-def _between_documents(
+def _resolve_between_documents(
     documents: Mapping[str, ScopeNames],
     local: Sequence[ComparedNames],
     said: Decisions,
@@ -148,9 +148,9 @@ def _between_documents(
     def places(_: ScopeNames, wanted: frozenset[Name]) -> Mapping[Name, tuple[Place, ...]]:
         return places_in_documents(documents, known, wanted)
 
-    whole = _clustered(full, *compare(full), said.links(between=True), bearing)
+    whole = _cluster_names(full, *compare(full), said.links(between=True), bearing)
     if judge is not None:
-        (whole,) = _ruled([whole], judge, places, bearing)
+        (whole,) = _rule_open_pairs([whole], judge, places, bearing)
     entity = dict(zip(full.names, whole.titles, strict=True))
     scopes = (*local, whole)
     return Resolution(
@@ -159,11 +159,13 @@ def _between_documents(
         heads,
         {spelling: entity[known(spelling[0], spelling[1:])] for spelling in heads},
         namesakes,
-        said.unused(_present(heads, full, said)),
+        said.unused(_names_by_document(heads, full, said)),
     )
 
 
-def _present(spellings: Iterable[Spelling], full: ScopeNames, said: Decisions) -> dict[str | None, set[str]]:
+def _names_by_document(
+    spellings: Iterable[Spelling], full: ScopeNames, said: Decisions
+) -> dict[str | None, set[str]]:
     """Return the names of each document, and under None those of all with what tells namesakes apart."""
     present: dict[str | None, set[str]] = defaultdict(set)
     if not said.words:
@@ -183,11 +185,12 @@ def _open_pairs(one: ComparedNames) -> list[ScoredPair]:
     return [
         pair
         for pair in one.pairs
-        if verdict_on(pair, one)[0] == "ask" and not one.links.says(*(names[at][0] for at in pair.pair))
+        if verdict_on(pair, one)[0] == "ask"
+        and not one.links.has_decision(*(names[at][0] for at in pair.pair))
     ]
 
 
-def _ruled(
+def _rule_open_pairs(
     compared: Sequence[ComparedNames], judge: Judge, places: _Places, bearing: Mapping[Name, int]
 ) -> list[ComparedNames]:
     """Put what is open in any of the scopes to the judge at once, and cluster anew where it has ruled."""
@@ -203,8 +206,8 @@ def _ruled(
     for at, pairs in enumerate(open_pairs):
         if pairs:
             one, of_scope = compared[at], {pair.pair: next(rulings) for pair in pairs}
-            now = [p.ruled(of_scope[p.pair]) if p.pair in of_scope else p for p in one.pairs]
-            ruled[at] = _clustered(one.names, now, one.left_out, one.links, bearing)
+            now = [p.with_ruling(of_scope[p.pair]) if p.pair in of_scope else p for p in one.pairs]
+            ruled[at] = _cluster_names(one.names, now, one.left_out, one.links, bearing)
     return ruled
 
 
@@ -215,7 +218,7 @@ def _questions(found: ScopeNames, pairs: Sequence[ScoredPair], places: _Places) 
         yield NameQuestion(found.document, one, other, standing.get(one, ()), standing.get(other, ()))
 
 
-def _clustered(
+def _cluster_names(
     found: ScopeNames,
     pairs: list[ScoredPair],
     left_out: int,
@@ -225,26 +228,28 @@ def _clustered(
     def apart(one: int, other: int) -> bool:
         first, second = found.names[one], found.names[other]
         numbers = bearing.get(first), bearing.get(second)
-        if numbers[0] is not None and numbers[0] == numbers[1] and not links.together(first[0], second[0]):
+        if numbers[0] is not None and numbers[0] == numbers[1] and not links.are_same(first[0], second[0]):
             return True
         return bool(links.different) and any(
-            links.apart(a, b) for a in found.known[one] for b in found.known[other]
+            links.are_different(a, b) for a in found.known[one] for b in found.known[other]
         )
 
-    clustering = clusters(pairs, _groups(found.known, links, apart), apart)
+    clustering = clusters(pairs, _human_groups(found.known, links, apart), apart)
     titles = _titles(clustering.roots, found, pairs)
     return ComparedNames(
         found, pairs, left_out, clustering, [titles[root] for root in clustering.roots], links
     )
 
 
-def _groups(known: Sequence[set[str]], links: DecisionLinks, apart: Callable[[int, int], bool]) -> list[int]:
+def _human_groups(
+    known: Sequence[set[str]], links: DecisionLinks, apart: Callable[[int, int], bool]
+) -> list[int]:
     """Return for each name the smallest that a person says is the same."""
     groups = list(range(len(known)))
     if not links.roots:
         return groups
     first: dict[str, int] = {}
-    spoken = [{normalise(name) for name in names if links.decided(name)} for names in known]
+    spoken = [{normalise(name) for name in names if links.is_decided(name)} for names in known]
     there: dict[str, set[str]] = defaultdict(set)
     for key in set().union(*spoken):
         there[links.root(key)].add(key)
@@ -298,17 +303,17 @@ class ModelNameJudge:
 
     def __call__(self, questions: Sequence[NameQuestion]) -> list[Ruling]:
         """Return the rulings on questions, in their order."""
-        asked = [one for one in questions if _where_asked(one) not in self._ruled]
-        self._ruled |= zip(map(_where_asked, asked), self._ask(asked), strict=True)
-        return [self._ruled[_where_asked(one)] for one in questions]
+        asked = [one for one in questions if _question_key(one) not in self._ruled]
+        self._ruled |= zip(map(_question_key, asked), self._ask(asked), strict=True)
+        return [self._ruled[_question_key(one)] for one in questions]
 
     def _ask(self, questions: Sequence[NameQuestion]) -> list[Ruling]:
         texts = self._texts({place for one in questions for place in (*one.one_stands, *one.other_stands)})
         pairs = [
             NamePair(
                 one.document,
-                _in_text(one.one, one.one_stands, texts),
-                _in_text(one.other, one.other_stands, texts),
+                _name_in_text(one.one, one.one_stands, texts),
+                _name_in_text(one.other, one.other_stands, texts),
             )
             for one in questions
         ]
@@ -337,21 +342,21 @@ class ModelNameJudge:
         return found
 
 
-def _where_asked(question: NameQuestion) -> tuple[str | None, Name, Name]:
+def _question_key(question: NameQuestion) -> tuple[str | None, Name, Name]:
     """The names, and the document where both are of one."""
     documents = {document for document, _ in (*question.one_stands, *question.other_stands)}
     only = documents.pop() if len(documents) == 1 else None
     return question.document or only, question.one, question.other
 
 
-def _in_text(name: Name, places: Sequence[Place], texts: Mapping[Place, str]) -> NameInText:
+def _name_in_text(name: Name, places: Sequence[Place], texts: Mapping[Place, str]) -> NameInText:
     """The name with the first sentences that have it as it is written, else with those that mean it."""
     sentences = list(dict.fromkeys(" ".join(texts[place].split()) for place in places))
     sentences.sort(key=lambda sentence: name[0].casefold() not in sentence.casefold())
-    return NameInText(*name, tuple(_shortened(one, name[0]) for one in sentences[:_SENTENCES]))
+    return NameInText(*name, tuple(_shorten(one, name[0]) for one in sentences[:_SENTENCES]))
 
 
-def _shortened(sentence: str, name: str) -> str:
+def _shorten(sentence: str, name: str) -> str:
     if len(sentence) <= _CHARACTERS:
         return sentence
     at = max(sentence.casefold().find(name.casefold()), 0)

@@ -64,18 +64,18 @@ class Decisions:
             SettingsError: two names are said to be the same, perhaps by way of others, and different.
         """
         parents: dict[str, str] = {}
-        same = self._said("same", document)
+        same = self._decisions_for("same", document)
         for one in same:
             for name in one.keys[1:]:
                 _join(parents, one.keys[0], name)
         apart: set[tuple[str, str]] = set()
-        for one in self._said("different", document, between=between):
+        for one in self._decisions_for("different", document, between=between):
             for first, second in combinations(one.keys, 2):
                 roots = _root(parents, first), _root(parents, second)
                 if roots[0] == roots[1]:
                     raise SettingsError(
                         f"{first!r} and {second!r} are declared different, and also the "
-                        f"same{_way(same, first, second)}: undo one of the two decisions"
+                        f"same{_describe_chain(same, first, second)}: undo one of the two decisions"
                     )
                 apart.add((min(roots), max(roots)))
         return DecisionLinks({name: _root(parents, name) for name in parents}, frozenset(apart))
@@ -83,7 +83,10 @@ class Decisions:
     def on(self, one: str, other: str, document: str | None) -> NameRuling | None:
         """Return what was said of two names, in so many words; None where it follows from several words."""
         pair = {normalise(one), normalise(other)}
-        said = (*self._said("same", document), *self._said("different", document, between=document is None))
+        said = (
+            *self._decisions_for("same", document),
+            *self._decisions_for("different", document, between=document is None),
+        )
         return next((word for word in said if pair <= set(word.keys)), None)
 
     def unused(self, present: Mapping[str | None, Set[str]]) -> tuple[NameRuling, ...]:
@@ -99,14 +102,16 @@ class Decisions:
             there = set(map(links.root, names))
             apart = [
                 one
-                for one in self._said("different", document, between=between)
+                for one in self._decisions_for("different", document, between=between)
                 if len(set(map(links.root, one.keys)) & there) > 1
             ]
             # A name that is gone and said to be different from others keeps those from it that are the same.
             needed = names | {key for one in apart for key in one.keys}
             times = Counter(map(links.root, needed))
-            same = [one for one in self._said("same", document) if times[links.root(one.keys[0])] > 1]
-            used |= {id(one) for one in apart} | _connecting(same, needed)
+            same = [
+                one for one in self._decisions_for("same", document) if times[links.root(one.keys[0])] > 1
+            ]
+            used |= {id(one) for one in apart} | _connecting_decisions(same, needed)
         return tuple(one for one in self.words if id(one) not in used)
 
     def documents(self) -> frozenset[str]:
@@ -120,7 +125,9 @@ class Decisions:
             found[one.document].append(one)
         return found
 
-    def _said(self, verdict: str, document: str | None, *, between: bool = False) -> list[NameRuling]:
+    def _decisions_for(
+        self, verdict: str, document: str | None, *, between: bool = False
+    ) -> list[NameRuling]:
         """Return what is said of all documents, then what of one alone; ``between`` them, what of any."""
         own = () if document is None else self._by_document.get(document, ())
         words = self.words if between else (*self._by_document.get(None, ()), *own)
@@ -144,29 +151,29 @@ class DecisionLinks:
         key = normalise(name)
         return self.roots.get(key, key)
 
-    def decided(self, name: str) -> bool:
+    def is_decided(self, name: str) -> bool:
         """Whether a person says that a name is the same as another."""
         return normalise(name) in self.roots
 
-    def spoken_of(self, name: str) -> bool:
+    def is_mentioned(self, name: str) -> bool:
         """Whether a person says anything of a name."""
-        return self.decided(name) or self.root(name) in self.named_apart
+        return self.is_decided(name) or self.root(name) in self.named_apart
 
-    def says(self, one: str, other: str) -> bool:
+    def has_decision(self, one: str, other: str) -> bool:
         """Whether a person says of two names what they are to each other."""
-        return self.together(one, other) or self.apart(one, other)
+        return self.are_same(one, other) or self.are_different(one, other)
 
-    def together(self, one: str, other: str) -> bool:
+    def are_same(self, one: str, other: str) -> bool:
         """Whether a person says that two names are the same."""
-        return self.decided(one) and self.root(one) == self.root(other)
+        return self.is_decided(one) and self.root(one) == self.root(other)
 
-    def apart(self, one: str, other: str) -> bool:
+    def are_different(self, one: str, other: str) -> bool:
         """Whether a person says that two names are different."""
         roots = self.root(one), self.root(other)
         return (min(roots), max(roots)) in self.different
 
 
-def _connecting(same: Sequence[NameRuling], needed: Set[str]) -> set[int]:
+def _connecting_decisions(same: Sequence[NameRuling], needed: Set[str]) -> set[int]:
     """Return which decisions connect names that are needed, perhaps by way of others."""
     left = {id(one): frozenset(one.keys) for one in same}
     while True:
@@ -181,7 +188,7 @@ def _connecting(same: Sequence[NameRuling], needed: Set[str]) -> set[int]:
         left = pruned
 
 
-def _way(same: Iterable[NameRuling], one: str, other: str) -> str:
+def _describe_chain(same: Iterable[NameRuling], one: str, other: str) -> str:
     """Return by way of which names two are the same, as a part of a message."""
     groups = [word.keys for word in same]
     reached = {one: [one]}

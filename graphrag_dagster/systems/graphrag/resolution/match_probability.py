@@ -50,22 +50,23 @@ def veto(one: ParsedName, other: ParsedName, found: dict[str, float], *, within_
     """
     if (one.bare or other.bare) and _squeezed(one) != _squeezed(other) and not found.keys() & _DEFINED:
         return "a name of a single letter, or of none, is one only with itself"
-    if _signs(one) != _signs(other) and not found.keys() & _DEFINED:
-        return f"signs differ: {_signs(one) or 'none'} and {_signs(other) or 'none'}"
+    signs, others = _distinguishing_signs(one), _distinguishing_signs(other)
+    if signs != others and not found.keys() & _DEFINED:
+        return f"signs differ: {signs or 'none'} and {others or 'none'}"
     if one.words == other.words and one.kind == other.kind:
-        return _of_persons(one, other) or _legal_forms(one, other)
+        return _person_veto(one, other) or _legal_form_veto(one, other)
     return (
-        _kinds(one, other)
-        or _of_persons(one, other)
-        or _numbers(one, other, found)
-        or _part_of_another_type(one, other, found)
-        or _opposites(one, other)
-        or _generic(one, other, found)
-        or ("" if within_document else _short_elsewhere(found))
+        _kind_veto(one, other)
+        or _person_veto(one, other)
+        or _number_veto(one, other, found)
+        or _part_type_veto(one, other, found)
+        or _opposite_veto(one, other)
+        or _generic_veto(one, other, found)
+        or ("" if within_document else _short_form_veto(found))
     )
 
 
-def _signs(name: ParsedName) -> str:
+def _distinguishing_signs(name: ParsedName) -> str:
     """Return the signs that make another thing of a name ("S9+", "C#", "10 %")."""
     return "".join(sorted(set(name.name) & _SIGNS))
 
@@ -74,7 +75,7 @@ def _squeezed(name: ParsedName) -> str:
     return "".join(normalise(name.name).split())
 
 
-def _kinds(one: ParsedName, other: ParsedName) -> str:
+def _kind_veto(one: ParsedName, other: ParsedName) -> str:
     kinds = {one.kind, other.kind}
     if len(kinds) == 1:
         return "times and numbers are one only where they are spelled alike" if kinds & _CLOSED else ""
@@ -83,13 +84,13 @@ def _kinds(one: ParsedName, other: ParsedName) -> str:
     return ""
 
 
-def _legal_forms(one: ParsedName, other: ParsedName) -> str:
+def _legal_form_veto(one: ParsedName, other: ParsedName) -> str:
     if one.form and other.form and one.form != other.form:
         return f"legal forms differ: {one.form} and {other.form}"
     return ""
 
 
-def _of_persons(one: ParsedName, other: ParsedName) -> str:
+def _person_veto(one: ParsedName, other: ParsedName) -> str:
     if not one.kind == other.kind == "person":
         return ""
     if one.generation and other.generation and one.generation != other.generation:
@@ -117,7 +118,7 @@ def _of_persons(one: ParsedName, other: ParsedName) -> str:
     return ""
 
 
-def _numbers(one: ParsedName, other: ParsedName, found: dict[str, float]) -> str:
+def _number_veto(one: ParsedName, other: ParsedName, found: dict[str, float]) -> str:
     if sorted(one.numbers) == sorted(other.numbers) or found.keys() & (_DEFINED | {"country"}):
         return ""
     if one.numbers and other.numbers:
@@ -127,13 +128,13 @@ def _numbers(one: ParsedName, other: ParsedName, found: dict[str, float]) -> str
     return f"only one has a number: {' '.join(one.numbers or other.numbers)}"
 
 
-def _part_of_another_type(one: ParsedName, other: ParsedName, found: dict[str, float]) -> str:
+def _part_type_veto(one: ParsedName, other: ParsedName, found: dict[str, float]) -> str:
     if one.kind != other.kind and found.keys() & _PARTS and not found.keys() & _DEFINED:
         return f"one name is a part of the other, types differ: {one.kind} and {other.kind}"
     return ""
 
 
-def _opposites(one: ParsedName, other: ParsedName) -> str:
+def _opposite_veto(one: ParsedName, other: ParsedName) -> str:
     for words in OPPOSITES:
         first, second = words.intersection(one.words), words.intersection(other.words)
         if first and second and first != second:
@@ -141,7 +142,7 @@ def _opposites(one: ParsedName, other: ParsedName) -> str:
     return ""
 
 
-def _generic(one: ParsedName, other: ParsedName, found: dict[str, float]) -> str:
+def _generic_veto(one: ParsedName, other: ParsedName, found: dict[str, float]) -> str:
     if found.keys() & _DEFINED:
         return ""
     for name in (one, other):
@@ -150,7 +151,7 @@ def _generic(one: ParsedName, other: ParsedName, found: dict[str, float]) -> str
     return ""
 
 
-def _short_elsewhere(found: dict[str, float]) -> str:
+def _short_form_veto(found: dict[str, float]) -> str:
     if found.keys() & (_PARTS - {"without_middle"}):
         return "a short form stands for a fuller name only inside a document"
     if found.keys() & _SHORT and not found.keys() & (_DEFINED | {"country"}):
@@ -226,7 +227,7 @@ class ScoredPair:
     short: int | None
     ruling: Ruling | None = None
 
-    def ruled(self, ruling: Ruling) -> "ScoredPair":
+    def with_ruling(self, ruling: Ruling) -> "ScoredPair":
         """Return the pair as a model rules."""
         if ruling.verdict == "unsure":
             return replace(self, ruling=ruling)
@@ -245,7 +246,7 @@ class ScoredPair:
         return "; ".join(REASONS[name] for name in by_weight) or "nothing in common"
 
 
-def scored(
+def score_pairs(
     scope: NameScope, pairs: Mapping[Pair, str], note: Callable[[ScoredPair], None] | None = None
 ) -> list[ScoredPair]:
     """Return the pairs of a scope that something speaks for or a veto against, in order.
@@ -258,7 +259,7 @@ def scored(
     forms = short_forms(scope, pairs)
     kept: list[ScoredPair] = []
     for pair, rule in pairs.items():
-        one = _scored(scope, pair, rule, forms)
+        one = _score_pair(scope, pair, rule, forms)
         if note is not None:
             note(one)
         if one.band != "apart" or one.score >= ASK:
@@ -268,7 +269,7 @@ def scored(
     return kept
 
 
-def _scored(scope: NameScope, pair: Pair, rule: str, forms: ShortForms) -> ScoredPair:
+def _score_pair(scope: NameScope, pair: Pair, rule: str, forms: ShortForms) -> ScoredPair:
     one, other = (scope.names[place] for place in pair)
     values = features(scope, pair, forms)
     within = scope.document is not None

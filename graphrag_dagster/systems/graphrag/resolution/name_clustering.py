@@ -39,7 +39,7 @@ class _Clusters:
             self.members[group].append(name)
         self.root_of = list(groups)
 
-    def parted(self, one: int, other: int) -> bool:
+    def must_stay_apart(self, one: int, other: int) -> bool:
         """Whether a person keeps two clusters apart."""
         return any(self._apart(a, b) for a in self.members[one] for b in self.members[other])
 
@@ -81,7 +81,7 @@ def clusters(
     }
     ambiguous: dict[int, tuple[int, ...]] = {}
     for name in sorted(shorts, key=lambda name: (shorts[name], name)):
-        fitting = _fitting(state, merging, vetoed, shorts, name)
+        fitting = _fitting_clusters(state, merging, vetoed, shorts, name)
         if innermost := _innermost(state, fitting, parts):
             state.join(state.root_of[name], innermost[0])
         elif fitting:
@@ -157,7 +157,7 @@ def _link(state: _Clusters, linkage: dict[int, dict[int, float]]) -> None:
         score, one, other = heapq.heappop(queue)
         if linkage.get(one, {}).get(other) != -score:
             continue
-        if state.parted(one, other):
+        if state.must_stay_apart(one, other):
             del linkage[one][other], linkage[other][one]
             continue
         state.join(one, other)
@@ -171,7 +171,7 @@ def _link(state: _Clusters, linkage: dict[int, dict[int, float]]) -> None:
                 heapq.heappush(queue, (-lower, min(one, third), max(one, third)))
 
 
-def _fitting(
+def _fitting_clusters(
     state: _Clusters,
     merging: Mapping[int, list[int]],
     vetoed: Mapping[int, list[int]],
@@ -185,7 +185,7 @@ def _fitting(
         return ()
     refused = {state.root_of[other] for member in members for other in vetoed.get(member, ())}
     roots = {state.root_of[other] for other in merging.get(name, ())} - refused - {own}
-    return tuple(root for root in sorted(roots) if not state.parted(own, root))
+    return tuple(root for root in sorted(roots) if not state.must_stay_apart(own, root))
 
 
 def _innermost(
@@ -248,12 +248,12 @@ def decisions_of(done: ComparedNames, people: Decisions) -> Iterator[NameDecisio
     names, document = done.names.names, done.names.document
     links = done.links
     known = done.names.known if links.roots or links.different else []
-    spoken = [place for place, of_it in enumerate(known) if any(map(links.spoken_of, of_it))]
+    spoken = [place for place, of_it in enumerate(known) if any(map(links.is_mentioned, of_it))]
     said: set[tuple[int, int]] = set()
     for first, second in combinations(spoken, 2):
-        if of_these := _said_of(done, first, second):
+        if of_these := _human_decision_on(done, first, second):
             said.add((first, second))
-            verdict, reason = _on_word(done, first, second, apart=links.apart(*of_these))
+            verdict, reason = _short_form_verdict(done, first, second, apart=links.are_different(*of_these))
             word = people.on(*of_these, document)
             yield NameDecision(document, names[first], names[second], verdict, "person", reason, None, word)
     for pair in done.pairs:
@@ -266,18 +266,18 @@ def decisions_of(done: ComparedNames, people: Decisions) -> Iterator[NameDecisio
                 yield NameDecision(document, one, other, verdict, by, reason, pair.score, ruling=pair.ruling)
 
 
-def _said_of(done: ComparedNames, first: int, second: int) -> tuple[str, str] | None:
+def _human_decision_on(done: ComparedNames, first: int, second: int) -> tuple[str, str] | None:
     """Return of which two names that the two stand for a person spoke; of these themselves if of any."""
     own = done.names.names[first][0], done.names.names[second][0]
-    if done.links.says(*own):
+    if done.links.has_decision(*own):
         return own
     known = sorted(done.names.known[first]), sorted(done.names.known[second])
     # What both are called says nothing of the two.
     pairs = ((one, other) for one, other in product(*known) if normalise(one) != normalise(other))
-    return next((pair for pair in pairs if done.links.says(*pair)), None)
+    return next((pair for pair in pairs if done.links.has_decision(*pair)), None)
 
 
-def _on_word(done: ComparedNames, first: int, second: int, *, apart: bool) -> tuple[Verdict, str]:
+def _short_form_verdict(done: ComparedNames, first: int, second: int, *, apart: bool) -> tuple[Verdict, str]:
     if apart or done.clustering.roots[first] == done.clustering.roots[second]:
         return "apart" if apart else "merge", "a person said so"
     return "ask", "a person said that they are one, and that names which they stand for in documents are not"

@@ -109,29 +109,31 @@ class NameScope:
     document: str | None
 
 
-def shortened(short: ParsedName, full: ParsedName) -> str:
+def short_form_of(short: ParsedName, full: ParsedName) -> str:
     """Return how one name is short for another: the name of a feature; nothing where it is not."""
     if short.acronym and not full.acronym and len(full.words) > 1:
         letters = {one for words in (full.words, full.whole) for one in initials(words)}
         if short.acronym in letters:
             return "acronym"
-        if len(short.acronym) > 2 and _loosely(short.acronym, full.meaningful):
+        if len(short.acronym) > 2 and _is_loose_abbreviation(short.acronym, full.meaningful):
             return "loose_acronym"
     if short.words == full.words:
-        untitled = full.address and not short.address and _told_apart(short) == _told_apart(full)
+        untitled = (
+            full.address and not short.address and _distinguishing_parts(short) == _distinguishing_parts(full)
+        )
         return "without_title" if untitled and not short.given else ""
     few, many = short.meaningful, full.meaningful
-    if len(few) == len(many) and _given_shortened(short, full):
+    if len(few) == len(many) and _has_shortened_given_name(short, full):
         return "given"
     if not len(few) < len(many):
         return ""
     if full.kind == short.kind == "person":
-        return _person_shortened(few, full, hyphened="-" in short.name)
+        return _person_short_form(few, full, hyphened="-" in short.name)
     if many[: len(few)] == few:
         return "begins"
     if many[-len(few) :] == few:
         return "ends"
-    return "inside" if _subsequence(few, many) else ""
+    return "inside" if _is_subsequence(few, many) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +154,13 @@ def short_forms(scope: NameScope, pairs: Iterable[Pair]) -> ShortForms:
     how: dict[Pair, tuple[int, str]] = {}
     fuller: dict[int, set[int]] = defaultdict(set)
     for pair in pairs:
-        if found := _shortened_of(scope, pair):
+        if found := _short_form_place(scope, pair):
             how[pair] = found
             fuller[pair[found[0]]].add(pair[1 - found[0]])
     return ShortForms(
         how,
         {
-            short: _unlike(scope, sorted(full for full in fulls if not fuller.get(full, set()) & fulls))
+            short: _unlike_names(scope, sorted(full for full in fulls if not fuller.get(full, set()) & fulls))
             for short, fulls in fuller.items()
         },
     )
@@ -166,18 +168,18 @@ def short_forms(scope: NameScope, pairs: Iterable[Pair]) -> ShortForms:
 
 def short_place(scope: NameScope, pair: Pair) -> int | None:
     """Return which place of a pair has a name that is short for the other: 0 or 1; None where none has."""
-    found = _shortened_of(scope, pair)
+    found = _short_form_place(scope, pair)
     return found and found[0]
 
 
 def features(scope: NameScope, pair: Pair, forms: ShortForms) -> dict[str, float]:
     """Return the features of a pair that are not zero, each from 0 to 1."""
     one, other = (scope.names[place] for place in pair)
-    found = _of_names(one, other)
+    found = _full_name_features(one, other)
     if pair in forms.how:
         at, how = forms.how[pair]
         alone = len(forms.fullest[pair[at]]) == 1
-        found |= _of_shortened(scope, pair[at], pair[1 - at], how, alone=alone)
+        found |= _short_form_features(scope, pair[at], pair[1 - at], how, alone=alone)
     how_defined = scope.definitions.get(pair)
     if how_defined:
         short_letters = found.keys() & {"acronym", "loose_acronym"} or (one.acronym or other.acronym)
@@ -191,14 +193,14 @@ def features(scope: NameScope, pair: Pair, forms: ShortForms) -> dict[str, float
     return {name: value for name, value in found.items() if value}
 
 
-def _shortened_of(scope: NameScope, pair: Pair) -> tuple[int, str] | None:
+def _short_form_place(scope: NameScope, pair: Pair) -> tuple[int, str] | None:
     for at, (short, full) in enumerate((pair, pair[::-1])):
-        if found := shortened(scope.names[short], scope.names[full]):
+        if found := short_form_of(scope.names[short], scope.names[full]):
             return at, found
     return None
 
 
-def _unlike(scope: NameScope, fulls: Sequence[int]) -> set[int]:
+def _unlike_names(scope: NameScope, fulls: Sequence[int]) -> set[int]:
     """Return one name of each person or thing among full names of which some may be variants."""
     kept: list[int] = []
     for full in fulls:
@@ -247,7 +249,9 @@ def countries(name: ParsedName) -> frozenset[str]:
     return COUNTRIES.get(name.key, frozenset())
 
 
-def _of_shortened(scope: NameScope, short: int, full: int, how: str, *, alone: bool) -> dict[str, float]:
+def _short_form_features(
+    scope: NameScope, short: int, full: int, how: str, *, alone: bool
+) -> dict[str, float]:
     few, many = scope.names[short], scope.names[full]
     found = {how: 1.0}
     if scope.document is not None:
@@ -265,11 +269,11 @@ def _of_shortened(scope: NameScope, short: int, full: int, how: str, *, alone: b
     return found
 
 
-def _of_names(one: ParsedName, other: ParsedName) -> dict[str, float]:
+def _full_name_features(one: ParsedName, other: ParsedName) -> dict[str, float]:
     from rapidfuzz.fuzz import ratio
 
     if one.words == other.words:
-        if _told_apart(one) == _told_apart(other):
+        if _distinguishing_parts(one) == _distinguishing_parts(other):
             return {"same_key": 1.0} if one.address == other.address or one.given else {}
         return {"same_words": 1.0}
     found: dict[str, float] = {}
@@ -292,12 +296,12 @@ def _of_names(one: ParsedName, other: ParsedName) -> dict[str, float]:
     return found
 
 
-def _told_apart(name: ParsedName) -> tuple[object, ...]:
+def _distinguishing_parts(name: ParsedName) -> tuple[object, ...]:
     """Return what tells names with the same words apart, titles aside."""
     return name.kind, name.generation, name.nicknames
 
 
-def _given_shortened(short: ParsedName, full: ParsedName) -> bool:
+def _has_shortened_given_name(short: ParsedName, full: ParsedName) -> bool:
     """Whether a name is another with initials or nicknames for given names."""
     return (
         bool(short.family and short.given)
@@ -307,22 +311,22 @@ def _given_shortened(short: ParsedName, full: ParsedName) -> bool:
     )
 
 
-def _person_shortened(few: tuple[str, ...], full: ParsedName, *, hyphened: bool) -> str:
+def _person_short_form(few: tuple[str, ...], full: ParsedName, *, hyphened: bool) -> str:
     if full.family and full.meaningful[-len(few) :] == few and (len(few) == 1 or hyphened):
         return "family_alone"
     if few == full.given[:1] or (len(few) == 1 and few[0] in full.nicknames):
         return "given_alone"
     if full.family == few[-1:] and given_names_agree(few[0], full.given[0]):
         return "without_middle"
-    return "inside" if _subsequence(few, full.meaningful) else ""
+    return "inside" if _is_subsequence(few, full.meaningful) else ""
 
 
-def _subsequence(few: Sequence[str], many: Sequence[str]) -> bool:
+def _is_subsequence(few: Sequence[str], many: Sequence[str]) -> bool:
     rest = iter(many)
     return all(word in rest for word in few)
 
 
-def _loosely(letters: str, words: tuple[str, ...]) -> bool:
+def _is_loose_abbreviation(letters: str, words: tuple[str, ...]) -> bool:
     """Whether letters stand in words in this order, each word beginning with one of them."""
     ends = {0}
     for word in words:

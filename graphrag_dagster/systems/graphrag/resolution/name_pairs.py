@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.catalogue.registry import stages
 from graphrag_dagster.kernel.common.stable_values import stable_id
-from graphrag_dagster.kernel.pipeline.orchestration.code_versions import unlike
+from graphrag_dagster.kernel.pipeline.orchestration.code_versions import why_not_reusable
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import ALIASES, CANDIDATES, RESOLUTION_STATE
 from graphrag_dagster.systems.graphrag.resolution.feature_weights import ASK
-from graphrag_dagster.systems.graphrag.resolution.match_probability import ScoredPair, scored
+from graphrag_dagster.systems.graphrag.resolution.match_probability import ScoredPair, score_pairs
 from graphrag_dagster.systems.graphrag.resolution.name_features import (
     UNLIKE,
     NameScope,
@@ -38,7 +38,7 @@ from graphrag_dagster.systems.graphrag.resolution.name_parsing import (
     Kind,
     ParsedName,
     initials,
-    parsed,
+    parse_name,
 )
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import ScopeNames
 from graphrag_dagster.systems.graphrag.resolution.namesakes import Name
@@ -92,11 +92,11 @@ def candidates(scope: NameScope) -> CandidatePairs:
         if rule == "letters" and not within_document:
             continue
         blocks = _blocks(values, in_order, at)
-        ends, over = _neighbours(blocks), _over(blocks)
+        ends, over = _neighbours(blocks), _skipped_pairs(blocks)
         if rule == "letters":
             ends = ends[:, lettered[ends[0]] != lettered[ends[1]]]
         if rule in SHARING_LITTLE and not within_document:
-            ends = _alike(joined, ends)
+            ends = _pairs_spelled_alike(joined, ends)
         found.append(np.unique(ends.min(axis=0) * len(names) + ends.max(axis=0)))
         rules.append(rule)
         left_out += over
@@ -115,7 +115,7 @@ def left_out(scope: NameScope) -> int:
     values = [_values(name.name, name.kind) for name in scope.names]
     within_document = scope.document is not None
     return sum(
-        _over(_blocks(values, in_order, at))
+        _skipped_pairs(_blocks(values, in_order, at))
         for at, rule in enumerate(RULES)
         if rule != "letters" or within_document
     )
@@ -127,7 +127,7 @@ def _in_order(names: Sequence[ParsedName]) -> list[int]:
 
 def forget_names() -> None:
     """Forget names taken apart and what they share with others: of use only while names are compared."""
-    for cached in (_values, parsed, sound, people_stem):
+    for cached in (_values, parse_name, sound, people_stem):
         cached.cache_clear()
 
 
@@ -135,7 +135,7 @@ def forget_names() -> None:
 @lru_cache(maxsize=20_000)
 def _values(text: str, kind: Kind) -> _Values:
     """Return the values of a name by each rule, in the order of the rules."""
-    name = parsed(text, kind)
+    name = parse_name(text, kind)
     letters: Iterable[str] = ()
     if name.acronym:
         letters = (name.acronym,)
@@ -171,13 +171,13 @@ def _blocks(values: Sequence[_Values], in_order: Sequence[int], rule: int) -> li
     return [block for block in blocks.values() if len(block) > 1]
 
 
-def _reach(block: Sequence[int]) -> int:
+def _block_reach(block: Sequence[int]) -> int:
     return len(block) - 1 if len(block) <= WHOLE_BLOCK else NEXT
 
 
-def _over(blocks: Sequence[Sequence[int]]) -> int:
+def _skipped_pairs(blocks: Sequence[Sequence[int]]) -> int:
     """Number of pairs of large blocks that are skipped."""
-    apart = [len(block) - _reach(block) for block in blocks]
+    apart = [len(block) - _block_reach(block) for block in blocks]
     return sum(size * (size - 1) // 2 for size in apart)
 
 
@@ -186,13 +186,13 @@ def _neighbours(blocks: Sequence[list[int]]) -> NDArray[np.int64]:
     one: list[int] = []
     other: list[int] = []
     for block in blocks:
-        for by in range(1, _reach(block) + 1):
+        for by in range(1, _block_reach(block) + 1):
             one += block[:-by]
             other += block[by:]
     return np.array((one, other), np.int64)
 
 
-def _alike(joined: Sequence[str], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+def _pairs_spelled_alike(joined: Sequence[str], ends: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the pairs whose letters are spelled alike."""
     from rapidfuzz.fuzz import ratio
     from rapidfuzz.process import cpdist
@@ -244,7 +244,7 @@ class Comparing:
     def __init__(self, earlier: Earlier | None = None, names: pl.DataFrame | None = None) -> None:
         known, self._unchanged = CANDIDATES.empty(), frozenset[str]()
         if earlier is not None and names is not None:
-            known, self._unchanged = earlier.candidates, _unchanged(earlier.aliases, names)
+            known, self._unchanged = earlier.candidates, _unchanged_documents(earlier.aliases, names)
         inside = known.filter(pl.col("document_id").is_in(list(self._unchanged)))
         self._of_document = inside.partition_by("document_id", as_dict=True)
         # Rows that hold whatever else is in the corpus.
@@ -260,31 +260,31 @@ class Comparing:
             known = self._of_document.get((found.document,), CANDIDATES.empty())
             self.reused += known.height
             small = len(found.names) <= WHOLE_BLOCK
-            return self._again(found, known), 0 if small else left_out(found.scope)
+            return self._reuse_rows(found, known), 0 if small else left_out(found.scope)
         if found.document is None:
             return self._between_names(found)
         compared = candidates(found.scope)
-        return self._new(found, compared.pairs), compared.left_out
+        return self._compare_new(found, compared.pairs), compared.left_out
 
     def _between_names(self, found: ScopeNames) -> tuple[list[ScoredPair], int]:
         compared = candidates(found.scope)
         pairs: Mapping[Pair, str] = compared.pairs
         again: list[ScoredPair] = []
         if not self._between.is_empty():
-            known, pairs = _known(found, pairs, self._between)
+            known, pairs = _known_pairs(found, pairs, self._between)
             self.reused += known.height
-            again += self._again(found, known)
-        return sorted([*again, *self._new(found, pairs)], key=lambda one: one.pair), compared.left_out
+            again += self._reuse_rows(found, known)
+        return sorted([*again, *self._compare_new(found, pairs)], key=lambda one: one.pair), compared.left_out
 
-    def _new(self, found: ScopeNames, pairs: Mapping[Pair, str]) -> list[ScoredPair]:
-        return scored(found.scope, pairs, note=lambda pair: self._add(found, pair))
+    def _compare_new(self, found: ScopeNames, pairs: Mapping[Pair, str]) -> list[ScoredPair]:
+        return score_pairs(found.scope, pairs, note=lambda pair: self._add(found, pair))
 
     def frame(self) -> pl.DataFrame:
         """Return the rows."""
-        self._put_away()
+        self._flush()
         return pl.concat(self._frames)
 
-    def _again(self, found: ScopeNames, known: pl.DataFrame) -> list[ScoredPair]:
+    def _reuse_rows(self, found: ScopeNames, known: pl.DataFrame) -> list[ScoredPair]:
         """Put rows down as they were, and return their pairs."""
         rows = known.select(column.name for column in CANDIDATES.columns)
         self._frames.append(rows)
@@ -311,14 +311,14 @@ class Comparing:
             }
         )
         if len(self._rows) >= _AT_ONCE:
-            self._put_away()
+            self._flush()
 
-    def _put_away(self) -> None:
+    def _flush(self) -> None:
         self._frames.append(CANDIDATES.rows(self._rows))
         self._rows = []
 
 
-def _known(
+def _known_pairs(
     found: ScopeNames, pairs: Mapping[Pair, str], between: pl.DataFrame
 ) -> tuple[pl.DataFrame, Mapping[Pair, str]]:
     """Return the rows of the pairs that were compared before, and the other pairs."""
@@ -340,7 +340,7 @@ def _known(
     return known, {pair: rule for pair, rule in pairs.items() if pair not in reused}
 
 
-def _unchanged(aliases: pl.DataFrame, names: pl.DataFrame) -> frozenset[str]:
+def _unchanged_documents(aliases: pl.DataFrame, names: pl.DataFrame) -> frozenset[str]:
     """Return the documents that have the names they had, at the same places."""
     same = names.join(aliases, on=_NAME, how="semi").group_by("document_id").len("same")
     now, then = (frame.group_by("document_id").len(of) for frame, of in ((names, "now"), (aliases, "then")))
@@ -362,7 +362,7 @@ def state_of_resolution(code: str, *, enabled: bool) -> pl.DataFrame:
 
 def earlier_resolution(warehouse: Warehouse, corpus: str, state: pl.DataFrame) -> tuple[Earlier | None, str]:
     """Return what was compared before where it may be taken over, else None; and why not."""
-    if why := unlike(warehouse, corpus, RESOLUTION_STATE, state):
+    if why := why_not_reusable(warehouse, corpus, RESOLUTION_STATE, state):
         return None, why
     with warehouse.reading(corpus) as reader:
         return Earlier(reader.read(CANDIDATES), reader.read(ALIASES)), "nothing was"

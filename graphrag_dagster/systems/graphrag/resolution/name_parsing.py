@@ -293,7 +293,7 @@ def kind_of(type_name: str) -> Kind:
 
 
 @lru_cache(maxsize=100_000)
-def parsed(name: str, kind: Kind) -> ParsedName:
+def parse_name(name: str, kind: Kind) -> ParsedName:
     """Return a name taken apart.
 
     Args:
@@ -303,13 +303,13 @@ def parsed(name: str, kind: Kind) -> ParsedName:
     written = clean(name)
     nicknames: frozenset[str] = frozenset()
     if kind == "person":
-        nicknames = frozenset(word for one in _NICKNAME.findall(written) for word in _folded(one))
+        nicknames = frozenset(word for one in _NICKNAME.findall(written) for word in _folded_words(one))
         written = _NICKNAME.sub(" ", written) if _NICKNAME.sub("", written).strip() else written
         family, comma, given = written.partition(", ")
         if comma and given.lower().rstrip(".") not in GENERATIONS:
             written = f"{given} {family}"
     # Of persons "J. H." are two names, of others "U. S." is one word.
-    words = _folded(written if kind == "person" else _DOTTED.sub(_undotted, written)) or (
+    words = _folded_words(written if kind == "person" else _DOTTED.sub(_without_dots, written)) or (
         written.casefold() or name,
     )
     while len(words) > 1 and words[0] in ARTICLES:
@@ -349,14 +349,14 @@ def initials(words: tuple[str, ...]) -> tuple[str, str]:
     )
 
 
-def _folded(text: str) -> tuple[str, ...]:
+def _folded_words(text: str) -> tuple[str, ...]:
     from anyascii import anyascii
 
     latin = (anyascii(word).lower() for word in _WORD.findall(_POSSESSIVE.sub("s", text)))
     return tuple(word for word in (_NO_WORD.sub("", one) for one in latin) if word)
 
 
-def _undotted(found: re.Match[str]) -> str:
+def _without_dots(found: re.Match[str]) -> str:
     return _DOTS.sub("", found[0]) + " "
 
 
@@ -368,4 +368,4 @@ def _acronym(written: str) -> str:
     one_word = len(words) == 1 or all(len(word.rstrip(".")) == 1 for word in words)
     if not one_word or not _ACRONYM.fullmatch(letters) or capitals * 2 <= len(letters):
         return ""
-    return "".join(_folded(letters))
+    return "".join(_folded_words(letters))

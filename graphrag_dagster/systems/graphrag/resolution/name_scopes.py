@@ -16,8 +16,8 @@ from graphrag_dagster.systems.graphrag.resolution.name_features import (
     by_pair,
     definitions,
 )
-from graphrag_dagster.systems.graphrag.resolution.name_parsing import kind_of, parsed
-from graphrag_dagster.systems.graphrag.resolution.namesakes import TELL, Bearer, Name, told_apart
+from graphrag_dagster.systems.graphrag.resolution.name_parsing import kind_of, parse_name
+from graphrag_dagster.systems.graphrag.resolution.namesakes import TELL, Bearer, Name, split_namesakes
 
 #: A document, and the number of a sentence in it.
 Place = tuple[str, int]
@@ -125,14 +125,14 @@ class Corpus:
 
     def _allowed(self, name: Name, head: Name) -> Name:
         forbidden = self._links.different and any(
-            self._links.apart(name[0], other) for other in (*self._known.get(head, ()), head[0])
+            self._links.are_different(name[0], other) for other in (*self._known.get(head, ()), head[0])
         )
         return name if forbidden else head
 
     def names(self) -> tuple[ScopeNames, dict[tuple[str, Name], Name], list[set[Name]]]:
         """Return what was added, the name of each document's heads among them, and which are namesakes."""
         bearers = (Bearer(document, head, count) for (document, head), count in self._counts.items())
-        known_as, namesakes = told_apart(bearers, self._titles, self._together())
+        known_as, namesakes = split_namesakes(bearers, self._titles, self._together())
         counts: dict[Name, int] = defaultdict(int)
         known: dict[Name, set[str]] = defaultdict(set)
         for (document, head), name in known_as.items():
@@ -153,11 +153,11 @@ class Corpus:
         """Tells whether a person says that a name is one with another that there is."""
         links = self._links
         if not links.roots:
-            return links.decided
+            return links.is_decided
         present = {normalise(name) for known in self._known.values() for name in known}
         there = {name for name in links.roots if not present.isdisjoint((name, re.sub(TELL, "", name)))}
         times = Counter(map(links.root, there))
-        return lambda name: links.decided(name) and times[links.root(name)] > 1
+        return lambda name: links.is_decided(name) and times[links.root(name)] > 1
 
 
 def _first(places: Iterable[Place]) -> tuple[Place, ...]:
@@ -180,7 +180,7 @@ def _scope(
     defined: Mapping[tuple[str, str], Definition],
     document: str | None,
 ) -> NameScope:
-    taken_apart = [parsed(name, kind_of(type_name)) for name, type_name in names]
+    taken_apart = [parse_name(name, kind_of(type_name)) for name, type_name in names]
     by_name: dict[str, list[int]] = defaultdict(list)
     for place, (name, _) in enumerate(names):
         by_name[name].append(place)

@@ -14,7 +14,7 @@ from typing import Final
 
 from graphrag_dagster.engines.extractive.names.name_wordlists import FEMALE_NAMES, MALE_NAMES
 from graphrag_dagster.kernel.text.text_similarity import normalise
-from graphrag_dagster.systems.graphrag.resolution.name_parsing import kind_of, parsed
+from graphrag_dagster.systems.graphrag.resolution.name_parsing import kind_of, parse_name
 
 #: A name and its type.
 Name = tuple[str, str]
@@ -40,7 +40,7 @@ class Bearer:
     count: int
 
 
-def told_apart(
+def split_namesakes(
     bearers: Iterable[Bearer], titles: Mapping[str, str], together: Callable[[str], bool]
 ) -> tuple[dict[tuple[str, Name], Name], list[set[Name]]]:
     """Return the name under which each bearer is known in the corpus, and which of these are namesakes.
@@ -57,16 +57,17 @@ def told_apart(
     for one in bearers:
         by_name[normalise(one.name[0])].append(one)
     company = _Company(by_name)
-    qualified = {document: found for document, title in titles.items() if (found := _qualified(title))}
+    qualified = {document: found for document, title in titles.items() if (found := _split_qualifier(title))}
     known: dict[tuple[str, Name], Name] = {}
     namesakes: list[set[Name]] = []
     for key, bearing_it in sorted(by_name.items()):
         parts = (
             {"": bearing_it}
             if len(bearing_it) == 1 or together(key)
-            else _by_titles(key, bearing_it, qualified, company) or _by_kind(bearing_it, company)
+            else _bearers_by_title(key, bearing_it, qualified, company)
+            or _bearers_by_kind(bearing_it, company)
         )
-        bearing = {tell: _commonest(part) for tell, part in parts.items()}
+        bearing = {tell: _commonest_spelling(part) for tell, part in parts.items()}
         shown = {
             tell: (f"{name} ({tell})", kind) if tell else (name, kind)
             for tell, (name, kind) in bearing.items()
@@ -95,12 +96,12 @@ class _Company:
         return len(self._rare[one] & self._rare[other] - {key})
 
 
-def _qualified(title: str) -> tuple[str, str] | None:
+def _split_qualifier(title: str) -> tuple[str, str] | None:
     found = _QUALIFIED.match(title)
     return (normalise(found["name"]), " ".join(found["by"].split())) if found else None
 
 
-def _by_titles(
+def _bearers_by_title(
     key: str, found: Sequence[Bearer], qualified: Mapping[str, tuple[str, str]], company: _Company
 ) -> dict[str, list[Bearer]]:
     """Return the bearers by what tells them apart in titles; nothing where titles name less than two.
@@ -118,11 +119,11 @@ def _by_titles(
     parts: dict[str, list[Bearer]] = defaultdict(list)
     for one in found:
         tell = homes.get(one.document)
-        parts[_likeliest(one.document, homes, company, key) if tell is None else tell].append(one)
+        parts[_likeliest_bearer(one.document, homes, company, key) if tell is None else tell].append(one)
     return dict(sorted(parts.items()))
 
 
-def _likeliest(document: str, homes: Mapping[str, str], company: _Company, key: str) -> str:
+def _likeliest_bearer(document: str, homes: Mapping[str, str], company: _Company, key: str) -> str:
     shared: dict[str, int] = defaultdict(int)
     for home, tell in homes.items():
         shared[tell] = max(shared[tell], company.shared(document, home, key))
@@ -131,7 +132,7 @@ def _likeliest(document: str, homes: Mapping[str, str], company: _Company, key: 
     return tells[0] if best and len(tells) == 1 else ""
 
 
-def _by_kind(found: Sequence[Bearer], company: _Company) -> dict[str, list[Bearer]]:
+def _bearers_by_kind(found: Sequence[Bearer], company: _Company) -> dict[str, list[Bearer]]:
     """Return bearers of one name apart by what they are, where a document has two of them.
 
     Else persons with a given name and things are, where each is firm and they have no company in common.
@@ -146,21 +147,21 @@ def _by_kind(found: Sequence[Bearer], company: _Company) -> dict[str, list[Beare
         kinds[_SIDES.get(kind_of(one.name[1]), "")].append(one)
     persons, things = kinds["person"], kinds["thing"]
     firm = all(any(one.count >= _FIRM for one in side) for side in (persons, things))
-    firm = firm and all(map(_bears_a_given_name, persons))
+    firm = firm and all(map(_has_given_name, persons))
     key = normalise(found[0].name[0])
     if not firm or any(company.shared(a.document, b.document, key) for a, b in product(persons, things)):
         return {"": list(found)}
     larger, smaller = sorted((persons, things), key=lambda side: -sum(one.count for one in side))
     larger += kinds[""]
-    return {kind_of(_commonest(side)[1]): side for side in (larger, smaller)}
+    return {kind_of(_commonest_spelling(side)[1]): side for side in (larger, smaller)}
 
 
-def _bears_a_given_name(one: Bearer) -> bool:
-    given = parsed(one.name[0], "person").words[0]
+def _has_given_name(one: Bearer) -> bool:
+    given = parse_name(one.name[0], "person").words[0]
     return given in MALE_NAMES or given in FEMALE_NAMES
 
 
-def _commonest(found: Sequence[Bearer]) -> Name:
+def _commonest_spelling(found: Sequence[Bearer]) -> Name:
     """Return the commonest spelling with the commonest type."""
     if len(found) == 1:
         return found[0].name

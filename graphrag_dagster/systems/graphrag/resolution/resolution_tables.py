@@ -47,7 +47,7 @@ class ResolutionFrames:
     reused: int = 0
 
 
-def unresolved(
+def unresolved_frames(
     gleaned_entities: pl.DataFrame, text_chunks: pl.DataFrame, documents: pl.DataFrame
 ) -> ResolutionFrames:
     """Return the tables where nothing is compared: each name is the entity of that name."""
@@ -60,7 +60,7 @@ def unresolved(
         .select("name", title="surface")
     )
     aliases = names.join(titles, on="name").with_columns(full_name="surface", entity="name")
-    return ResolutionFrames(CANDIDATES.empty(), DECISIONS.empty(), _ordered(aliases))
+    return ResolutionFrames(CANDIDATES.empty(), DECISIONS.empty(), _in_table_order(aliases))
 
 
 def resolve_corpus(
@@ -86,7 +86,7 @@ def resolve_corpus(
     """
     found = corpus_names(gleaned_entities, text_chunks, documents)
     titles = dict(documents.select("document_id", "title").iter_rows())
-    meant = [(word, _in_documents(word, documents)) for word in people.words]
+    meant = [(word, _decisions_by_document(word, documents)) for word in people.words]
     said = Decisions([one for _, ones in meant for one in ones])
     comparing = Comparing(earlier, found.names)
 
@@ -103,7 +103,7 @@ def resolve_corpus(
     unused = dict.fromkeys(word for word, ones in meant if idle.issuperset(ones))
     return ResolutionFrames(
         comparing.frame(),
-        DECISIONS.rows(chain(_decisions(done), _unused(unused, documents))),
+        DECISIONS.rows(chain(_decisions(done), _unused_decisions(unused, documents))),
         _aliases(found.names, done),
         sum(scope.left_out for scope in done.scopes),
         len(done.namesakes),
@@ -111,7 +111,7 @@ def resolve_corpus(
     )
 
 
-def _in_documents(word: NameRuling, documents: pl.DataFrame) -> list[NameRuling]:
+def _decisions_by_document(word: NameRuling, documents: pl.DataFrame) -> list[NameRuling]:
     """Return what was said of a file as said of each document in it, by id."""
     if word.document is None:
         return [word]
@@ -127,12 +127,12 @@ def _decisions(done: Resolution) -> Iterator[Mapping[str, Any]]:
             "decided_by": one.by,
             "reason": one.reason,
             "score": one.score,
-            **_said(one.word),
-            **_asked(one.ruling),
+            **_decision_columns(one.word),
+            **_question_columns(one.ruling),
         }
 
 
-def _unused(words: Iterable[NameRuling], documents: pl.DataFrame) -> Iterator[Mapping[str, Any]]:
+def _unused_decisions(words: Iterable[NameRuling], documents: pl.DataFrame) -> Iterator[Mapping[str, Any]]:
     known = {*documents["path"], *documents["document_id"]}
     for word in words:
         where = "the texts" if word.document is None else word.document
@@ -147,18 +147,18 @@ def _unused(words: Iterable[NameRuling], documents: pl.DataFrame) -> Iterator[Ma
             "decided_by": "person",
             "reason": reason,
             "score": None,
-            **_said(word),
-            **_asked(None),
+            **_decision_columns(word),
+            **_question_columns(None),
         }
 
 
-def _said(word: NameRuling | None) -> dict[str, str | None]:
+def _decision_columns(word: NameRuling | None) -> dict[str, str | None]:
     if word is None:
         return dict.fromkeys(("decision_id", "who", "decided_at"))
     return {"decision_id": word.identity, "who": word.who, "decided_at": word.when}
 
 
-def _asked(ruling: Ruling | None) -> dict[str, Any]:
+def _question_columns(ruling: Ruling | None) -> dict[str, Any]:
     return {
         "problem": ruling.reason if ruling and ruling.problem else None,
         "repaired": int(ruling is not None and ruling.repaired),
@@ -168,7 +168,7 @@ def _asked(ruling: Ruling | None) -> dict[str, Any]:
 def _aliases(names: pl.DataFrame, done: Resolution) -> pl.DataFrame:
     spellings = list(names.select("document_id", "surface", "type").iter_rows())
     titles = [done.entities[spelling][0] for spelling in spellings]
-    return _ordered(
+    return _in_table_order(
         names.with_columns(
             pl.Series("full_name", [done.heads[spelling][0] for spelling in spellings], pl.String),
             pl.Series("entity", list(map(normalise, titles)), pl.String),
@@ -177,7 +177,7 @@ def _aliases(names: pl.DataFrame, done: Resolution) -> pl.DataFrame:
     )
 
 
-def _ordered(aliases: pl.DataFrame) -> pl.DataFrame:
+def _in_table_order(aliases: pl.DataFrame) -> pl.DataFrame:
     return aliases.select([column.name for column in ALIASES.columns]).sort(_OF_DOCUMENT)
 
 
@@ -235,16 +235,18 @@ def corpus_names(
             places=pl.col("place").sort().cast(pl.String).str.join(","),
         )
         .with_columns(pl.col("places").map_elements(stable_id, pl.String))
-        .join(_commonest(placed, "surface"), on=keys)
-        .join(_commonest(placed, "type"), on=keys)
+        .join(_commonest_names(placed, "surface"), on=keys)
+        .join(_commonest_names(placed, "type"), on=keys)
         .select(*keys, "surface", "type", "mentions", "since", "places")
         .sort(keys)
     )
-    mentions, sentences = _in_sentences(placed.drop("surface", "type").join(names, on=keys), documents)
+    mentions, sentences = _mentions_in_sentences(
+        placed.drop("surface", "type").join(names, on=keys), documents
+    )
     return CorpusNames(names, mentions, sentences)
 
 
-def _commonest(placed: pl.DataFrame, column: str) -> pl.DataFrame:
+def _commonest_names(placed: pl.DataFrame, column: str) -> pl.DataFrame:
     return (
         placed.group_by("document_id", "name", column)
         .agg(pl.len().alias("times"), pl.min("seen"))
@@ -254,7 +256,7 @@ def _commonest(placed: pl.DataFrame, column: str) -> pl.DataFrame:
     )
 
 
-def _in_sentences(
+def _mentions_in_sentences(
     placed: pl.DataFrame, documents: pl.DataFrame
 ) -> tuple[list[NameMention], dict[tuple[str, int], str]]:
     texts = dict(documents.select("document_id", "text").iter_rows())

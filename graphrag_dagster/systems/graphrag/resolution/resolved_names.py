@@ -87,7 +87,7 @@ def check_entities(aliases: pl.DataFrame, entities: pl.DataFrame) -> list[str]:
     ]
 
 
-def check_people(aliases: pl.DataFrame, documents: pl.DataFrame, people: Decisions) -> list[str]:
+def check_human_decisions(aliases: pl.DataFrame, documents: pl.DataFrame, people: Decisions) -> list[str]:
     """Return names that a person said to be different and that are names of one entity all the same.
 
     Args:
@@ -174,8 +174,10 @@ def with_entities(decisions: pl.DataFrame, aliases: pl.DataFrame) -> pl.DataFram
     inside = aliases.group_by("document_id", pl.col("surface").alias("_name")).agg(
         pl.col("entity").unique().sort().alias("_entities"), pl.col("mentions").sum().alias("_mentions")
     )
-    titles = _bearing(aliases, pl.col("title"))
-    full = pl.concat([titles, _bearing(aliases, pl.col("full_name")).join(titles, on="_name", how="anti")])
+    titles = _entities_by_name(aliases, pl.col("title"))
+    full = pl.concat(
+        [titles, _entities_by_name(aliases, pl.col("full_name")).join(titles, on="_name", how="anti")]
+    )
     told = decisions.with_row_index("_at")
     for side in ("one", "other"):
         of_documents = told.filter(pl.col("document_id").is_not_null()).join(
@@ -254,7 +256,7 @@ def open_questions(
     ]
 
 
-def _bearing(aliases: pl.DataFrame, name: pl.Expr) -> pl.DataFrame:
+def _entities_by_name(aliases: pl.DataFrame, name: pl.Expr) -> pl.DataFrame:
     """Return for each name the entities that it is a name of, and how often it is mentioned."""
     return aliases.group_by(name.alias("_name")).agg(
         pl.col("entity").unique().sort().alias("_entities"), pl.col("mentions").sum().alias("_mentions")

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from graphrag_dagster.errors import CorpusError, SettingsError
 from graphrag_dagster.kernel.common.atomic_files import sync_folder, write_durably
-from graphrag_dagster.kernel.common.printable import shortened, told_of
+from graphrag_dagster.kernel.common.printable import os_error_message, shorten
 from graphrag_dagster.kernel.documents.file_discovery import DECISIONS_FILE, DECISIONS_LOCK
 from graphrag_dagster.kernel.settings.section import EngineName, Section
 from graphrag_dagster.kernel.text.text_similarity import normalise
@@ -35,14 +35,14 @@ class NamesSaid(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _names_alone(cls, given: Any) -> Any:
+    def _accept_plain_names(cls, given: Any) -> Any:
         return {"names": given} if isinstance(given, list) else given
 
     @model_validator(mode="after")
-    def _two_names(self) -> "NamesSaid":
+    def _check_two_names(self) -> "NamesSaid":
         keys = set(map(normalise, self.names))
         if len(keys) < 2 or "" in keys:
-            told = ", ".join(repr(shortened(name, 60)) for name in self.names[:10])
+            told = ", ".join(repr(shorten(name, 60)) for name in self.names[:10])
             raise ValueError(
                 f"{told}: give at least two different names, none of them empty; case is ignored"
             )
@@ -81,7 +81,7 @@ class ResolutionSettings(Section):
     )
 
     @model_validator(mode="after")
-    def _no_contradiction(self) -> "ResolutionSettings":
+    def _check_contradictions(self) -> "ResolutionSettings":
         if not (self.same or self.different):
             return self
         said = self.decisions()
@@ -102,7 +102,7 @@ class ResolutionSettings(Section):
             ]
         )
 
-    def saying(self, said: Iterable[Decision]) -> "ResolutionSettings":
+    def with_decisions(self, said: Iterable[Decision]) -> "ResolutionSettings":
         """Return the settings with additional decisions.
 
         Raises:
@@ -125,7 +125,7 @@ class ResolutionSettings(Section):
         if not (said := read_decisions(folder)):
             return self
         try:
-            return self.saying(said)
+            return self.with_decisions(said)
         except SettingsError as error:
             raise SettingsError(f"{folder / DECISIONS_FILE}: {error}") from None
 
@@ -153,7 +153,7 @@ def read_decisions(folder: Path) -> list[Decision]:
     for number, line in enumerate(data.splitlines(), start=1):
         if line.strip():
             where = f"{path}, line {number}"
-            decision = _parsed(line, where)
+            decision = _parse_decision(line, where)
             if decision.id is None:
                 raise SettingsError(
                     f"{where}: id: a decision needs an id to be undone; give it one, or remove the line"
@@ -167,13 +167,13 @@ def read_decisions(folder: Path) -> list[Decision]:
     return [decision for _, decision in found.values()]
 
 
-def written(decisions: Iterable[Decision]) -> str:
+def decisions_text(decisions: Iterable[Decision]) -> str:
     """Return the text of the file."""
     rows = (one.model_dump(exclude_none=True) for one in decisions)
     return "".join(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
 
 
-def _parsed(line: bytes, where: str) -> Decision:
+def _parse_decision(line: bytes, where: str) -> Decision:
     try:
         return Decision.model_validate_json(line)
     except ValidationError as error:
@@ -187,7 +187,7 @@ _SECONDS = 10.0
 
 
 @contextmanager
-def changing_decisions(folder: Path, seconds: float = _SECONDS) -> Iterator[list[Decision]]:
+def edit_decisions(folder: Path, seconds: float = _SECONDS) -> Iterator[list[Decision]]:
     """Give the decisions of a corpus, in their order, and keep what the caller makes of the list.
 
     One writer at a time. Where the caller fails nothing is written; where no decision is left the file goes.
@@ -209,7 +209,7 @@ def changing_decisions(folder: Path, seconds: float = _SECONDS) -> Iterator[list
             "when it is done"
         ) from None
     except OSError as error:
-        raise _refused(error) from None
+        raise _decision_error(error) from None
     try:
         decisions = read_decisions(folder)
         before = list(decisions)
@@ -223,16 +223,16 @@ def changing_decisions(folder: Path, seconds: float = _SECONDS) -> Iterator[list
 def _keep(path: Path, decisions: list[Decision]) -> None:
     try:
         if decisions:
-            write_durably(path, written(decisions))
+            write_durably(path, decisions_text(decisions))
         else:
             path.unlink()
             sync_folder(path.parent)
     except OSError as error:
-        raise _refused(error) from None
+        raise _decision_error(error) from None
 
 
-def _refused(error: OSError) -> CorpusError:
+def _decision_error(error: OSError) -> CorpusError:
     return CorpusError(
-        f"nothing was written: {told_of(error)}. Decisions can also be set in corpus.yaml, as "
+        f"nothing was written: {os_error_message(error)}. Decisions can also be set in corpus.yaml, as "
         "resolution.same and resolution.different"
     )

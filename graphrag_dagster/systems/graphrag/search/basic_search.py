@@ -8,11 +8,11 @@ from graphrag_dagster.kernel.questions.context.context_chunks import first_that_
 from graphrag_dagster.kernel.questions.context.index_snapshot import LazySequence
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.retrieval.finding import (
-    favouring_none,
-    in_new_order,
-    looked_for,
+    rerank_units,
+    text_query,
     with_history,
     with_retrieval_trace,
+    without_favour,
 )
 from graphrag_dagster.systems.graphrag.search.global_search import sources_of
 from graphrag_dagster.systems.graphrag.search.map_reduce import map_reduce
@@ -21,8 +21,8 @@ from graphrag_dagster.systems.graphrag.tasks import ANSWERER
 
 def basic(search: Search) -> Answer:
     """Answer a question from the text units that are found as the options say; the conversation counts."""
-    sought = looked_for(search, with_history(search))
-    best, done = in_new_order(search, sought.text, sought.units().ids, followed=False)
+    sought = text_query(search, with_history(search))
+    best, done = rerank_units(search, sought.text, sought.units().ids, followed=False)
     return with_retrieval_trace(search, vector_rag(search, best), sought.note, done)
 
 
@@ -32,9 +32,9 @@ def nearest(search: Search) -> Answer:
     Raises:
         QuestionError: the vectors cannot be used.
     """
-    sought = looked_for(search, search.question.text, "vector")
+    sought = text_query(search, search.question.text, "vector")
     made = vector_rag(search, sought.units(favoured=False).ids)
-    return favouring_none(search, replace(made, why=sought.note), "vectors alone choose the text units")
+    return without_favour(search, replace(made, why=sought.note), "vectors alone choose the text units")
 
 
 def vector_rag(search: Search, ranked: Sequence[str]) -> Answer:

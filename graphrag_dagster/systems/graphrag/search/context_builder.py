@@ -9,7 +9,12 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.questions.context.context_chunks import Count, first_that_fit
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext, LocalRow, LocalUnits
-from graphrag_dagster.kernel.questions.context.context_units import Provenance, SourceUnits, as_row, spans_of
+from graphrag_dagster.kernel.questions.context.context_units import (
+    Provenance,
+    SourceUnits,
+    row_text,
+    spans_of,
+)
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
 from graphrag_dagster.kernel.text.evidence import Passage
@@ -52,7 +57,11 @@ class PassagesTaken:
         if not new:
             return None
         first, last = new[0], new[-1]
-        while first and _in_table(passage, spans[first].start) and _in_table(passage, spans[first - 1].start):
+        while (
+            first
+            and _is_table_row(passage, spans[first].start)
+            and _is_table_row(passage, spans[first - 1].start)
+        ):
             first -= 1
         kept = slice(first, last + 1)
         if (first, last + 1) != (0, len(spans)):
@@ -76,7 +85,7 @@ class PassagesTaken:
             here = waiting.pop(0)
             ordered.append(here.row)
             while following := next(
-                (one for one in waiting[:_MOVED] if _goes_on(here.passage, one.passage)), None
+                (one for one in waiting[:_MOVED] if _continues(here.passage, one.passage)), None
             ):
                 waiting.remove(following)
                 ordered.append(following.row)
@@ -92,12 +101,12 @@ class PassagesTaken:
         return any(first <= start and end <= last for first, last in self._covered[passage.document_id])
 
 
-def _goes_on(one: Passage, other: Passage) -> bool:
+def _continues(one: Passage, other: Passage) -> bool:
     same = one.document_id == other.document_id
     return same and one.start_char < other.start_char <= one.end_char + _GAP
 
 
-def _in_table(passage: Passage, start: int) -> bool:
+def _is_table_row(passage: Passage, start: int) -> bool:
     return passage.text[start : start + 1] == "|"
 
 
@@ -155,7 +164,7 @@ class ContextBuilder:
                 continue
             tokens = self._tokens(row)
             if not self._taken and used + tokens > room:
-                row = self._cut(row, room - used)
+                row = self._shorten_to_fit(row, room - used)
                 tokens = self._tokens(row)
             if used + tokens > room:
                 passed += 1
@@ -173,7 +182,7 @@ class ContextBuilder:
         used = self._tokens_of_header(kind)
         taken = self._sections.setdefault(kind, [])
         for every in rows:
-            row = self._new(every, self._said)
+            row = self._without_repeats(every, self._said)
             if row is None:
                 continue
             tokens = self._tokens(row)
@@ -184,7 +193,7 @@ class ContextBuilder:
             self._said.update(_sentences(row.unit.text))
         self._left -= used if taken else 0
 
-    def _new(self, row: LocalRow, said: Container[str]) -> LocalRow | None:
+    def _without_repeats(self, row: LocalRow, said: Container[str]) -> LocalRow | None:
         """The row without the sentences that the text units hold, or ``said``; None where it says no more."""
         tidy = _sentences(row.unit.text)
         elsewhere = {one for one in tidy if one in self._passages.words or one in said}
@@ -197,7 +206,7 @@ class ContextBuilder:
         sentences = tuple(one for one in row.unit.sentences if one[0] not in elsewhere)
         return replace(row, unit=replace(row.unit, text=" ".join(new), sentences=sentences))
 
-    def _cut(self, row: LocalRow, room: int) -> LocalRow:
+    def _shorten_to_fit(self, row: LocalRow, room: int) -> LocalRow:
         """Return a text unit with as much of its beginning as there is room for; with nothing else to show
         the context would be empty.
         """
@@ -222,7 +231,7 @@ class ContextBuilder:
             "source": self._passages.in_order(),
             # Text units that were taken in later may say it too.
             **{
-                kind: [new for row in rows if (new := self._new(row, ()))]
+                kind: [new for row in rows if (new := self._without_repeats(row, ()))]
                 for kind, rows in self._sections.items()
             },
         }
@@ -249,4 +258,4 @@ def _sentences(text: str) -> tuple[str, ...]:
 
 
 def _after_number(row: LocalRow) -> str:
-    return as_row(["", *row.lead, row.unit.text])
+    return row_text(["", *row.lead, row.unit.text])

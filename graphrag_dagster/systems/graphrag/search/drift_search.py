@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from graphrag_dagster.errors import EngineError, QuestionError
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.questions.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.kernel.questions.context.context_chunks import first_that_fit, render, row
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext, ReportUnits
 from graphrag_dagster.kernel.questions.context.context_units import CombinedUnits
-from graphrag_dagster.kernel.questions.question import REFUSAL, Search, checked
-from graphrag_dagster.kernel.retrieval.finding import linked, named_in, nearest_reports, with_retrieval_trace
+from graphrag_dagster.kernel.questions.question import REFUSAL, Search, validate_question
+from graphrag_dagster.kernel.retrieval.finding import (
+    linked_names_section,
+    names_in_question,
+    nearest_reports,
+    with_retrieval_trace,
+)
 from graphrag_dagster.kernel.tasks.answering_ports import Exploration, FollowUp, FollowUpExplorer
 from graphrag_dagster.kernel.tasks.task_ports import Answerer, ContextUnit, PartialAnswer, Usage
 from graphrag_dagster.systems.graphrag.search.local_search import context_around
-from graphrag_dagster.systems.graphrag.search.map_reduce import best_that_fit, finished, score_of
+from graphrag_dagster.systems.graphrag.search.map_reduce import best_that_fit, finish_answer, score_of
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER, EXPLORER
 
 if TYPE_CHECKING:
@@ -36,7 +41,9 @@ def drift(search: Search) -> Answer:
         return [context for context, _ in found]
 
     made = drift_search(search, local=contexts, reports=nearest_reports(search))
-    return with_retrieval_trace(search, replace(made, trace=named_in(linked(search))), made.why, reranked)
+    return with_retrieval_trace(
+        search, replace(made, trace=linked_names_section(names_in_question(search))), made.why, reranked
+    )
 
 
 def drift_search(
@@ -67,13 +74,13 @@ def drift_search(
         course.follow(batch, local(batch))
         rounds += 1
     kept = best_that_fit(course.partials, count, options.context_tokens)
-    answer = course.account(kept, answerer, f"{reading}, {course.told(rounds)}")
+    answer = course.account(kept, answerer, f"{reading}, {course.summary(rounds)}")
     if not kept:
         return answer
     final = answerer.reduce(search.question.text, kept)
     joined = Call("reduce", f"{len(kept)} intermediate answers", None, sum(count(one.text) for one in kept))
     answer = replace(answer, steps=(*answer.steps, joined))
-    return finished(answer, final, course.units, course.shown(kept), search.supporting)
+    return finish_answer(answer, final, course.units, course.shown(kept), search.supporting)
 
 
 @dataclass(slots=True)
@@ -119,8 +126,8 @@ class _Drift:
             rows = sorted(chunk.units, key=lambda unit: unit.id)
             context = LocalContext(units, rows, render(rows))
             explored = self._explorer.primer(self._asked[0], rows, context.rendered, self._most)
-            self._take(explored, context, "primer", counted(len(rows), "report"))
-        return f"{counted(len(rows), 'report')} read first"
+            self._take(explored, context, "primer", plural(len(rows), "report"))
+        return f"{plural(len(rows), 'report')} read first"
 
     def next(self) -> list[str]:
         """Return the best open questions; where the primer asked nothing, the question itself."""
@@ -174,11 +181,11 @@ class _Drift:
 
     def shown(self, kept: Sequence[PartialAnswer]) -> set[int]:
         """Return the numbers of the rows that the kept answers were made from."""
-        return {number for part in self._parts if _among(part.partial, kept) for number in part.numbers}
+        return {number for part in self._parts if _is_among(part.partial, kept) for number in part.numbers}
 
     def account(self, kept: Sequence[PartialAnswer], answerer: Answerer, why: str) -> Answer:
         """Return the refusal, with all that was asked and read so far."""
-        used = [_among(part.partial, kept) for part in self._parts]
+        used = [_is_among(part.partial, kept) for part in self._parts]
         return Answer(
             self._asked[0],
             self._method,
@@ -207,17 +214,17 @@ class _Drift:
             usage=sum((part.partial.usage for part in self._parts), Usage()),
         )
 
-    def told(self, rounds: int) -> str:
+    def summary(self, rounds: int) -> str:
         """Say how many questions were asked, and what was left."""
-        asked = counted(len(self._asked) - 1, "follow-up question")
+        asked = plural(len(self._asked) - 1, "follow-up question")
         left = f"; {len(self._open)} more were left open" if self._open else ""
         if self._itself:
             itself = "no follow-up question came of that, so the question itself was asked"
-            return f"{itself}; {asked} in {counted(rounds - 1, 'round')} after it{left}"
-        return f"{asked} asked in {counted(rounds, 'round')}{left}"
+            return f"{itself}; {asked} in {plural(rounds - 1, 'round')} after it{left}"
+        return f"{asked} asked in {plural(rounds, 'round')}{left}"
 
 
-def _among(partial: PartialAnswer, kept: Sequence[PartialAnswer]) -> bool:
+def _is_among(partial: PartialAnswer, kept: Sequence[PartialAnswer]) -> bool:
     return any(partial is one for one in kept)
 
 
@@ -230,7 +237,7 @@ class OpenQuestions:
 
     def __init__(self, question: str, seed: int) -> None:
         self._seed = seed
-        self._known = {normal(question)}
+        self._known = {normalise_question(question)}
         self._open: dict[str, tuple[int, int, str]] = {}
         self.problems: list[str] = []
 
@@ -240,12 +247,12 @@ class OpenQuestions:
     def add(self, follow_ups: Sequence[str], score: int) -> None:
         """Take in what an answer with that score asks; what cannot be asked becomes a problem."""
         for place, text in enumerate(follow_ups):
-            key = normal(text)
+            key = normalise_question(text)
             if key in self._known:
                 continue
             self._known.add(key)
             try:
-                self._open[checked(text)] = (-score, place, stable_id(self._seed, key))
+                self._open[validate_question(text)] = (-score, place, stable_id(self._seed, key))
             except QuestionError as problem:
                 self.problems.append(f"a follow-up question could not be asked: {problem}")
 
@@ -257,6 +264,6 @@ class OpenQuestions:
         return chosen
 
 
-def normal(question: str) -> str:
+def normalise_question(question: str) -> str:
     """Return what two questions have in common that are the same: their letters and digits, lower case."""
     return " ".join("".join(one if one.isalnum() else " " for one in question.casefold()).split())

@@ -6,16 +6,22 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from graphrag_dagster.errors import EngineError, QuestionError
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call
-from graphrag_dagster.kernel.questions.context.context_chunks import Chunk, Count, Packing, fill, render
+from graphrag_dagster.kernel.questions.context.context_chunks import (
+    Chunk,
+    Count,
+    Packing,
+    fill_chunks,
+    render,
+)
 from graphrag_dagster.kernel.questions.context.context_rows import ReportUnits
 from graphrag_dagster.kernel.questions.context.context_units import ContextUnits, SourceUnits
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Search
-from graphrag_dagster.kernel.retrieval.finding import favouring_none
-from graphrag_dagster.kernel.retrieval.index_cache import kept
+from graphrag_dagster.kernel.retrieval.finding import without_favour
+from graphrag_dagster.kernel.retrieval.index_cache import load_or_build
 from graphrag_dagster.kernel.tasks.answering_ports import Rating, ReportRater
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Usage
 from graphrag_dagster.kernel.text.tokenization import encoding_of
@@ -40,7 +46,7 @@ def global_search(search: Search) -> Answer:
     units = context_of(search.index, level)
     made = map_reduce(search, answerer, units, chunks_of(search), method=method)
     read = "text units" if level is None else f"reports of {method}"
-    return favouring_none(search, made, f"all {read} are read alike")
+    return without_favour(search, made, f"all {read} are read alike")
 
 
 def context_of(index: IndexSnapshot, level: int | None) -> ContextUnits:
@@ -64,7 +70,7 @@ def chunks_of(basis: Basis) -> Sequence[Chunk]:
         QuestionError: as :func:`context_of`, or the context cannot hold the beginning of a row.
     """
     options = basis.options
-    return basis.index.once(_packed, basis.level, basis.count, options.context_tokens, options.seed)
+    return basis.index.once(_pack_chunks, basis.level, basis.count, options.context_tokens, options.seed)
 
 
 def reports_of(index: IndexSnapshot, level: int) -> pl.DataFrame:
@@ -75,7 +81,7 @@ def reports_of(index: IndexSnapshot, level: int) -> pl.DataFrame:
     """
     known = levels_of(index)
     if level in known and index.restricted:
-        return _inside(index, level)
+        return _report_units_inside(index, level)
     if not known or index.reports.is_empty():
         raise QuestionError(
             "this corpus has no community reports, for example because no two entities are related; index "
@@ -85,16 +91,16 @@ def reports_of(index: IndexSnapshot, level: int) -> pl.DataFrame:
     if level not in known:
         levels = ", ".join(f"C{k}" for k in known)
         raise QuestionError(f"there is no level C{level}; there are {levels}")
-    return _of_level(index, level)
+    return _reports_of_level(index, level)
 
 
-def _of_level(index: IndexSnapshot, level: int) -> pl.DataFrame:
+def _reports_of_level(index: IndexSnapshot, level: int) -> pl.DataFrame:
     chosen = index.community_levels.filter(pl.col("level") == level).select("community_id").unique()
     return index.reports.join(chosen, left_on="report_id", right_on="community_id", how="semi")
 
 
-def _inside(index: IndexSnapshot, level: int) -> pl.DataFrame:
-    found = _of_level(index, level)
+def _report_units_inside(index: IndexSnapshot, level: int) -> pl.DataFrame:
+    found = _reports_of_level(index, level)
     if found.is_empty():
         raise QuestionError(
             f"no report of C{level} was written from the filtered documents alone; use a search method that "
@@ -112,16 +118,18 @@ def _report_units(index: IndexSnapshot, level: int) -> ReportUnits:
     return ReportUnits(index, reports_of(index, level))
 
 
-def _packed(index: IndexSnapshot, level: int | None, count: Count, limit: int, seed: int) -> Sequence[Chunk]:
+def _pack_chunks(
+    index: IndexSnapshot, level: int | None, count: Count, limit: int, seed: int
+) -> Sequence[Chunk]:
     units = context_of(index, level).all
     encoding = encoding_of(count)
     if encoding is None:
-        return fill(units, count=count, limit=limit, seed=seed)
+        return fill_chunks(units, count=count, limit=limit, seed=seed)
     name = "chunks" + stable_id(encoding, level, limit, seed)[:_DIGITS]
-    packing = kept(
+    packing = load_or_build(
         index.shelf,
         name,
-        lambda: Packing.of(fill(units, count=count, limit=limit, seed=seed)),
+        lambda: Packing.of(fill_chunks(units, count=count, limit=limit, seed=seed)),
         Packing,
     )
     return packing.chunks(units)
@@ -154,9 +162,9 @@ def dynamic_search(search: Search, *, keep_parent: bool = False) -> Answer:
     reports_of(index, level)
     tree = index.once(_Tree, level)
     rating = _Rating(tree, rater, search.question.text, search.count, options.context_tokens, options.seed)
-    chosen = rating.chosen(options.relevant_from, keep_parent=keep_parent)
+    chosen = rating.chosen_reports(options.relevant_from, keep_parent=keep_parent)
     rows = [tree.unit(report_id) for report_id in chosen]
-    chunks = fill(rows, count=search.count, limit=options.context_tokens, seed=options.seed)
+    chunks = fill_chunks(rows, count=search.count, limit=options.context_tokens, seed=options.seed)
     if chunks:
         answer = map_reduce(search, answerer, tree.units, chunks, method=method)
     else:
@@ -168,7 +176,7 @@ def dynamic_search(search: Search, *, keep_parent: bool = False) -> Answer:
         usage=rating.usage + answer.usage,
         problems=(*rating.problems(), *answer.problems),
     )
-    return favouring_none(search, told, "reports are chosen by what they say")
+    return without_favour(search, told, "reports are chosen by what they say")
 
 
 class _Tree:
@@ -212,14 +220,14 @@ class _Rating:
     tokens: dict[str, int] = field(default_factory=dict)
     batches: int = 0
 
-    def chosen(self, threshold: int, *, keep_parent: bool) -> list[str]:
+    def chosen_reports(self, threshold: int, *, keep_parent: bool) -> list[str]:
         """Return the ids of the reports to read."""
         relevant: dict[str, None] = {}
         above: dict[str, str] = {}
         wave = list(self.tree.below(None))
         while wave:
             self._rate(wave)
-            kept = [one for one in wave if _relevant(self.ratings[one], threshold)]
+            kept = [one for one in wave if _is_relevant(self.ratings[one], threshold)]
             relevant.update(dict.fromkeys(kept))
             if not keep_parent:
                 for one in kept:
@@ -233,7 +241,10 @@ class _Rating:
 
     def _rate(self, wave: Sequence[str]) -> None:
         rows = [self.tree.unit(report_id) for report_id in wave]
-        batches = [_local(chunk) for chunk in fill(rows, count=self.count, limit=self.limit, seed=self.seed)]
+        batches = [
+            _renumbered_chunk(chunk)
+            for chunk in fill_chunks(rows, count=self.count, limit=self.limit, seed=self.seed)
+        ]
         rated = self.rater.rate(
             self.question, [units for _, units, _ in batches], [rendered for _, _, rendered in batches]
         )
@@ -275,11 +286,11 @@ class _Rating:
         )
 
 
-def _relevant(rating: Rating, threshold: int) -> bool:
+def _is_relevant(rating: Rating, threshold: int) -> bool:
     return rating.score is None or rating.score >= threshold
 
 
-def _local(chunk: Chunk) -> tuple[Chunk, list[ContextUnit], str]:
+def _renumbered_chunk(chunk: Chunk) -> tuple[Chunk, list[ContextUnit], str]:
     """Return a chunk with its units numbered 1…n, so that a prompt holds no numbers from outside of it."""
     units = [replace(unit, id=number) for number, unit in enumerate(chunk.units, start=1)]
     return chunk, units, render(units)
@@ -290,9 +301,9 @@ def _why(level: int, rating: _Rating, chunks: Sequence[Chunk], fixed: Sequence[C
     read, whole = _tokens(chunks), _tokens(fixed)
     rated, calls = sum(rating.tokens.values()), rating.usage.calls
     against = f"the {sum(len(chunk.units) for chunk in fixed):,} of C{level}"
-    reports = counted(sum(len(chunk.units) for chunk in chunks), "report")
-    judged = counted(len(rating.ratings), "report")
-    by = f"with about {rated:,} tokens were rated in {counted(calls, 'model call')}"
+    reports = plural(sum(len(chunk.units) for chunk in chunks), "report")
+    judged = plural(len(rating.ratings), "report")
+    by = f"with about {rated:,} tokens were rated in {plural(calls, 'model call')}"
     cost = f"to choose, {judged} {by if calls else 'were rated without a model'}"
     if not chunks:
         return f"no root community has to do with the question, so none of {against} was read; {cost}"

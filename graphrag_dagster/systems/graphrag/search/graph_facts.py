@@ -21,9 +21,9 @@ from graphrag_dagster.kernel.questions.context.answer import Answer, Call
 from graphrag_dagster.kernel.questions.context.context_rows import (
     LocalContext,
     LocalRow,
-    quoted,
+    quotations,
+    quotes_stating,
     titles_of,
-    words_stating,
 )
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
@@ -33,7 +33,7 @@ from graphrag_dagster.kernel.retrieval.finding import with_history
 from graphrag_dagster.kernel.retrieval.ranking import TextRanker, Vectors, first_places, rows_of, z_scores
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, FinalAnswer, Quote
 from graphrag_dagster.systems.graphrag.search.graph_query_templates import edges_of
-from graphrag_dagster.systems.graphrag.search.map_reduce import finished
+from graphrag_dagster.systems.graphrag.search.map_reduce import finish_answer
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER
 
 
@@ -69,7 +69,7 @@ def likeness(search: Search, pairs: Sequence[tuple[str, str]]) -> Scores | None:
         as many; None where there are no vectors of entities, or another embedder made them.
     """
     frame = vectors_of(search.index)
-    smoothed = search.index.once(_smoothed)
+    smoothed = search.index.once(_smoothed_vectors)
     if frame is None or smoothed is None or not pairs:
         return None
     embedder = search.engines.embedder()
@@ -87,7 +87,7 @@ def vectors_of(index: IndexSnapshot) -> pl.DataFrame | None:
     return next((frame for frame in known if frame is not None and not frame.is_empty()), None)
 
 
-def _smoothed(index: IndexSnapshot) -> Smoothed | None:
+def _smoothed_vectors(index: IndexSnapshot) -> Smoothed | None:
     ids = index.entities["entity_id"].to_list()
     vectors = rows_of(ids, vectors_of(index), "entity_id")
     if vectors is None:
@@ -136,7 +136,7 @@ class Fact:
         return self.key[1].replace("_", " ")
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Its text if no words are known."""
         return f"{self.head} {self.relation} {self.tail}."
 
@@ -153,7 +153,7 @@ def facts_of(index: IndexSnapshot, keys: Iterable[Key]) -> list[Fact]:
         head, relation, tail = (edge[name] for name in names)
         if record := records.get(_pair(head, tail)):
             relationship_id, units = record
-            words = words_stating(
+            words = quotes_stating(
                 index, {**edge, "text_unit_ids": edge["text_unit_ids"] or units}, _SENTENCES
             )
             told = tuple((" ".join(index.words(one).split()), one) for one in words)
@@ -161,7 +161,7 @@ def facts_of(index: IndexSnapshot, keys: Iterable[Key]) -> list[Fact]:
     return facts
 
 
-def nearest_first(search: Search, facts: Sequence[Fact]) -> list[Fact]:
+def rank_facts(search: Search, facts: Sequence[Fact]) -> list[Fact]:
     """Return facts in the order in which they have to do with the question: by their words and their ends.
 
     The likeness of words is BM25 among the facts, that of ends the cosine of :func:`.smoothing.likeness`;
@@ -169,7 +169,7 @@ def nearest_first(search: Search, facts: Sequence[Fact]) -> list[Fact]:
     """
     if not facts:
         return []
-    texts = [f"{one.said} {' '.join(words for words, _ in one.words)}" for one in facts]
+    texts = [f"{one.sentence} {' '.join(words for words, _ in one.words)}" for one in facts]
     ranker = TextRanker(list(map(str, range(len(facts)))), texts)
     scores = ranker.scores(with_history(search), None, "lexical")
     if (
@@ -183,11 +183,11 @@ def nearest_first(search: Search, facts: Sequence[Fact]) -> list[Fact]:
 def fact_row(index: IndexSnapshot, fact: Fact) -> LocalRow:
     """Return a fact as a row; it rests on its words, and may be quoted by them, else by what it says."""
     text = " ".join(words for words, _ in fact.words)
-    sentences = fact.words or ((fact.said, None),)
+    sentences = fact.words or ((fact.sentence, None),)
     title = f"{fact.head} — {fact.tail}"
     unit = ContextUnit(0, title, text, sentences, "relationship", IndexBackground(index))
     words = [quote for _, quote in fact.words]
-    provenance = partial(quoted, words, "relationship", fact.relationship_id)
+    provenance = partial(quotations, words, "relationship", fact.relationship_id)
     return LocalRow(unit, fact.relationship_id, (fact.head, fact.relation, fact.tail), provenance)
 
 
@@ -252,7 +252,7 @@ def answered_at_once(
     used = bool(final.text.strip())
     call = Call("answer", about, None, sum(context.row_tokens), used)
     answer = replace(answer, context=context.uses(used=used), steps=(*answer.steps, call))
-    return finished(answer, final, context.units, {row.id for row in context.rows}, search.supporting)
+    return finish_answer(answer, final, context.units, {row.id for row in context.rows}, search.supporting)
 
 
 def _with_edges(
@@ -262,7 +262,7 @@ def _with_edges(
     edges = [row for row in rows if row.kind == "relationship"]
     label = LABELS["relationship"]
     lines = [
-        f"- {_said(fact)} [Data: {label} ({row.id})]"
+        f"- {_fact_sentence(fact)} [Data: {label} ({row.id})]"
         for row, fact in zip(edges, facts, strict=False)
         if set(fact.ends) & set(entities)
     ][:_MOST]
@@ -272,7 +272,7 @@ def _with_edges(
     return replace(final, text=f"{final.text}\n\n{listed}".strip())
 
 
-def _said(fact: Fact) -> str:
+def _fact_sentence(fact: Fact) -> str:
     """An edge; that two are named together, or are related somehow, needs no word."""
     between = () if fact.key[1] in (CO_OCCURS, RELATED_TO) else (fact.relation,)
     return " — ".join((fact.head, *between, fact.tail))

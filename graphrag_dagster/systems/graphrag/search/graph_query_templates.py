@@ -68,7 +68,7 @@ def attributes(entities: Mapping[str, str]) -> NodeQuestion:
     )
 
 
-def around(
+def neighbours_question(
     entities: Mapping[str, str], relations: Iterable[str] = (), within: Iterable[str] | None = None
 ) -> NodeQuestion:
     """Ask for the edges that begin or end at entities.
@@ -93,7 +93,7 @@ def around(
     )
 
 
-def inside(entities: Iterable[str]) -> NodeQuestion:
+def members_question(entities: Iterable[str]) -> NodeQuestion:
     """Ask for the edges among entities, given by their ids."""
     return NodeQuestion(
         "inside",
@@ -188,7 +188,7 @@ def _paths(index: IndexSnapshot, first: str, second: str) -> Iterator[dict[str, 
     neighbours = index.once(_neighbours)
     if first == second or first not in neighbours:
         return
-    steps = _steps_to(second, neighbours)
+    steps = _distances_to(second, neighbours)
     if first not in steps:
         return
     waiting = [[first]]
@@ -202,7 +202,7 @@ def _paths(index: IndexSnapshot, first: str, second: str) -> Iterator[dict[str, 
         waiting += [[*begun, one] for one in sorted(nearer, reverse=True)]
 
 
-def _steps_to(end: str, neighbours: Mapping[str, set[str]]) -> dict[str, int]:
+def _distances_to(end: str, neighbours: Mapping[str, set[str]]) -> dict[str, int]:
     """Smallest number of edges from one entity to each other, up to the longest path."""
     steps = {end: 0}
     waiting = deque([end])

@@ -22,9 +22,9 @@ from graphrag_dagster.kernel.questions.context.context_rows import (
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import REFUSAL, Search
 from graphrag_dagster.kernel.retrieval.finding import (
-    in_new_order,
-    looked_for,
-    named_in,
+    linked_names_section,
+    rerank_units,
+    text_query,
     with_history,
     with_retrieval_trace,
 )
@@ -56,24 +56,24 @@ def local(search: Search) -> Answer:
 
     What was never materialised is left out of the context.
     """
-    sought = looked_for(search, with_history(search))
+    sought = text_query(search, with_history(search))
     ranking = sought.local(ENTITIES)
     context, done = _context(search, sought.text, ranking)
     engine, method = search.engines.task(ANSWERER).engine, search.method.name
     answer = Answer(search.question.text, method, None, REFUSAL, engine, refused=True)
     answer = answered_at_once(search, answer, context, "the surroundings of its entities")
-    told = replace(answer, trace=named_in(ranking.linked))
+    told = replace(answer, trace=linked_names_section(ranking.linked))
     return with_retrieval_trace(search, told, sought.note, done)
 
 
 def context_around(search: Search, question: str) -> tuple[LocalContext, list[Reranked]]:
     """Return the rows for a question that helps with the one that is asked, and how they were reranked."""
     sought = with_history(search, question)
-    return _context(search, sought, looked_for(search, sought).local(ENTITIES))
+    return _context(search, sought, text_query(search, sought).local(ENTITIES))
 
 
 def _context(search: Search, sought: str, ranking: LocalRanking) -> tuple[LocalContext, list[Reranked]]:
-    units, done = in_new_order(search, sought, ranking.units.ids, followed=True)
+    units, done = rerank_units(search, sought, ranking.units.ids, followed=True)
     options, entities = search.options, ranking.entities.ids
     context = local_context(
         search.index,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from graphrag_dagster.errors import EngineError, QuestionError
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.questions.citations import Citation, parse_citations, rewrite_citations
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call, ContextUse
 from graphrag_dagster.kernel.questions.context.citing import CitedText, cite
@@ -45,7 +45,7 @@ def map_reduce(
     """
     question = search.question.text
     partials = _partials(answerer, question, chunks)
-    cleaned, removed = _without_invented(partials, chunks)
+    cleaned, removed = _without_invented_citations(partials, chunks)
     kept = (
         [one for one in cleaned if one.score != 0 and one.text.strip()]
         if direct
@@ -85,14 +85,14 @@ def map_reduce(
     else:
         final = answerer.reduce(question, kept)
         joined = Call(
-            "reduce", counted(len(kept), "partial answer"), None, sum(search.count(one.text) for one in kept)
+            "reduce", plural(len(kept), "partial answer"), None, sum(search.count(one.text) for one in kept)
         )
         answer = replace(answer, steps=(*answer.steps, joined))
     shown = {unit.id for number in used for unit in chunks[number].units}
-    return finished(answer, final, units, shown, search.supporting)
+    return finish_answer(answer, final, units, shown, search.supporting)
 
 
-def finished(
+def finish_answer(
     answer: Answer, final: FinalAnswer, units: ContextUnits, shown: set[int], support: Support
 ) -> Answer:
     """Return the answer with its text, citations resolved to the words of the documents; see :func:`cite`."""
@@ -107,18 +107,18 @@ def finished(
         statements=cited.statements if text else (),
         removed_citations=answer.removed_citations + cited.removed,
         problems=(*answer.problems, *cited.problems),
-        steps=(*answer.steps, *_judging(cited)),
+        steps=(*answer.steps, *_judging_calls(cited)),
         usage=answer.usage + final.usage + cited.usage,
     )
 
 
-def _judging(cited: CitedText) -> tuple[Call, ...]:
+def _judging_calls(cited: CitedText) -> tuple[Call, ...]:
     """Verdicts of a model on the support of statements."""
     if cited.usage == Usage():
         return ()
     return (
         Call(
-            "support", counted(len(cited.statements), "statement"), problem="; ".join(cited.problems) or None
+            "support", plural(len(cited.statements), "statement"), problem="; ".join(cited.problems) or None
         ),
     )
 
@@ -181,7 +181,7 @@ def _partials(answerer: Answerer, question: str, chunks: Sequence[Chunk]) -> lis
     return partials
 
 
-def _without_invented(
+def _without_invented_citations(
     partials: Sequence[PartialAnswer], chunks: Sequence[Chunk]
 ) -> tuple[list[PartialAnswer], int]:
     """Take citations of what a chunk does not hold out of its partial answer; count them."""

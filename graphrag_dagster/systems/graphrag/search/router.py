@@ -15,17 +15,23 @@ import polars as pl
 
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.catalogue.search_methods import GLOBAL, LOCAL, SOURCES
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.questions.context.answer import Answer
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
-from graphrag_dagster.kernel.questions.searcher import answered, with_method
+from graphrag_dagster.kernel.questions.searcher import answer_question, with_method
 from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
-from graphrag_dagster.kernel.retrieval.finding import NAMES, linked, named_in, with_history, with_route
+from graphrag_dagster.kernel.retrieval.finding import (
+    NAMES,
+    linked_names_section,
+    names_in_question,
+    with_history,
+    with_route,
+)
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.text.english_words import GENERAL, GENRES, MANY, OVERVIEW
 from graphrag_dagster.kernel.text.text_similarity import stem, stems, words
-from graphrag_dagster.systems.graphrag.search.sql.template_matching import fits
+from graphrag_dagster.systems.graphrag.search.sql.template_matching import match_question
 from graphrag_dagster.systems.graphrag.tasks import ROUTER
 
 _NEAREST = 10
@@ -75,14 +81,14 @@ def answer(search: Search) -> Answer:
     Raises:
         QuestionError: the question lacks what that method needs.
     """
-    names = linked(search)
+    names = names_in_question(search)
     choice = choose(search, names)
-    made = answered(with_method(search, choice.method))
+    made = answer_question(with_method(search, choice.method))
     why = choice.why
-    if made.refused and choice.likely < _SURE and (other := _other_than(search, choice)):
+    if made.refused and choice.likely < _SURE and (other := _answer_otherwise(search, choice)):
         why = f"{why}; it found nothing, so {other.method} was tried"
         made = other if not other.refused else made
-    trace = made.trace if made.section(NAMES) else (*named_in(names), *made.trace)
+    trace = made.trace if made.section(NAMES) else (*linked_names_section(names), *made.trace)
     told = replace(made, why="; ".join(filter(None, (why, made.why))), trace=trace)
     return with_route(told, choice.routed, "no method")
 
@@ -92,7 +98,7 @@ def choose(search: Search, linked_names: Sequence[LinkedName]) -> RoutedMethod:
     if (counted_by := _by_query(search)) is not None:
         return counted_by
     named = sorted((one for one in linked_names if one.named and one.entity_id), key=lambda one: -one.sure)
-    open_methods = _open_methods(search)
+    open_methods = _available_methods(search)
     if len(open_methods) < 2:
         return _by_rules(search, named)
     router = search.engines.task(ROUTER)
@@ -112,7 +118,7 @@ def choose(search: Search, linked_names: Sequence[LinkedName]) -> RoutedMethod:
     return replace(chosen, routed=routed)
 
 
-def _open_methods(search: Search) -> list[str]:
+def _available_methods(search: Search) -> list[str]:
     """The search methods that a model may choose from; none where rules are to choose."""
     if search.options.routing == "rules" or search.question.history or search.favour.names_documents:
         return []
@@ -143,7 +149,7 @@ def _by_query(search: Search) -> RoutedMethod | None:
     """Choose the tables for what a query answers without a guess; they know of no restriction."""
     if search.index.queries is None or search.index.restricted or search.question.history:
         return None
-    fit = fits(search.question.text, search.index)
+    fit = match_question(search.question.text, search.index)
     if fit.recognised is None or fit.score < 1:
         return None
     return RoutedMethod("sql", 1.0, "sql: a query over the tables answers it")
@@ -152,16 +158,16 @@ def _by_query(search: Search) -> RoutedMethod | None:
 def _without_reports(search: Search) -> RoutedMethod | None:
     """Choose for a question about the whole of a restriction whose reports leave most of it out."""
     index, options = search.index, search.options
-    if index.once(_reported, options.level) >= 0.5:
+    if index.once(_share_reported, options.level) >= 0.5:
         return None
     why = f"the reports of C{options.level} from these documents alone cover less than half of them"
     if index.text_chunks["tokens"].sum() > _MOST_CONTEXTS * options.context_tokens:
         return RoutedMethod(LOCAL, 1.0, f"{LOCAL}: {why}")
-    units = counted(len(index.text_chunks), "text unit")
+    units = plural(len(index.text_chunks), "text unit")
     return RoutedMethod(SOURCES, 1.0, f"{SOURCES}: {why}, so what they say is read whole, {units}")
 
 
-def _reported(index: IndexSnapshot, level: int) -> float:
+def _share_reported(index: IndexSnapshot, level: int) -> float:
     """The share of the text units in which an entity stands that a report of a level is about."""
     of_level = index.community_levels.filter(pl.col("level") == level)
     reported = of_level.join(index.reports, left_on="community_id", right_on="report_id", how="semi")
@@ -176,16 +182,16 @@ def cues_of(search: Search, names: Sequence[str]) -> dict[str, float]:
     return cues(search.question.text, names, texts, search.retriever.rarity.of)
 
 
-def _other_than(search: Search, choice: RoutedMethod) -> Answer | None:
+def _answer_otherwise(search: Search, choice: RoutedMethod) -> Answer | None:
     try:
-        return answered(with_method(search, GLOBAL if choice.method == LOCAL else LOCAL))
+        return answer_question(with_method(search, GLOBAL if choice.method == LOCAL else LOCAL))
     except QuestionError:
         return None
 
 
 def _reasons(found: Mapping[str, float], sign: int, names: list[str]) -> str:
     shown = ", ".join(names[:_MOST_NAMES]) + (" …" if len(names) > _MOST_NAMES else "")
-    told = (_SAID[name][0 if sign > 0 else 1].format(names=shown) for name in weightiest(found, sign))
+    told = (_SAID[name][0 if sign > 0 else 1].format(names=shown) for name in weightiest_cues(found, sign))
     return ", ".join(list(dict.fromkeys(filter(None, told)))[:_MOST_REASONS]) or _NOTHING[sign]
 
 
@@ -253,9 +259,9 @@ def cues(
         "value": float(bool(_VALUE.match(question))),
         "past": float(bool(_PAST.search(question))),
         "generic": float(bool(_GENERIC.search(question))),
-        "rarest": _rarest([word for word in meaningful if stem(word) in wanted], rarity),
+        "rarest": _rarest_word([word for word in meaningful if stem(word) in wanted], rarity),
         "specific": min(len(wanted), _ENOUGH) / _ENOUGH,
-        "held": _held(wanted, nearest),
+        "held": _share_held(wanted, nearest),
     }
 
 
@@ -264,7 +270,7 @@ def probability_of_local(found: Mapping[str, float]) -> float:
     return 1 / (1 + exp(-(BIAS + fsum(WEIGHTS[name] * value for name, value in found.items()))))
 
 
-def weightiest(found: Mapping[str, float], sign: int) -> list[str]:
+def weightiest_cues(found: Mapping[str, float], sign: int) -> list[str]:
     """Return the cues that speak for something in particular (1) or the whole (-1), strongest first."""
     pull = {name: sign * WEIGHTS[name] * value for name, value in found.items()}
     return sorted((name for name in pull if pull[name] > 0), key=lambda name: -pull[name])
@@ -274,11 +280,11 @@ def _speaks_of_many(word: str) -> bool:
     return stem(word) in _MANY or bool(_PLURAL.fullmatch(word))
 
 
-def _held(wanted: Set[str], texts: Sequence[str]) -> float:
+def _share_held(wanted: Set[str], texts: Sequence[str]) -> float:
     best = max((len(wanted & set(stems(text))) for text in texts), default=0)
     return best / len(wanted) if wanted else 0.0
 
 
-def _rarest(wanted: Sequence[str], rarity: Callable[[str], float]) -> float:
+def _rarest_word(wanted: Sequence[str], rarity: Callable[[str], float]) -> float:
     known = [value for value in map(rarity, wanted) if value < 1]
     return max(known, default=0.0)

@@ -58,7 +58,7 @@ class LlmPathJudge(Asker):
             EndpointError: the endpoint cannot be used at all.
         """
         return run_in_order(
-            self._checked,
+            self._check_answer,
             answers,
             name="Checking answers",
             total=len(answers),
@@ -73,19 +73,19 @@ class LlmPathJudge(Asker):
             gold=enclose("material", gold),
             answer=enclose("answer_1", given.answer),
         )
-        asked = self._asking("path_judge", self._system, user, CheckShape)
+        asked = self._task_request("path_judge", self._system, user, CheckShape)
         return replace(asked, temperature=self._temperature)
 
-    async def _checked(self, given: GivenAnswer) -> Checked:
+    async def _check_answer(self, given: GivenAnswer) -> Checked:
         if not given.answer.strip():
             return BLANK
         try:
-            asked = await ask(self._model, self.request(given), _checked, self._retry)
+            asked = await ask(self._model, self.request(given), _parse_verdict, self._retry)
         except UnusableReply as lost:
             return Checked(None, lost.reason, lost.usage)
         return Checked(asked.value, usage=asked.usage)
 
 
-def _checked(text: str) -> tuple[bool, bool]:
+def _parse_verdict(text: str) -> tuple[bool, bool]:
     [(word, _)], repaired = read_words(text, 1, _WORDS)
     return word == "yes", repaired

@@ -41,27 +41,28 @@ class SelectionPrompts:
         self._user = prompts.load("paths_select_user")
 
     def messages(self, level: Level, question: str, shown: Sequence[str]) -> tuple[Message, ...]:
-        """Return the conversation about candidates as :func:`shown_lines` has them."""
+        """Return the conversation about candidates as :func:`candidate_lines` has them."""
         return (Message("system", self.systems[level]), Message("user", self.user(question, shown)))
 
     def user(self, question: str, shown: Sequence[str]) -> str:
         """Return what is said last."""
         return self._user.render(
-            candidates=enclose("material", "\n".join(numbered(shown))), question=enclose("question", question)
+            candidates=enclose("material", "\n".join(numbered_lines(shown))),
+            question=enclose("question", question),
         )
 
 
-def shown_lines(candidates: VerbalizedRows) -> list[str]:
+def candidate_lines(candidates: VerbalizedRows) -> list[str]:
     """Return candidates as prompts show them: each on one line, without what would end the data."""
     return [" ".join(escape(text).split()) for text in candidates.texts]
 
 
-def numbered(shown: Sequence[str]) -> list[str]:
+def numbered_lines(shown: Sequence[str]) -> list[str]:
     """Return lines with their numbers, 1…, before them."""
     return [f"{number}. {text}" for number, text in enumerate(shown, start=1)]
 
 
-def fitting(count: int, written: Callable[[int], str], most: int, tokenizer: Tokenizer) -> int:
+def count_that_fit(count: int, written: Callable[[int], str], most: int, tokenizer: Tokenizer) -> int:
     """Return the largest number of first candidates whose prompt has at most so many tokens.
 
     Args:
@@ -87,7 +88,7 @@ _IDS = re.compile(r"[\[(#]*\d{1,6}[\])]*(?:(?:\s*[,;]\s*|\s+and\s+|\s+)[\[(#]*\d
 _NUMBER = re.compile(r"\d{1,6}")
 
 
-def selected(reply: str, shown: Sequence[str], parsing: Parsing) -> list[int]:
+def parse_selection(reply: str, shown: Sequence[str], parsing: Parsing) -> list[int]:
     """Return the places of the candidates that a reply names, without repeats.
 
     ``default``: line by line, in the order of the reply. A line names a candidate where the two are the same
@@ -101,39 +102,39 @@ def selected(reply: str, shown: Sequence[str], parsing: Parsing) -> list[int]:
     """
     if parsing == "paper":
         return [place for place, text in enumerate(shown) if text in reply]
-    exact, folded = _first_places(shown), _first_places([_folded(text) for text in shown])
+    exact, folded = _first_places(shown), _first_places([_fold(text) for text in shown])
     found: dict[int, None] = {}
     for line in reply.splitlines():
-        found.update(dict.fromkeys(_named(" ".join(line.split()), exact, folded, len(shown))))
+        found.update(dict.fromkeys(_candidates_named(" ".join(line.split()), exact, folded, len(shown))))
     return list(found)
 
 
-def says_none(reply: str) -> bool:
+def is_empty_selection(reply: str) -> bool:
     """Return whether a reply says that nothing is selected."""
     return reply.strip().strip("\"'`*.").casefold() == NONE
 
 
-def _named(line: str, exact: dict[str, int], folded: dict[str, int], count: int) -> list[int]:
+def _candidates_named(line: str, exact: dict[str, int], folded: dict[str, int], count: int) -> list[int]:
     """The candidates that a line names."""
-    for form in _forms(line):
+    for form in _line_forms(line):
         if form in exact:
             return [exact[form]]
-        if (place := folded.get(_folded(form))) is not None:
+        if (place := folded.get(_fold(form))) is not None:
             return [place]
     if _IDS.fullmatch(line):
         return [number - 1 for number in map(int, _NUMBER.findall(line)) if 1 <= number <= count]
     return []
 
 
-def _forms(line: str) -> Iterator[str]:
+def _line_forms(line: str) -> Iterator[str]:
     """A line as it is, and with less and less around it: a label may begin with a number itself."""
     yield line
-    while (bare := _barer(line)) != line:
+    while (bare := _strip_one(line)) != line:
         line = bare
         yield line
 
 
-def _barer(line: str) -> str:
+def _strip_one(line: str) -> str:
     """A line without one thing around it; the line where there is nothing."""
     if _BULLET.match(line):
         return _BULLET.sub("", line, count=1)
@@ -147,7 +148,7 @@ def _first_places(texts: Sequence[str]) -> dict[str, int]:
     return {text: place for place, text in reversed(list(enumerate(texts)))}
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
@@ -193,9 +194,9 @@ class LlmPathSelector(Asker):
         """Return what the model names; see the port."""
         if not len(candidates):
             return Selection(_NONE, 0)
-        shown = shown_lines(candidates)
+        shown = candidate_lines(candidates)
         room = self._room - self._tokenizer.count(self._prompts.systems[level])
-        count = fitting(
+        count = count_that_fit(
             len(shown), lambda first: self._prompts.user(question, shown[:first]), room, self._tokenizer
         )
         if not count:
@@ -206,7 +207,7 @@ class LlmPathSelector(Asker):
             asked = run_one(ask(self._model, request, lambda text: (text, False), self._retry))
         except UnusableReply as lost:
             return Selection(_NONE, count, problem=lost.reason, usage=lost.usage)
-        named = selected(asked.value, shown[:count], self._parsing)
+        named = parse_selection(asked.value, shown[:count], self._parsing)
         problem = _problem(asked.value, len(named), count, most)
         return Selection(np.array(named, dtype=np.int64), count, problem=problem, usage=asked.usage)
 
@@ -216,7 +217,8 @@ class LlmPathSelector(Asker):
             return Sufficiency(enough=False)
         system, user = self._enough
         told = user.render(
-            paths=enclose("material", "\n".join(shown_lines(paths))), question=enclose("question", question)
+            paths=enclose("material", "\n".join(candidate_lines(paths))),
+            question=enclose("question", question),
         )
         messages = (Message("system", system), Message("user", told))
         try:
@@ -228,7 +230,7 @@ class LlmPathSelector(Asker):
 
 def _problem(reply: str, named: int, shown: int, most: int) -> str | None:
     if not named:
-        return None if says_none(reply) else "the reply names none of the candidates"
+        return None if is_empty_selection(reply) else "the reply names none of the candidates"
     return "the reply repeats the whole list" if named == shown > most else None
 
 
@@ -276,7 +278,7 @@ class LlmPathAnswerer(Asker):
             EndpointError: the endpoint cannot be used at all.
         """
         del scores
-        lines = shown_lines(paths)
+        lines = candidate_lines(paths)
         told = "\n\n".join(reports) or _NOTHING
 
         def written(first: int) -> str:
@@ -286,8 +288,8 @@ class LlmPathAnswerer(Asker):
                 question=enclose("question", question),
             )
 
-        count = fitting(len(lines), written, self._room, self._tokenizer)
-        request = self._asking("paths_answer", self._system, written(count), None)
+        count = count_that_fit(len(lines), written, self._room, self._tokenizer)
+        request = self._task_request("paths_answer", self._system, written(count), None)
         try:
             asked = run_one(
                 ask(

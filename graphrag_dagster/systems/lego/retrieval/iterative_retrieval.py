@@ -7,10 +7,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable
+from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, PathStore
 from graphrag_dagster.kernel.graph.graph_labels import first_by_score
-from graphrag_dagster.systems.lego.retrieval.oneshot_retrieval import Judging, refined, supplemented
+from graphrag_dagster.systems.lego.retrieval.oneshot_retrieval import Judging, refine_paths, supplement_paths
 from graphrag_dagster.systems.lego.retrieval.path_enumeration import Ground, RetrievedPaths, Walks
 from graphrag_dagster.systems.lego.retrieval.path_scorers import PathScorer
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions
@@ -35,7 +35,7 @@ class ByScore:
     Attributes:
         beam: how many.
         triple_level: by the last triple, not by the whole path.
-        dynamic: as many as :func:`not_below` keeps, at most four times ``beam``.
+        dynamic: as many as :func:`at_least_threshold` keeps, at most four times ``beam``.
         percentile: see there.
     """
 
@@ -53,7 +53,7 @@ class ByScore:
             scores = judging.scores(texts)
         if not self.dynamic:
             return first_by_score(scores, texts, self.beam)
-        kept = np.flatnonzero(not_below(scores, self.percentile))
+        kept = np.flatnonzero(at_least_threshold(scores, self.percentile))
         return kept[first_by_score(scores[kept], texts.at(kept), WIDEST * self.beam)]
 
 
@@ -77,11 +77,11 @@ class BySelection:
         best, _ = judging.best(texts, self.prefilter or -1)
         chosen = judging.selected("subgraph", texts.at(best), self.beam)[: self.beam]
         if self.supplement:
-            chosen = supplemented(chosen, len(best), self.beam)
+            chosen = supplement_paths(chosen, len(best), self.beam)
         return best[chosen]
 
 
-def not_below(scores: Scores, percentile: float | None = None) -> NDArray[np.bool_]:
+def at_least_threshold(scores: Scores, percentile: float | None = None) -> NDArray[np.bool_]:
     """Return which scores, brought to 0…1, are not below their mean, or a percentile of them.
 
     Of equal scores all are kept.
@@ -89,9 +89,9 @@ def not_below(scores: Scores, percentile: float | None = None) -> NDArray[np.boo
     least, width = scores.min(), np.ptp(scores)
     if not width:
         return np.ones(len(scores), dtype=np.bool_)
-    brought = comparable((scores - least) / width)
+    brought = round_for_comparison((scores - least) / width)
     border = brought.mean() if percentile is None else np.percentile(brought, percentile)
-    return brought >= comparable(np.asarray(border))
+    return brought >= round_for_comparison(np.asarray(border))
 
 
 class Expansion:
@@ -117,7 +117,7 @@ class Expansion:
         steps = self.ground.steps
         sizes = steps.starts[walks.ends + 1] - steps.starts[walks.ends]
         if self._options.expansion == "best" and (sizes <= self._options.cap).all():
-            of, taken = walks.onwards(steps)
+            of, taken = walks.next_steps(steps)
         else:
             each = [self._from(int(node)) for node in walks.ends]
             of = np.repeat(np.arange(len(walks)), [len(one) for one in each])
@@ -166,7 +166,7 @@ class GrowingPaths:
         selector: PathSelector | None,
     ) -> None:
         self._options = options
-        self._followed = store.followed(options.direction)
+        self._followed = store.resolve_direction(options.direction)
         self._choice = choice
         self._scorer, self._selector = scorer, selector
 
@@ -178,23 +178,27 @@ class GrowingPaths:
         choice = self._choice(query.question)
         parts = [Paths.none(subgraph.store)]
         for seed in query.seeds:
-            parts += map(ground.paths, self._beams(ground.begun_at((seed,)), expansion, choice, judging))
-        union = Paths.joined(parts)
+            parts += map(
+                ground.paths, self._beams_from(ground.walks_from((seed,)), expansion, choice, judging)
+            )
+        union = Paths.concatenate(parts)
         union = union.at(union.verbalised.distinct())
         order, scores = judging.best(union.verbalised)
         paths = union.at(order, scores[order])
         if self._options.switches.refine:
-            paths = refined(paths, judging)
+            paths = refine_paths(paths, judging)
         return RetrievedPaths(paths, judging.use)
 
-    def _beams(self, walks: Walks, expansion: Expansion, choice: BeamChoice, judging: Judging) -> list[Walks]:
+    def _beams_from(
+        self, walks: Walks, expansion: Expansion, choice: BeamChoice, judging: Judging
+    ) -> list[Walks]:
         """The beam of each step from a seed."""
         beams: list[Walks] = []
         for _ in range(self._options.max_hop):
             of, taken = expansion.of(walks)
             if not len(taken):
                 break
-            grown = walks.longer(of, taken, expansion.ground.steps)
+            grown = walks.extend(of, taken, expansion.ground.steps)
             walks = grown.at(choice.chosen(grown, expansion.ground, judging))
             if not len(walks):
                 break

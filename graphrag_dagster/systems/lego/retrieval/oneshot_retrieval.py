@@ -36,7 +36,7 @@ class Judging:
             raise ValueError("there is no scorer")
         if not len(candidates):
             return np.zeros(0)
-        rows, back = _distinct(candidates)
+        rows, back = _distinct_rows(candidates)
         scores = self.scorer.scores(self.question, rows)
         self.use += ModuleUse(scored=len(rows), scored_tokens=self.scorer.tokens(rows))
         return scores if back is None else scores[back]
@@ -67,7 +67,7 @@ class Judging:
         return told.enough
 
 
-def _distinct(candidates: VerbalizedRows) -> tuple[VerbalizedRows, Places | None]:
+def _distinct_rows(candidates: VerbalizedRows) -> tuple[VerbalizedRows, Places | None]:
     """Different rows, and where each candidate is among them; None where they are the candidates."""
     rows = candidates.rows
     # Sorted as one number each, which takes a tenth of the time that rows take.
@@ -149,7 +149,7 @@ class SelectedPaths:
         shown = candidates.at(best, scores[best])
         chosen = judging.selected("path", shown.verbalised, self._most)[: self._most]
         if self._switches.supplement:
-            chosen = supplemented(chosen, len(shown), self._most)
+            chosen = supplement_paths(chosen, len(shown), self._most)
         if self._switches.rerank:
             chosen = chosen[first_by_score(shown.scores[chosen], shown.verbalised.at(chosen))]
         return RetrievedPaths(shown.at(chosen), judging.use)
@@ -183,13 +183,13 @@ class WindowedPaths:
         return RetrievedPaths(union.at(chosen), judging.use)
 
 
-def supplemented(chosen: Longs, count: int, most: int) -> Longs:
+def supplement_paths(chosen: Longs, count: int, most: int) -> Longs:
     """Return places with the first others behind them until there are ``most``, or all ``count``."""
     others = np.setdiff1d(np.arange(count), chosen)
     return np.concatenate([chosen, others[: max(most - len(chosen), 0)]])
 
 
-def refined(paths: Paths, judging: Judging) -> Paths:
+def refine_paths(paths: Paths, judging: Judging) -> Paths:
     """Return what is selected of the best paths (LLMs-R).
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.stable_values import Scores
-from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, PathStore, spans
+from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, PathStore, expand_ranges
 from graphrag_dagster.kernel.graph.graph_labels import Rows, VerbalizedRows
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, TieRule
 from graphrag_dagster.systems.lego.search.reasoning_paths import ModuleUse, PathQuery, Paths, Steps, Subgraph
@@ -50,7 +50,7 @@ class Walks:
         return len(self.nodes)
 
     @classmethod
-    def begun(cls, places: Longs) -> "Walks":
+    def start(cls, places: Longs) -> "Walks":
         """Return walks of no step from nodes."""
         return cls(places[:, None], np.zeros((len(places), 0), dtype=np.int64))
 
@@ -63,16 +63,16 @@ class Walks:
         """Return some of them."""
         return Walks(self.nodes[places], self.taken[places])
 
-    def longer(self, of: Longs, taken: Longs, steps: Steps) -> "Walks":
+    def extend(self, of: Longs, taken: Longs, steps: Steps) -> "Walks":
         """Return walks ``of`` this, each a step longer."""
         return Walks(
             np.column_stack([self.nodes[of], steps.ends[taken]]), np.column_stack([self.taken[of], taken])
         )
 
-    def onwards(self, steps: Steps) -> tuple[Longs, Longs]:
+    def next_steps(self, steps: Steps) -> tuple[Longs, Longs]:
         """Return every step that can be made from an end: which walk makes it, and the step."""
         of = np.repeat(np.arange(len(self)), steps.starts[self.ends + 1] - steps.starts[self.ends])
-        return of, spans(steps.starts, self.ends)
+        return of, expand_ranges(steps.starts, self.ends)
 
     def revisits(self, of: Longs, taken: Longs, steps: Steps) -> Longs:
         """Return whether a step leads to a node that its walk has been at."""
@@ -92,9 +92,9 @@ class Ground:
     subgraph: Subgraph
     steps: Steps
 
-    def begun_at(self, seeds: tuple[int, ...]) -> Walks:
+    def walks_from(self, seeds: tuple[int, ...]) -> Walks:
         """Return walks of no step from nodes of the store."""
-        return Walks.begun(self.subgraph.places(np.asarray(seeds, dtype=np.int64)))
+        return Walks.start(self.subgraph.places(np.asarray(seeds, dtype=np.int64)))
 
     def labels(self, places: Longs) -> Rows:
         """Return the pieces of nodes by their places in the subgraph."""
@@ -181,7 +181,7 @@ class ShortestPaths:
     """
 
     def __init__(self, options: PathOptions, store: PathStore) -> None:
-        self._followed = store.followed(options.direction)
+        self._followed = store.resolve_direction(options.direction)
         self._hops = options.max_hop
         self._ids = re.compile(options.skip_ids) if options.skip_ids else None
         self._is_id: NDArray[np.int8] = np.full(len(store.labels) if self._ids else 0, _UNKNOWN)
@@ -192,8 +192,8 @@ class ShortestPaths:
         ground = Ground(subgraph, subgraph.steps(self._followed))
         parts = [Paths.none(subgraph.store)]
         for seed in query.seeds:
-            parts += self._from(ground.begun_at((seed,)), ground)
-        paths = Paths.joined(parts)
+            parts += self._from(ground.walks_from((seed,)), ground)
+        paths = Paths.concatenate(parts)
         return RetrievedPaths(paths.at(self._ordering.order(paths, query.seeds)))
 
     def _from(self, walks: Walks, ground: Ground) -> list[Paths]:
@@ -202,19 +202,19 @@ class ShortestPaths:
         visited[walks.ends] = True
         found: list[Paths] = []
         for _ in range(self._hops):
-            of, taken = walks.onwards(ground.steps)
+            of, taken = walks.next_steps(ground.steps)
             new = ~visited[ground.steps.ends[taken]]
             of, taken = of[new], taken[new]
             _, first = np.unique(ground.steps.ends[taken], return_index=True)
             if not len(first):
                 break
             first.sort()
-            walks = walks.longer(of[first], taken[first], ground.steps)
+            walks = walks.extend(of[first], taken[first], ground.steps)
             visited[walks.ends] = True
-            found.append(ground.paths(walks.at(np.flatnonzero(self._are_targets(ground, walks)))))
+            found.append(ground.paths(walks.at(np.flatnonzero(self._end_at_targets(ground, walks)))))
         return found
 
-    def _are_targets(self, ground: Ground, walks: Walks) -> NDArray[np.bool_]:
+    def _end_at_targets(self, ground: Ground, walks: Walks) -> NDArray[np.bool_]:
         """Whether the last node of each walk has a label that is no id."""
         if self._ids is None:
             return np.ones(len(walks), dtype=np.bool_)

@@ -56,22 +56,22 @@ def retriever_of(
     Raises:
         EngineError: switches that mean nothing for the module, or one that it needs is not there.
     """
-    refuse_senseless(options)
+    check_combination(options)
     if options.retrieval == "spr":
         return ShortestPaths(options, store)
     if options.retrieval == "epr":
         return SimplePaths(options, store)
     if options.switches.llm_embeddings:
-        return RankedPaths(options, store, hidden_states(_there(options.llm_embeddings_model, _NO_MODEL)))
+        return RankedPaths(options, store, hidden_states(_require(options.llm_embeddings_model, _NO_MODEL)))
     if options.switches.window:
-        return WindowedPaths(options, store, _there(selector, _NO_SELECTOR))
-    scoring = _there(scorer, "paths are scored, and there is no scorer; set paths.scorer")
+        return WindowedPaths(options, store, _require(selector, _NO_SELECTOR))
+    scoring = _require(scorer, "paths are scored, and there is no scorer; set paths.scorer")
     if options.retrieval == "osar" and options.judged == "eem":
         return RankedPaths(options, store, scoring)
     if options.retrieval == "osar":
-        return SelectedPaths(options, store, scoring, _there(selector, _NO_SELECTOR))
+        return SelectedPaths(options, store, scoring, _require(selector, _NO_SELECTOR))
     if options.judged == "llm" or options.switches.refine or options.switches.early_stop:
-        selector = _there(selector, _NO_SELECTOR)
+        selector = _require(selector, _NO_SELECTOR)
     return GrowingPaths(options, store, _choice(options, hops or LexicalHops()), scoring, selector)
 
 
@@ -96,7 +96,7 @@ _NO_MODEL = (
 )
 
 
-def _there(given: T | None, otherwise: str) -> T:
+def _require(given: T | None, otherwise: str) -> T:
     if given is None:
         raise EngineError(otherwise)
     return given
@@ -125,7 +125,7 @@ _MODULE = {"isar": "ISAR", "osar": "OSAR", "spr": "SBR-SPR", "epr": "SBR-EPR"}
 _JUDGED = {"eem": "-EEMs", "llm": "-LLMs", "none": ""}
 
 
-def refuse_senseless(options: PathOptions) -> None:
+def check_combination(options: PathOptions) -> None:
     """Refuse switches that mean nothing for how paths are found.
 
     Raises:
@@ -163,7 +163,7 @@ class SimplePaths:
     """
 
     def __init__(self, options: PathOptions, store: PathStore) -> None:
-        self._followed = store.followed(options.direction)
+        self._followed = store.resolve_direction(options.direction)
         self._hops = options.max_hop
         self._most = options.most_paths
         self._ordering = Ordering(options.ties, store)
@@ -171,31 +171,31 @@ class SimplePaths:
     def retrieve(self, query: PathQuery, subgraph: Subgraph) -> RetrievedPaths:
         """Return the paths, short ones first; see the port. ``cut``: there are more."""
         ground = Ground(subgraph, subgraph.steps(self._followed))
-        walks = ground.begun_at(query.seeds)
+        walks = ground.walks_from(query.seeds)
         parts, room = [Paths.none(subgraph.store)], self._most
         for _ in range(self._hops):
             # One more than there is room for tells whether there are more.
-            walks = _longer(walks, ground, room + 1)
+            walks = _extend_walks(walks, ground, room + 1)
             parts.append(ground.paths(walks.at(np.arange(min(room, len(walks))))))
             room -= len(walks)
             if room < 0 or not len(walks):
                 break
-        paths = Paths.joined(parts)
+        paths = Paths.concatenate(parts)
         return RetrievedPaths(paths.at(self._ordering.order(paths, query.seeds)), cut=room < 0)
 
 
-def _longer(walks: Walks, ground: Ground, most: int) -> Walks:
+def _extend_walks(walks: Walks, ground: Ground, most: int) -> Walks:
     """The first walks that are a step longer and come to no node twice."""
     steps = ground.steps
     sizes = np.cumsum(steps.starts[walks.ends + 1] - steps.starts[walks.ends])
-    parts, count, start = [walks.longer(*_NOTHING, steps)], 0, 0
+    parts, count, start = [walks.extend(*_NOTHING, steps)], 0, 0
     while start < len(walks) and count < most:
         done = sizes[start - 1] if start else 0
         end = max(int(np.searchsorted(sizes, done + _AT_ONCE, side="right")), start + 1)
         some = walks.at(np.arange(start, end))
-        of, taken = some.onwards(steps)
+        of, taken = some.next_steps(steps)
         new = np.flatnonzero(~some.revisits(of, taken, steps))[: most - count]
-        parts.append(some.longer(of[new], taken[new], steps))
+        parts.append(some.extend(of[new], taken[new], steps))
         count, start = count + len(new), end
     return Walks(np.concatenate([one.nodes for one in parts]), np.concatenate([one.taken for one in parts]))
 

@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.common.stable_values import Scores, comparable
-from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, spans
+from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
+from graphrag_dagster.kernel.graph.adjacency_arrays import Longs, expand_ranges
 from graphrag_dagster.kernel.graph.graph_labels import ARROW, NO_PIECE, VerbalizedRows, Vocabulary
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder, shared_static
 from graphrag_dagster.kernel.text.text_similarity import words
@@ -107,7 +107,7 @@ class PieceTokens(ABC):
         """Return the candidate of each token, and the token, candidate after candidate."""
         flat = slots.ravel()
         of = np.repeat(np.arange(len(slots), dtype=np.int64), self.lengths[slots].sum(axis=1))
-        return of, self.tokens[spans(self.starts, flat)]
+        return of, self.tokens[expand_ranges(self.starts, flat)]
 
 
 #: Saturation of a word's frequency, how much the length counts, and the share of the mean rarity that a word
@@ -153,7 +153,7 @@ class Bm25Scorer:
                 (here,) = np.nonzero(terms == number)
                 times, texts = frequency[here], of[here]
                 found[texts] += rarity[number] * times * (K1 + 1) / (times + longer[texts])
-        return comparable(found)
+        return round_for_comparison(found)
 
     def tokens(self, candidates: VerbalizedRows) -> int:  # noqa: ARG002 - no model reads them.
         """Return 0."""
@@ -209,7 +209,7 @@ class StaticScorer:
         if len(whole):
             texts = candidates.at(whole).texts
             found[whole] = shared_static().embed(texts).astype(np.float64) @ asked
-        return comparable(found)
+        return round_for_comparison(found)
 
     def tokens(self, candidates: VerbalizedRows) -> int:
         """Return the tokens of all candidates."""

@@ -35,7 +35,7 @@ class PathArrays:
 
 def path_store_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> PathStore:
     """Return the graph of a corpus's current snapshot as arrays; see :func:`path_arrays_of`."""
-    return PathStore.opened(path_arrays_of(warehouse, corpus, prefilter).folder)
+    return PathStore.open(path_arrays_of(warehouse, corpus, prefilter).folder)
 
 
 def path_arrays_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> PathArrays:
@@ -54,7 +54,7 @@ def path_arrays_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> P
     def write(reader: Reader, making: Path) -> None:
         store_of(reader.read(ENTITIES), reader.read(TRIPLES), prefilter).write(making)
 
-    return _made(warehouse, corpus, _hash("prefilter", *_told(prefilter)), write)
+    return _build_arrays(warehouse, corpus, _hash("prefilter", *_prefilter_lines(prefilter)), write)
 
 
 def path_partition_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -> GraphPartition:
@@ -64,8 +64,8 @@ def path_partition_of(warehouse: Warehouse, corpus: str, prefilter: Prefilter) -
     def write(_: Reader, making: Path) -> None:
         partition_of(store).write(making)
 
-    variant = _hash("partition", *_told(prefilter))
-    return GraphPartition.opened(_made(warehouse, corpus, variant, write).folder, store)
+    variant = _hash("partition", *_prefilter_lines(prefilter))
+    return GraphPartition.open(_build_arrays(warehouse, corpus, variant, write).folder, store)
 
 
 def path_vectors_of(
@@ -90,12 +90,12 @@ def path_vectors_of(
     def write(_: Reader, making: Path) -> None:
         make(store, embedder).write(making, of)
 
-    variant = _hash(of, embedder.name, *_told(prefilter))
-    folder = _made(warehouse, corpus, variant, write).folder
-    return TextVectors.opened(folder, of, embedder.name, count)
+    variant = _hash(of, embedder.name, *_prefilter_lines(prefilter))
+    folder = _build_arrays(warehouse, corpus, variant, write).folder
+    return TextVectors.open(folder, of, embedder.name, count)
 
 
-def _made(
+def _build_arrays(
     warehouse: Warehouse, corpus: str, variant: str, write: Callable[[Reader, Path], None]
 ) -> PathArrays:
     with reading(warehouse, corpus) as (reader, snapshot):
@@ -114,7 +114,7 @@ def _made(
     return PathArrays(folder, snapshot.index)
 
 
-def _told(prefilter: Prefilter) -> Iterator[str]:
+def _prefilter_lines(prefilter: Prefilter) -> Iterator[str]:
     for kind in ("relations", "prefixes", "parts"):
         yield from (f"{kind} {one}" for one in sorted(set(getattr(prefilter, kind))))
 

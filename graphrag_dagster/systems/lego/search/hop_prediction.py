@@ -53,7 +53,7 @@ class KnownHops:
         return self.known.get(question) or LexicalHops().hops(question)
 
 
-def told_apart(
+def distinguishable_hops(
     embedder: Embedder, questions: Sequence[str], hops: Sequence[int], topics: Sequence[str]
 ) -> list[int]:
     """Return the steps of each question as told by what has learnt from those of other topics alone.
@@ -74,7 +74,7 @@ def told_apart(
         return []
     vectors, told = embedder.embed(questions), np.zeros(len(known), dtype=np.int64)
     for learnt, tried in GroupKFold(folds).split(known, groups=topics):
-        some = _some(learnt)
+        some = _sample_places(learnt)
         if len(np.unique(known[some])) < 2:
             return []
         told[tried] = _regression().fit(vectors[some], known[some]).predict(vectors[tried])
@@ -82,7 +82,7 @@ def told_apart(
     return found
 
 
-def _some(places: Longs) -> Longs:
+def _sample_places(places: Longs) -> Longs:
     """At most :data:`_MOST_LEARNT` of the places, evenly."""
     return places[:: -(-len(places) // _MOST_LEARNT)]
 

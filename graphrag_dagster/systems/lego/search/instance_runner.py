@@ -124,7 +124,7 @@ def run_batch(runners: Sequence[Runner], queries: Sequence[PathQuery]) -> Iterat
     Subgraphs are prepared for all questions at once, and what is the same subgraph is extracted once; each
     instance is booked with the seconds of its subgraph, whoever extracted it.
     """
-    share = _prepared(runners, queries) / max(len(queries), 1)
+    share = _prepare(runners, queries) / max(len(queries), 1)
     for query in queries:
         known: dict[object, tuple[ExtractedSubgraph, float]] = {}
         for runner in runners:
@@ -135,7 +135,7 @@ def run_batch(runners: Sequence[Runner], queries: Sequence[PathQuery]) -> Iterat
         yield [runner.run(query, *known[runner.extraction]) for runner in runners]
 
 
-def _prepared(runners: Iterable[Runner], queries: Sequence[PathQuery]) -> float:
+def _prepare(runners: Iterable[Runner], queries: Sequence[PathQuery]) -> float:
     begin, seen = perf_counter(), set()
     for runner in runners:
         if runner.base not in seen:
@@ -220,10 +220,10 @@ class InstanceResources:
             retriever,
             self.answerer,
             options,
-            named(recipe, self.answerer.engine if selector is None else selector.engine),
+            instance_label(recipe, self.answerer.engine if selector is None else selector.engine),
             self.reports if recipe.reports else None,
-            (_only(options, _OF_EXTRACTION), scoring),
-            _only(options, (*_OF_WALKS, *_OF_VECTORS)),
+            (_only_options(options, _OF_EXTRACTION), scoring),
+            _only_options(options, (*_OF_WALKS, *_OF_VECTORS)),
         )
 
     def _selector(self, recipe: Recipe) -> PathSelector:
@@ -242,7 +242,7 @@ class InstanceResources:
         return self._scorers[key]
 
 
-def named(recipe: Recipe, engine: str) -> str:
+def instance_label(recipe: Recipe, engine: str) -> str:
     """Return what an instance is called: :data:`LEX` behind it where an engine without a model does its part.
 
     Args:
@@ -253,7 +253,7 @@ def named(recipe: Recipe, engine: str) -> str:
     return f"{recipe.name}{LEX}" if for_model and not asks_model(engine) else recipe.name
 
 
-def _only(options: PathOptions, names: tuple[str, ...]) -> PathOptions:
+def _only_options(options: PathOptions, names: tuple[str, ...]) -> PathOptions:
     return replace(_NEUTRAL, **{name: getattr(options, name) for name in names})
 
 

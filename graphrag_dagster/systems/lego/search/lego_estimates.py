@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.text.tokenization import get_tokenizer
 from graphrag_dagster.systems.graphrag.api import one_call
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, Recipe
 from graphrag_dagster.systems.lego.settings import PathSettings
-from graphrag_dagster.systems.lego.studies.gold_questions import asked_of, questions_of
+from graphrag_dagster.systems.lego.studies.gold_questions import questions_of, questions_to_ask
 from graphrag_dagster.systems.lego.studies.question_files import GoldQuestion
 
 #: Tokens of a label or relation in a prompt, and of a reply that selects, judges or answers.
@@ -36,7 +36,7 @@ def plan_paths_of(name: str) -> Plan:
     if not settings.asks_model("paths"):
         return Plan(name, 0)
     known = KnownReplies(settings.model, get_tokenizer(settings.text_units.encoding).count)
-    asked = asked_of(
+    asked = questions_to_ask(
         questions_of(store.folder(name), settings.section(PathSettings)), settings.section(PathSettings)
     )
     estimates = list(_estimates(settings, asked, known))
@@ -86,7 +86,7 @@ def _estimates(
         for count in seeds:
             calls = calls + selections(recipe, count)
         if calls.high:
-            shown = _shown(recipe.options) + exactly(prompt["path_selector"])
+            shown = _candidate_tokens(recipe.options) + exactly(prompt["path_selector"])
             yield _estimate(settings, recipe.name, "path_selector", calls, shown, _SELECTED)
     answers = exactly(len(asked) * len(recipes))
     read = Range(0, settings.section(PathSettings).shown / 2, settings.section(PathSettings).shown) * _path(
@@ -108,7 +108,7 @@ def _estimate(
     return Estimate(stage, task, model, calls, calls * read, calls * written)
 
 
-def _shown(options: PathOptions) -> Range:
+def _candidate_tokens(options: PathOptions) -> Range:
     """Tokens of the candidates of a selection, before what does not fit is left out."""
     window = max(options.top_k, options.max_edge, options.switches.window)
     return Range(_PIECE, window * _path(options).expected, window * _path(options).high)
@@ -124,9 +124,9 @@ def _prompt(known: KnownReplies, task: str) -> int:
     return max((known.tokens(prompts.load(name).text) for name in names), default=0)
 
 
-def walked(basis: Basis) -> MethodSize:
+def estimate_paths(basis: Basis) -> MethodSize:
     """A context of its own; before it what a selector reads, where the instance has a model in a module."""
-    size, recipe = one_call(basis), basis.settings.section(PathSettings).asked
+    size, recipe = one_call(basis), basis.settings.section(PathSettings).chosen_recipe
     if not recipe.asks_selector:
         return size
     own = recipe.options

@@ -19,9 +19,9 @@ from graphrag_dagster.kernel.questions.context.context_rows import LocalContext,
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import REFUSAL, Search
 from graphrag_dagster.kernel.retrieval.finding import (
-    in_new_order,
-    looked_for,
-    named_in,
+    linked_names_section,
+    rerank_units,
+    text_query,
     with_history,
     with_retrieval_trace,
 )
@@ -91,7 +91,7 @@ class Walked:
         ]
 
 
-def walked(search: Search, entities: Sequence[str]) -> Walked:
+def walk(search: Search, entities: Sequence[str]) -> Walked:
     """Return paths from entities of the index, as the options of paths say.
 
     Args:
@@ -102,7 +102,7 @@ def walked(search: Search, entities: Sequence[str]) -> Walked:
         EngineError: a scorer or selector cannot be used.
         EndpointError: the model endpoint cannot be used.
     """
-    recipe, index = search.settings.section(PathSettings).asked, search.index
+    recipe, index = search.settings.section(PathSettings).chosen_recipe, search.index
     options = recipe.options
     store, places = index.once(_store, options.prefilter), index.once(_places, options.prefilter)
     query = PathQuery(with_history(search), tuple(places[one] for one in entities if one in places))
@@ -143,22 +143,24 @@ def paths(search: Search) -> Answer:
         EndpointError: the model endpoint cannot be used.
     """
     sought = with_history(search)
-    orders = ordered(search, sought, ENTITIES)
+    orders = order_units(search, sought, ENTITIES)
     linked = orders.followed.linked
     entities = entities_of(linked)
-    found = walked(search, list(entities))
+    found = walk(search, list(entities))
     keys = found.keys
     stated = units_stating(search.index, keys)
-    units, moves = in_new_order(search, sought, joined(orders, stated), followed=True)
+    units, moves = rerank_units(search, sought, merge_orders(orders, stated), followed=True)
     stating = facts_on(search, keys)
-    reported = orders.followed.entities.ids if search.settings.section(PathSettings).asked.reports else ()
-    context = packed(search, units, stating, reported)
+    reported = (
+        orders.followed.entities.ids if search.settings.section(PathSettings).chosen_recipe.reports else ()
+    )
+    context = pack_context(search, units, stating, reported)
     shown = sum(row.kind == "relationship" for row in context.rows)
     answer = Answer(
         *(search.question.text, search.method.name, None, REFUSAL),
         search.engines.task(ANSWERER).engine,
         refused=True,
-        trace=(*named_in(linked), *_trace(search, found, entities, len(stated), shown)),
+        trace=(*linked_names_section(linked), *_trace(search, found, entities, len(stated), shown)),
         problems=found.use.problems,
         usage=found.use.usage,
     )
@@ -173,7 +175,7 @@ def _trace(
     """How it came about: seeds, the part of the graph, paths with their scores, and what states them."""
     if not seeds:
         return (facts("Paths", read="passages alone, since the question names no entity of the graph"),)
-    recipe = search.settings.section(PathSettings).asked
+    recipe = search.settings.section(PathSettings).chosen_recipe
     titles = {one.name: one.title for one in INSTANCES}
     told = facts(
         "Paths",
@@ -206,7 +208,7 @@ def facts_on(search: Search, paths: Sequence[Sequence[Key]]) -> list[Fact]:
     return facts_of(search.index, (edge for edges in paths for edge in edges))
 
 
-def packed(
+def pack_context(
     search: Search, unit_ids: Sequence[str], facts: Iterable[Fact], reported: Sequence[str]
 ) -> LocalContext:
     """Return text units and relationships as a context, each in order of rank until the next does not fit.
@@ -249,9 +251,9 @@ class Orders:
     note: str | None
 
 
-def ordered(search: Search, sought: str, entities: int) -> Orders:
+def order_units(search: Search, sought: str, entities: int) -> Orders:
     """Return text units in both orders, and at most so many entities, that a text is about."""
-    question = looked_for(search, sought)
+    question = text_query(search, sought)
     return Orders(question.local(entities), question.spread(), question.note)
 
 
@@ -276,7 +278,7 @@ def units_stating(index: IndexSnapshot, paths: Sequence[Sequence[Key]]) -> list[
     return list(units)
 
 
-def joined(orders: Orders, on_paths: Sequence[str]) -> list[str]:
+def merge_orders(orders: Orders, on_paths: Sequence[str]) -> list[str]:
     """Return text units in one order made of three, by reciprocal ranks.
 
     Args:

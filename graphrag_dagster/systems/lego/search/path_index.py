@@ -7,7 +7,7 @@ from typing import Any
 
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, Prefilter
 from graphrag_dagster.kernel.questions.corpus_index import check_embedder
-from graphrag_dagster.kernel.questions.question import checked
+from graphrag_dagster.kernel.questions.question import validate_question
 from graphrag_dagster.kernel.storage.published.snapshot_manifest import reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import COMMUNITY_MEMBERS, COMMUNITY_REPORTS, REPORT_EMBEDDINGS
@@ -32,7 +32,7 @@ from graphrag_dagster.systems.lego.search.reasoning_paths import Outcome, PathQu
 from graphrag_dagster.systems.lego.search.seed_linking import Linked, LinkedBy, SeedLinker
 from graphrag_dagster.systems.lego.settings import PathSettings
 from graphrag_dagster.systems.lego.studies.benchmark_runs import OutcomeRow, path_rows
-from graphrag_dagster.systems.lego.studies.question_files import unmarked
+from graphrag_dagster.systems.lego.studies.question_files import strip_marks
 from graphrag_dagster.systems.lego.subgraphs.community_partition import ReportedCommunities, SeedReports
 from graphrag_dagster.systems.lego.subgraphs.recall_constraint import WindowRow
 from graphrag_dagster.systems.lego.subgraphs.text_vectors import TextVectors
@@ -40,7 +40,7 @@ from graphrag_dagster.systems.lego.tables import RECALL_WINDOWS
 from graphrag_dagster.systems.lego.tasks import PATH_ANSWERER, PATH_SELECTOR
 
 
-def workshop_of(
+def resources_of(
     session: TaskProvider,
     store: PathStore,
     recipes: Iterable[Recipe],
@@ -60,7 +60,7 @@ def workshop_of(
         reports: of the seeds' communities.
         at_once: several threads will ask the instances.
         windows: rows of ``paths.recall_windows``.
-        beforehand: see :func:`beforehand_of`.
+        beforehand: see :func:`prepared_parts_of`.
         hops: steps of questions, as far as they are told.
 
     Raises:
@@ -85,7 +85,7 @@ def workshop_of(
     )
 
 
-def beforehand_of(
+def prepared_parts_of(
     session: TaskProvider, warehouse: Warehouse, corpus: str, recipes: Iterable[Recipe]
 ) -> Beforehand:
     """Return what instances need that is made of the whole graph, made where it is not there yet.
@@ -104,13 +104,15 @@ def beforehand_of(
 
     return Beforehand(
         path_partition_of(warehouse, corpus, prefilter) if "partition" in kinds else None,
-        _reported(session, warehouse, corpus, prefilter) if any(map(by_reports, chosen)) else None,
+        _reported_communities(session, warehouse, corpus, prefilter)
+        if any(map(by_reports, chosen))
+        else None,
         vectors("labels") if "node_vectors" in kinds else None,
         vectors("triples") if "triple_vectors" in kinds else None,
     )
 
 
-def _reported(
+def _reported_communities(
     session: TaskProvider, warehouse: Warehouse, corpus: str, prefilter: Prefilter
 ) -> ReportedCommunities:
     store, embedder = path_store_of(warehouse, corpus, prefilter), session.embedder()
@@ -228,35 +230,36 @@ class PathIndex:
             QuestionError: the question is empty or too long.
             GraphragError: there is no instance of a name, or it cannot be made here.
         """
-        text, marked = unmarked(checked(question))
+        text, marked = strip_marks(validate_question(question))
         recipes = [self._own.recipe(name) for name in instances]
-        linked = self._linker.linked(text, tuple(entities) or marked)
-        workshop = self._workshop(recipes)
+        linked = self._linker.link(text, tuple(entities) or marked)
+        workshop = self._resources(recipes)
         runners = [workshop.runner(recipe) for recipe in recipes]
         (outcomes,) = run_batch(runners, [PathQuery(text, linked.seeds)])
         return [
-            self._told(recipe, outcome, linked) for recipe, outcome in zip(recipes, outcomes, strict=True)
+            self._describe_outcome(recipe, outcome, linked)
+            for recipe, outcome in zip(recipes, outcomes, strict=True)
         ]
 
     @cached_property
     def _linker(self) -> SeedLinker:
         return SeedLinker(self.store, self._session.embedder() if self._own.embedded_links else None)
 
-    def _workshop(self, recipes: Sequence[Recipe]) -> InstanceResources:
+    def _resources(self, recipes: Sequence[Recipe]) -> InstanceResources:
         encoding = self._session.settings.text_units.encoding
         reports = reports_of(self._warehouse, self._corpus, self.store, recipes, encoding)
         with reading(self._warehouse, self._corpus) as (reader, _):
             windows = reader.read_if_present(RECALL_WINDOWS)
-        return workshop_of(
+        return resources_of(
             self._session,
             self.store,
             recipes,
             reports,
             windows=() if windows is None or not self._own.recall.enabled else tuple(windows.to_dicts()),
-            beforehand=beforehand_of(self._session, self._warehouse, self._corpus, recipes),
+            beforehand=prepared_parts_of(self._session, self._warehouse, self._corpus, recipes),
         )
 
-    def _told(self, recipe: Recipe, outcome: Outcome, linked: Linked) -> InstanceAnswer:
+    def _describe_outcome(self, recipe: Recipe, outcome: Outcome, linked: Linked) -> InstanceAnswer:
         subgraph, answer = outcome.subgraph, outcome.answer
         uses = outcome.uses.values()
         return InstanceAnswer(

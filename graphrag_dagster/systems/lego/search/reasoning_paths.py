@@ -179,7 +179,7 @@ class Paths:
         return cls(store, nodes, edges, np.zeros((0, 1), dtype=np.bool_), np.zeros(0))
 
     @classmethod
-    def joined(cls, parts: "list[Paths]") -> "Paths":
+    def concatenate(cls, parts: "list[Paths]") -> "Paths":
         """Return paths of one graph, one part behind the other; at least one part."""
         longest = max(part.edges.shape[1] for part in parts)
         padded = [part.padded(longest) for part in parts]

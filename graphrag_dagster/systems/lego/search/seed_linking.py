@@ -55,7 +55,7 @@ class SeedLinker:
         self._store = store
         self._embedder = embedder
 
-    def linked(self, question: str, entities: Sequence[str] = ()) -> Linked:
+    def link(self, question: str, entities: Sequence[str] = ()) -> Linked:
         """Return the seeds of a question.
 
         Those that are given with it count; where the graph has none of them, the names that stand in the
@@ -66,29 +66,33 @@ class SeedLinker:
             question: its text.
             entities: labels that are given with it.
         """
-        given = [(entity, *self._given(entity)) for entity in entities]
+        given = [(entity, *self._given_seeds(entity)) for entity in entities]
         unknown = tuple(dict.fromkeys(entity for entity, labels, _ in given if not labels))
         if seeds := self._nodes(label for _, labels, _ in given for label in labels):
             exact = all(by == "label" for _, labels, by in given if labels)
             return Linked(seeds, "label" if exact else "normalised", unknown)
-        if seeds := self._nodes(self._standing(question)):
+        if seeds := self._nodes(self._exact_seeds(question)):
             return Linked(seeds, "words", unknown)
-        if seeds := self._nodes(self._like(question)):
+        if seeds := self._nodes(self._similar_seeds(question)):
             return Linked(seeds, "vectors", unknown)
         return Linked((), "none", unknown)
 
-    def _given(self, entity: str) -> tuple[Sequence[int], LinkedBy]:
+    def _given_seeds(self, entity: str) -> tuple[Sequence[int], LinkedBy]:
         place = self._places.get(entity)
         if place is None:
             place = self._places.get(entity.strip())
         if place is not None:
             return [place], "label"
-        return self._best(self._names.spelled(entity)), "normalised"
+        return self._best_linked(self._names.spelled(entity)), "normalised"
 
-    def _standing(self, question: str) -> Iterable[int]:
-        found = [link for link in self._names.standing(question) if link.named and not self._plain(link)]
+    def _exact_seeds(self, question: str) -> Iterable[int]:
+        found = [
+            link for link in self._names.exact_links(question) if link.named and not self._is_plain_word(link)
+        ]
         spans = [list(links) for _, links in groupby(found, key=lambda link: link.start)]
-        chosen = [(links[0], label) for links in spans for label in self._best([one.place for one in links])]
+        chosen = [
+            (links[0], label) for links in spans for label in self._best_linked([one.place for one in links])
+        ]
 
         def surest(one: tuple[EntityLink, int]) -> tuple[int, int, str]:
             link, label = one
@@ -96,11 +100,11 @@ class SeedLinker:
 
         return [label for _, label in sorted(chosen, key=surest)]
 
-    def _plain(self, link: EntityLink) -> bool:
+    def _is_plain_word(self, link: EntityLink) -> bool:
         """Whether a name is one of the words that every question has, such as a tag `who`."""
         return link.end - link.start == 1 and self._store.labels[link.place].casefold() in STOP_WORDS
 
-    def _like(self, question: str) -> Iterable[int]:
+    def _similar_seeds(self, question: str) -> Iterable[int]:
         if self._embedder is None or not self._store.nodes or not question.strip():
             return []
         asked = self._embedder.embed_queries([question])[0]
@@ -108,7 +112,7 @@ class SeedLinker:
         first = np.argsort(-found, kind="stable")[:_NEAREST]
         return [int(place) for place in first if found[place] >= _LEAST]
 
-    def _best(self, labels: Sequence[int]) -> Sequence[int]:
+    def _best_linked(self, labels: Sequence[int]) -> Sequence[int]:
         """The label of the best linked node, of equals the first in order."""
         return [min(labels, key=lambda label: (-self._degree(label), label))] if labels else []
 

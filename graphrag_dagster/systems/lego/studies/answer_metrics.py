@@ -23,7 +23,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
-def normalised(text: str) -> str:
+def normalise_answer(text: str) -> str:
     """Return a text in lower case without ASCII punctuation, the words a, an and the, and surplus blanks.
 
     >>> normalised("The Beatles!"), normalised("$"), normalised("a -> starred_actors -> Dr. No")
@@ -34,7 +34,7 @@ def normalised(text: str) -> str:
 
 def identity(text: str) -> str:
     """Return by what texts are the same answer: normalised, or as they are where nothing is left then."""
-    return normalised(text) or " ".join(text.casefold().split())
+    return normalise_answer(text) or " ".join(text.casefold().split())
 
 
 @dataclass(frozen=True)
@@ -62,19 +62,19 @@ class Answers:
         return len(self.texts)
 
     @cached_property
-    def _sought(self) -> tuple[str, ...]:
-        bare = [normalised(text) for text in self.texts]
+    def _normalised_gold(self) -> tuple[str, ...]:
+        bare = [normalise_answer(text) for text in self.texts]
         return tuple(bare if self.matching == "paper" else [one and f" {one} " for one in bare])
 
     @property
     def unmatchable(self) -> int:
         """How many normalise to nothing: no text can be said to hold these."""
-        return sum(not one for one in self._sought)
+        return sum(not one for one in self._normalised_gold)
 
-    def within(self, text: str) -> set[int]:
+    def answers_in(self, text: str) -> set[int]:
         """Return the places of the answers that a normalised text holds."""
         padded = f" {text} "
-        return {place for place, one in enumerate(self._sought) if one and one in padded}
+        return {place for place, one in enumerate(self._normalised_gold) if one and one in padded}
 
 
 class NormalisedLabels:
@@ -105,7 +105,7 @@ class NormalisedLabels:
         known = self._pieces
         for place in np.unique(candidates.rows).tolist():
             if place not in known:
-                known[place] = normalised(self._vocabulary.piece(place))
+                known[place] = normalise_answer(self._vocabulary.piece(place))
         return [" ".join(filter(None, map(known.__getitem__, row))) for row in candidates.rows.tolist()]
 
 
@@ -115,7 +115,7 @@ ANSWER_MEASURES = ("hits_at_1", "answer_f1", "list_f1")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
 
 
-def harmonic(precision: float, recall: float) -> float:
+def harmonic_mean(precision: float, recall: float) -> float:
     """Return F1; 0 where both are 0."""
     total = precision + recall
     return 2 * precision * recall / total if total else 0.0
@@ -130,11 +130,11 @@ def answer_scores(answer: PathAnswer, gold: Answers) -> dict[str, float | None]:
     """
     own, other = ("", LEX) if asks_model(answer.engine) else (LEX, "")
     found: dict[str, float | None] = dict.fromkeys(f"{name}{other}" for name in ANSWER_MEASURES)
-    measured = _measured(answer, gold) if len(gold) else dict.fromkeys(ANSWER_MEASURES)
+    measured = _set_measures(answer, gold) if len(gold) else dict.fromkeys(ANSWER_MEASURES)
     return found | {f"{name}{own}": value for name, value in measured.items()}
 
 
-def items(text: str, gold: Sequence[str] = ()) -> list[str]:
+def answer_items(text: str, gold: Sequence[str] = ()) -> list[str]:
     """Return the lines of a reply without bullets, split at commas unless a whole line is a gold answer."""
     whole = {identity(one) for one in gold}
     found: list[str] = []
@@ -143,16 +143,16 @@ def items(text: str, gold: Sequence[str] = ()) -> list[str]:
     return [item.strip() for item in found if item.strip()]
 
 
-def _measured(answer: PathAnswer, gold: Answers) -> Mapping[str, float]:
+def _set_measures(answer: PathAnswer, gold: Answers) -> Mapping[str, float]:
     said = "" if answer.named == () else answer.text
-    held = gold.within(normalised(said))
-    listed = items(said, gold.texts) if answer.named is None else answer.named
-    of_items = [gold.within(normalised(item)) for item in listed]
+    held = gold.answers_in(normalise_answer(said))
+    listed = answer_items(said, gold.texts) if answer.named is None else answer.named
+    of_items = [gold.answers_in(normalise_answer(item)) for item in listed]
     right = sum(map(bool, of_items)) / len(of_items) if of_items else 0.0
     return {
         "hits_at_1": float(bool(held)),
-        "answer_f1": harmonic(float(bool(held)), len(held) / len(gold)),
-        "list_f1": harmonic(right, len(set().union(*of_items)) / len(gold)),
+        "answer_f1": harmonic_mean(float(bool(held)), len(held) / len(gold)),
+        "list_f1": harmonic_mean(right, len(set().union(*of_items)) / len(gold)),
     }
 
 
@@ -209,4 +209,4 @@ def subgraph_scores(subgraph: Subgraph, gold: Answers, labels: NormalisedLabels)
     found = sum(not there.isdisjoint(labels.labels(answer)) for answer in gold.texts)
     recall = found / len(gold)
     precision = found / len(subgraph.nodes) if len(subgraph.nodes) else 0.0
-    return {"subgraph_recall": recall, "subgraph_f1": harmonic(precision, recall)}
+    return {"subgraph_recall": recall, "subgraph_f1": harmonic_mean(precision, recall)}

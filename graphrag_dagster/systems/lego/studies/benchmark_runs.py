@@ -229,7 +229,7 @@ def options_of(
     return stable_id("path options", decided, windows, len(seeds), *seeds, *answers, *told)
 
 
-def good_among(
+def finished_pairs(
     wanted: Mapping[tuple[str, str], str], known: pl.DataFrame | None, snapshot: str
 ) -> set[tuple[str, str]]:
     """Return question and instance of those that still hold.
@@ -247,7 +247,7 @@ def good_among(
     }
 
 
-def kept_rows(
+def reusable_rows(
     known: Mapping[Table, pl.DataFrame | None], good: set[tuple[str, str]]
 ) -> dict[Table, pl.DataFrame]:
     """Return those rows of each table that are of outcomes which hold."""

@@ -48,10 +48,10 @@ def require_questions(settings: PathSettings, corpus: str) -> None:
         )
 
 
-def asked_of(questions: Iterable[GoldQuestion], settings: PathSettings) -> list[GoldQuestion]:
+def questions_to_ask(questions: Iterable[GoldQuestion], settings: PathSettings) -> list[GoldQuestion]:
     """Return the questions that are asked: all, or the sample."""
     able = list(questions)
-    drawn = set(_drawn(able, settings))
+    drawn = set(_sample_ids(able, settings))
     return [one for one in able if one.id in drawn]
 
 
@@ -68,9 +68,9 @@ def linked_questions(
     """
     linker = SeedLinker(store, embedder if settings.embedded_links else None)
     questions = list(asked)
-    linked = [linker.linked(one.text, one.entities) for one in questions]
-    tuning = set(_for_tuning(questions, linked, settings))
-    drawn = set(_drawn((one for one in questions if one.id not in tuning), settings))
+    linked = [linker.link(one.text, one.entities) for one in questions]
+    tuning = set(_tuning_ids(questions, linked, settings))
+    drawn = set(_sample_ids((one for one in questions if one.id not in tuning), settings))
     return PATH_QUESTIONS.frame(
         {
             **_row(position, one, found, store),
@@ -85,7 +85,7 @@ def _content(folder: Path, name: str) -> bytes:
     return content_of(folder, name, f"{folder / SETTINGS_FILE}: paths.questions {name!r}", _MOST_BYTES)
 
 
-def _for_tuning(
+def _tuning_ids(
     questions: Iterable[GoldQuestion], linked: Iterable[Linked], settings: PathSettings
 ) -> list[str]:
     """The ids of the questions that windows are chosen by; none where recall is no constraint."""
@@ -96,7 +96,7 @@ def _for_tuning(
     return drawn[: settings.recall.development]
 
 
-def _drawn(questions: Iterable[GoldQuestion], settings: PathSettings) -> Iterator[str]:
+def _sample_ids(questions: Iterable[GoldQuestion], settings: PathSettings) -> Iterator[str]:
     """The ids of the questions that are asked: a sample of those of each number of hops."""
     able = [one for one in questions if one.asked]
 

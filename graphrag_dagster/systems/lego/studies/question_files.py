@@ -13,7 +13,7 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.documents.file_records import RefusedError, lines_of
 from graphrag_dagster.kernel.documents.text_decoding import decode
-from graphrag_dagster.systems.lego.studies.answer_metrics import normalised
+from graphrag_dagster.systems.lego.studies.answer_metrics import normalise_answer
 
 #: Between the parts of a cell that has several.
 _BETWEEN = "|"
@@ -56,11 +56,11 @@ def line_rows(text: str) -> Iterator[FileRow]:
     for number, line in enumerate(lines_of(text), start=1):
         if line.strip():
             asked, _, answers = line.partition("\t")
-            question, entities = unmarked(asked)
+            question, entities = strip_marks(asked)
             yield FileRow(number, question, entities, tuple(answers.split(_BETWEEN)), None, not entities)
 
 
-def unmarked(asked: str) -> tuple[str, tuple[str, ...]]:
+def strip_marks(asked: str) -> tuple[str, tuple[str, ...]]:
     """Return a question without the brackets around its entities, and these; none where a bracket lacks.
 
     Brackets within the outer ones are of the name.
@@ -275,7 +275,7 @@ def _question(name: str, row: FileRow) -> GoldQuestion:
         ("no_question", not any(map(str.isalnum, row.question))),
         ("no_bracket", row.no_bracket),
         ("no_answers", not answers),
-        ("answers_blank", not any(map(normalised, answers))),
+        ("answers_blank", not any(map(normalise_answer, answers))),
         ("hops_unreadable", hops is None and row.hops is not None),
     )
     entities = tuple(dict.fromkeys(one.strip() for one in row.entities if one.strip()))

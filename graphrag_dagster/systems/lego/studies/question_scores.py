@@ -14,7 +14,7 @@ from graphrag_dagster.systems.lego.studies.answer_metrics import (
     Matching,
     NormalisedLabels,
     answer_scores,
-    harmonic,
+    harmonic_mean,
     subgraph_scores,
 )
 from graphrag_dagster.systems.lego.studies.score_summary import KEY
@@ -39,13 +39,13 @@ def path_scores(texts: Sequence[str], gold: Answers) -> dict[str, float | None]:
     """
     if not len(gold):
         return dict.fromkeys(PATH_MEASURES)
-    held = [gold.within(text) for text in texts[: max(CUTS)]]
+    held = [gold.answers_in(text) for text in texts[: max(CUTS)]]
     found: dict[str, float | None] = {}
     for cut in CUTS:
         first = held[:cut]
         precision = sum(map(bool, first)) / len(first) if first else 0.0
         recall = len(set().union(*first)) / len(gold)
-        values = (precision, recall, harmonic(precision, recall), float(recall > 0))
+        values = (precision, recall, harmonic_mean(precision, recall), float(recall > 0))
         found |= {f"{part}_at_{cut}": value for part, value in zip(PATH_PARTS, values, strict=True)}
     return found
 

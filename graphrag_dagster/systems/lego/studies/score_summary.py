@@ -15,7 +15,7 @@ KEY = ("question_id", "instance")
 _ORDER = {one.name: place for place, one in enumerate(INSTANCES)}
 
 
-def summarised(
+def summarise(
     scores: pl.DataFrame,
     questions: pl.DataFrame,
     *,
@@ -43,13 +43,13 @@ def summarised(
     by_hops = wide.join(questions.select("question_id", "hops"), on="question_id", how="left")
     rows = [
         row
-        for instance in sorted(set(wide["instance"]), key=in_the_papers_order)
-        for row in _of_instance(by_hops.filter(instance=instance), instance, measures, resamples, seed)
+        for instance in sorted(set(wide["instance"]), key=paper_order)
+        for row in _rows_of_instance(by_hops.filter(instance=instance), instance, measures, resamples, seed)
     ]
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
-def in_the_papers_order(name: str) -> tuple[int, str]:
+def paper_order(name: str) -> tuple[int, str]:
     """Return by what instances are sorted: their number; those of other names come behind."""
     return _ORDER.get(name.removesuffix(LEX), len(_ORDER)), name
 
@@ -66,7 +66,7 @@ def _by_module(costs: pl.DataFrame) -> pl.DataFrame:
     return found
 
 
-def _of_instance(
+def _rows_of_instance(
     rows: pl.DataFrame, instance: str, measures: Sequence[str], resamples: int, seed: int
 ) -> Iterator[dict[str, Any]]:
     there = [name for name in measures if rows[name].null_count() < len(rows)]

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from graphrag_dagster.kernel.common.progress import quietly, stage
-from graphrag_dagster.kernel.common.worker_processes import chosen_processes, in_processes
+from graphrag_dagster.kernel.common.progress import stage, without_progress
+from graphrag_dagster.kernel.common.worker_processes import map_in_processes, suitable_process_count
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.models.local_embedders import shared_static
@@ -17,10 +17,10 @@ from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
-from graphrag_dagster.systems.lego.search.hop_prediction import told_apart
+from graphrag_dagster.systems.lego.search.hop_prediction import distinguishable_hops
 from graphrag_dagster.systems.lego.search.instance_definitions import Recipe, needs_beforehand
-from graphrag_dagster.systems.lego.search.instance_runner import named
-from graphrag_dagster.systems.lego.search.path_index import beforehand_of, reports_of, workshop_of
+from graphrag_dagster.systems.lego.search.instance_runner import instance_label
+from graphrag_dagster.systems.lego.search.path_index import prepared_parts_of, reports_of, resources_of
 from graphrag_dagster.systems.lego.settings import PathSettings
 from graphrag_dagster.systems.lego.studies.benchmark_runs import (
     TABLES,
@@ -29,9 +29,9 @@ from graphrag_dagster.systems.lego.studies.benchmark_runs import (
     Frames,
     Here,
     StudyProgress,
-    good_among,
-    kept_rows,
+    finished_pairs,
     options_of,
+    reusable_rows,
 )
 from graphrag_dagster.systems.lego.subgraphs.recall_constraint import WindowRow
 
@@ -69,11 +69,11 @@ def answer_questions(
     """
     settings = session.settings
     recipes = settings.section(PathSettings).recipes()
-    here = replace(here, hops=hops_told(questions, recipes))
+    here = replace(here, hops=given_hops(questions, recipes))
     pairs = _Pairs.of(questions, recipes, here, settings.engine_of("paths"), decided)
     known = {table: here.warehouse.read_if_present(table, here.corpus) for table in TABLES}
-    good = good_among(pairs.wanted(), known[TABLES[0]], here.snapshot)
-    made = StudyProgress(here, kept_rows(known, good))
+    good = finished_pairs(pairs.wanted(), known[TABLES[0]], here.snapshot)
+    made = StudyProgress(here, reusable_rows(known, good))
     asks = settings.asks_model("paths")
     alone = {place for place, recipe in enumerate(recipes) if not asks and is_light(recipe)}
     parts = (pairs.left(alone, good), pairs.left(set(range(len(recipes))) - alone, good))
@@ -121,13 +121,17 @@ class _Pairs:
         options = [
             [
                 options_of(
-                    hashed, windowed, row["seeds"], row["answers"], _hops(recipe, here, row["question"])
+                    hashed,
+                    windowed,
+                    row["seeds"],
+                    row["answers"],
+                    _relevant_hops(recipe, here, row["question"]),
                 )
                 for recipe, hashed in zip(recipes, hashes, strict=True)
             ]
             for row in rows
         ]
-        return cls(rows, [named(recipe, engine) for recipe in recipes], options)
+        return cls(rows, [instance_label(recipe, engine) for recipe in recipes], options)
 
     def wanted(self) -> dict[tuple[str, str], str]:
         return {
@@ -149,7 +153,7 @@ class _Pairs:
         return found
 
 
-def _hops(recipe: Recipe, here: Here, question: str) -> int | None:
+def _relevant_hops(recipe: Recipe, here: Here, question: str) -> int | None:
     """The told steps of a question, where they decide what an instance gives."""
     return here.hops.get(question) if recipe.options.switches.combine else None
 
@@ -160,14 +164,15 @@ def _by_processes(
     chunks = list(_chunks(asked, _AT_ONCE))
     outcomes = sum(len(one.recipes) for one in asked)
     number = min(
-        settings.section(PathSettings).processes or chosen_processes(outcomes, _WORTH_PROCESSES), len(chunks)
+        settings.section(PathSettings).processes or suitable_process_count(outcomes, _WORTH_PROCESSES),
+        len(chunks),
     )
     # The tables are no part of it: they cannot go to another process.
     given = here.corpus, here.folder, here.snapshot, settings, here.windows, here.hops
     if number < 2:
         results: Iterable[Frames] = map(bench_of(*given).frames, chunks) if chunks else ()
     else:
-        made = in_processes(
+        made = map_in_processes(
             number,
             answer_chunk,
             [(chunk,) for chunk in chunks],
@@ -189,25 +194,25 @@ def _by_threads(
         return
     settings, places = session.settings, {place for one in asked for place in one.recipes}
     chosen = [recipe for place, recipe in enumerate(recipes) if place in places]
-    store = PathStore.opened(here.folder)
+    store = PathStore.open(here.folder)
     reports = reports_of(here.warehouse, here.corpus, store, chosen, settings.text_units.encoding)
     asks = settings.asks_model("paths")
     at_once = settings.model.for_role("answer").concurrency if asks else 1
-    workshop = workshop_of(
+    workshop = resources_of(
         session,
         store,
         chosen,
         reports,
         at_once=at_once > 1,
         windows=here.windows,
-        beforehand=beforehand_of(session, here.warehouse, here.corpus, chosen),
+        beforehand=prepared_parts_of(session, here.warehouse, here.corpus, chosen),
         hops=here.hops,
     )
     bench = Bench(workshop, recipes, here.snapshot)
     chunks = list(_chunks(asked, 1 if asks else _AT_ONCE))
 
     def answer(chunk: Sequence[BenchQuestion]) -> Frames:
-        with quietly():
+        with without_progress():
             return bench.frames(chunk)
 
     with ThreadPoolExecutor(at_once) as pool:
@@ -225,7 +230,7 @@ def _chunks(asked: Sequence[BenchQuestion], size: int) -> Iterator[Sequence[Benc
         yield asked[start : start + size]
 
 
-def hops_told(questions: pl.DataFrame, recipes: Iterable[Recipe]) -> Mapping[str, int]:
+def given_hops(questions: pl.DataFrame, recipes: Iterable[Recipe]) -> Mapping[str, int]:
     """Return the steps of each question with known ones, as told without it and without its topic.
 
     What is known of a question itself is never used for it. Nothing is told where no instance combines
@@ -240,7 +245,7 @@ def hops_told(questions: pl.DataFrame, recipes: Iterable[Recipe]) -> Mapping[str
     known = questions.filter(pl.col("hops").is_not_null() & (pl.col("seeds").list.len() > 0)).sort("position")
     asked = known["question"].to_list()
     topics = known["seeds"].list.first().to_list()
-    told = told_apart(shared_static(), asked, known["hops"].to_list(), topics)
+    told = distinguishable_hops(shared_static(), asked, known["hops"].to_list(), topics)
     return dict(zip(asked, told, strict=True)) if told else {}
 
 
@@ -268,7 +273,7 @@ def bench_of(
     session = language.session_of(settings, User(corpus, "path_asked", ""))
     recipes = settings.section(PathSettings).recipes()
     light = [recipe for recipe in recipes if is_light(recipe)]
-    workshop = workshop_of(session, PathStore.opened(folder), light, windows=windows, hops=hops)
+    workshop = resources_of(session, PathStore.open(folder), light, windows=windows, hops=hops)
     return Bench(workshop, recipes, snapshot)
 
 
@@ -283,5 +288,5 @@ def answer_chunk(asked: Sequence[BenchQuestion]) -> list[pl.DataFrame]:
     no longer the one that was declared.
     """
     (bench,) = _benches
-    with quietly():
+    with without_progress():
         return list(bench.frames(asked).values())

@@ -28,7 +28,7 @@ from graphrag_dagster.systems.lego.subgraphs.transition_matrix import Mass, Walk
 Seeds = tuple[int, ...]
 
 
-def pushed(adjacency: WalkTransitions, seeds: Seeds, damping: float, rmax: float) -> tuple[Mass, Mass]:
+def push(adjacency: WalkTransitions, seeds: Seeds, damping: float, rmax: float) -> tuple[Mass, Mass]:
     """Return reserves and residues of the nodes [n each] after forward push.
 
     A node whose residue is above ``rmax`` for each of its edges keeps ``1 - damping`` of it and pushes the
@@ -57,24 +57,24 @@ def pushed(adjacency: WalkTransitions, seeds: Seeds, damping: float, rmax: float
     each = np.maximum(adjacency.degrees, 1)
     halvings = max(int(np.ceil(-np.log2(rmax))), 0)
     for limit in [rmax * 2.0**power for power in range(halvings, -1, -1)]:
-        pushing = _above(residues, limit, each, np.flatnonzero(residues))
+        pushing = _places_above(residues, limit, each, np.flatnonzero(residues))
         while len(pushing):
             mass = residues[pushing]
             residues[pushing] = 0
             reserves[pushing] += (1 - damping) * mass
-            reached = spread_from(adjacency, start, pushing, damping * mass, residues)
-            pushing = _above(residues, limit, each, reached)
+            reached = spread_places(adjacency, start, pushing, damping * mass, residues)
+            pushing = _places_above(residues, limit, each, reached)
     return reserves, residues
 
 
 def push_ranks(adjacency: WalkTransitions, seeds: Seeds, damping: float, rmax: float) -> Mass:
-    """Return the reserves of :func:`pushed`, which are at most PageRank [n]; all 0 without a seed."""
+    """Return the reserves of :func:`push`, which are at most PageRank [n]; all 0 without a seed."""
     if not seeds:
         return np.zeros(adjacency.nodes)
-    return pushed(adjacency, seeds, damping, rmax)[0]
+    return push(adjacency, seeds, damping, rmax)[0]
 
 
-def spread_from(adjacency: WalkTransitions, seeds: Longs, nodes: Longs, mass: Mass, onto: Mass) -> Longs:
+def spread_places(adjacency: WalkTransitions, seeds: Longs, nodes: Longs, mass: Mass, onto: Mass) -> Longs:
     """Add the mass of nodes [k], spread along their edges, onto an array [n]; that of dead ends to the seeds.
 
     Returns:
@@ -98,7 +98,7 @@ def spread_from(adjacency: WalkTransitions, seeds: Longs, nodes: Longs, mass: Ma
 _DENSE = 8
 
 
-def _above(residues: Mass, limit: float, each: Longs, among: Longs) -> Longs:
+def _places_above(residues: Mass, limit: float, each: Longs, among: Longs) -> Longs:
     return among[residues[among] > limit * each[among]]
 
 
@@ -130,13 +130,13 @@ def fora_ranks(adjacency: WalkTransitions, seeds: Seeds, damping: float, epsilon
         return np.zeros(adjacency.nodes)
     edges = max(adjacency.edges, 1)
     share, unsure = 1 / adjacency.nodes, log(2 * adjacency.nodes)
-    reserves, residues = pushed(adjacency, seeds, damping, epsilon * sqrt(share / (3 * edges * unsure)))
+    reserves, residues = push(adjacency, seeds, damping, epsilon * sqrt(share / (3 * edges * unsure)))
     nodes = np.flatnonzero(residues)
     counts = np.ceil(residues[nodes] * ((2 + epsilon) * unsure / (share * epsilon**2))).astype(np.int64)
     worth = residues[nodes] / counts
     start = np.array(sorted(seeds), dtype=np.int64)
     drawn = np.random.default_rng([seed, *start.tolist()])
-    for places in _by_turns(counts):
+    for places in _in_batches(counts):
         ends = walk_ends(adjacency, nodes[places], start, damping, drawn)
         reserves += np.bincount(ends, weights=worth[places], minlength=adjacency.nodes)
     return reserves
@@ -148,11 +148,11 @@ def walk_ends(
     """Return where walks end that go on with a probability of ``damping``, from dead ends to a seed [k]."""
     found, going = starts.copy(), np.arange(len(starts))
     while len(going := going[drawn.random(len(going)) < damping]):
-        found[going] = stepped(adjacency, found[going], drawn, seeds)
+        found[going] = step_walks(adjacency, found[going], drawn, seeds)
     return found
 
 
-def stepped(
+def step_walks(
     adjacency: WalkTransitions, nodes: Longs, drawn: np.random.Generator, seeds: Longs | None = None
 ) -> Longs:
     """Return one neighbour of each node by chance; of a dead end a seed, or itself without seeds [k]."""
@@ -166,7 +166,7 @@ def stepped(
     return found
 
 
-def _by_turns(counts: Longs) -> Iterator[Longs]:
+def _in_batches(counts: Longs) -> Iterator[Longs]:
     """Yield places, each as often as it counts, in order and :data:`AT_ONCE` at a time."""
     ends = np.cumsum(counts)
     for start in range(0, int(ends[-1]) if len(ends) else 0, AT_ONCE):
@@ -206,7 +206,7 @@ def rbs_ranks(adjacency: WalkTransitions, seeds: Seeds, damping: float, theta: f
         mass, degrees = damping * residues[nodes], adjacency.degrees[nodes]
         small = mass < unit * degrees
         residues = np.zeros(adjacency.nodes)
-        spread_from(adjacency, start, nodes[~small], mass[~small], residues)
+        spread_places(adjacency, start, nodes[~small], mass[~small], residues)
         times = drawn.binomial(degrees[small], mass[small] / (unit * degrees[small]))
         senders = np.repeat(nodes[small], times)
         ends = adjacency.neighbour(senders, drawn.integers(adjacency.degrees[senders]))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.common.stable_values import cosines
-from graphrag_dagster.kernel.graph.adjacency_arrays import Ints, Longs, PathStore, spans
+from graphrag_dagster.kernel.graph.adjacency_arrays import Ints, Longs, PathStore, expand_ranges
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.text.tokenization import Tokenizer
 
@@ -41,14 +41,14 @@ class GraphPartition:
 
     def members(self, communities: Longs) -> Longs:
         """Return the nodes of communities, in order."""
-        return np.sort(self._by_community[spans(self._starts, communities)])
+        return np.sort(self._by_community[expand_ranges(self._starts, communities)])
 
     def write(self, folder: Path) -> None:
-        """Write it beside the arrays of its graph; see :meth:`opened`."""
+        """Write it beside the arrays of its graph; see :meth:`open`."""
         np.save(folder / _FILE, np.ascontiguousarray(self.community_of), allow_pickle=False)
 
     @classmethod
-    def opened(cls, folder: Path, store: PathStore) -> "GraphPartition":
+    def open(cls, folder: Path, store: PathStore) -> "GraphPartition":
         """Return what was written for a graph, mapped.
 
         Raises:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import GraphragError, QuestionError
-from graphrag_dagster.kernel.common.stable_values import comparable
+from graphrag_dagster.kernel.common.stable_values import round_for_comparison
 from graphrag_dagster.kernel.graph.adjacency_arrays import Followed, Longs, PathStore
 from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows, first_by_score
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
@@ -71,17 +71,17 @@ class SeededSubgraphs(SubgraphExtractor):
 
     def extract(self, query: PathQuery) -> ExtractedSubgraph:
         """Return the subgraph of a question; see the port."""
-        seeds = checked(self._store, query)
+        seeds = check_seeds(self._store, query)
         nodes = self._found(seeds) if seeds else np.zeros(0, dtype=np.int64)
         return ExtractedSubgraph(Subgraph.of_nodes(self._store, nodes, seeds))
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
         """Find out beforehand what is found from the seeds of several questions."""
         if self._prepare is not None:
-            self._prepare(checked(self._store, query) for query in queries if query.seeds)
+            self._prepare(check_seeds(self._store, query) for query in queries if query.seeds)
 
 
-def largest(ranks: Mass, most: int, seeds: tuple[int, ...]) -> Longs:
+def largest_places(ranks: Mass, most: int, seeds: tuple[int, ...]) -> Longs:
     """Return the nodes of the largest ranks, in order of the nodes; equal ranks: the first nodes.
 
     Seeds come before all others; what has a rank of 0 does not come.
@@ -90,7 +90,7 @@ def largest(ranks: Mass, most: int, seeds: tuple[int, ...]) -> Longs:
     reached = ranks > 0
     reached[chosen] = True
     nodes = np.flatnonzero(reached).astype(np.int64)
-    rounded = comparable(ranks[nodes])
+    rounded = round_for_comparison(ranks[nodes])
     rounded[np.searchsorted(nodes, chosen)] = np.inf
     most = max(most, len(seeds))
     if len(nodes) > most:
@@ -100,7 +100,7 @@ def largest(ranks: Mass, most: int, seeds: tuple[int, ...]) -> Longs:
     return nodes
 
 
-def checked(store: PathStore, query: PathQuery) -> tuple[int, ...]:
+def check_seeds(store: PathStore, query: PathQuery) -> tuple[int, ...]:
     """Return the seeds of a question.
 
     Raises:
@@ -160,11 +160,11 @@ class PartitionedSubgraphs(SubgraphExtractor):
             )
         self._store, self._partition, self._chosen = store, partition, chosen
         self._followed, self._damping, self._most = followed, damping, most
-        self._part = lru_cache(_KEPT)(self._cut)
+        self._part = lru_cache(_KEPT)(self._cut_community)
 
     def extract(self, query: PathQuery) -> ExtractedSubgraph:
         """Return the subgraph of a question; where no seed is in its communities, all of their nodes are."""
-        seeds = checked(self._store, query)
+        seeds = check_seeds(self._store, query)
         communities = self._chosen(query)
         if not communities:
             return ExtractedSubgraph(Subgraph.of_nodes(self._store, np.asarray(seeds, dtype=np.int64), seeds))
@@ -172,12 +172,12 @@ class PartitionedSubgraphs(SubgraphExtractor):
         inside = np.flatnonzero(np.isin(part.nodes, np.asarray(seeds, dtype=np.int64)))
         begins = tuple(inside.tolist()) or tuple(range(len(part.nodes)))
         kept = np.zeros(len(part.nodes), dtype=np.bool_)
-        kept[largest(part.ranks.ranks(begins), self._most, tuple(inside.tolist()))] = True
+        kept[largest_places(part.ranks.ranks(begins), self._most, tuple(inside.tolist()))] = True
         edges = part.edges[kept[part.heads] & kept[part.tails]]
         nodes = np.union1d(part.nodes[kept], np.asarray(seeds, dtype=np.int64)).astype(np.int64)
         return ExtractedSubgraph(Subgraph(self._store, nodes, edges, seeds))
 
-    def _cut(self, communities: Communities) -> _CommunityPart:
+    def _cut_community(self, communities: Communities) -> _CommunityPart:
         store, community_of = self._store, self._partition.community_of
         nodes = self._partition.members(np.array(communities, dtype=np.int64))
         edges = store.between(nodes)
@@ -239,7 +239,7 @@ class NodeVectorSubgraphs(SubgraphExtractor):
 
     def extract(self, query: PathQuery) -> ExtractedSubgraph:
         """Return what is around the nearest nodes; a question needs no seed for it."""
-        seeds = checked(self._store, query)
+        seeds = check_seeds(self._store, query)
         question = self._embedder.embed_queries([query.question])[0]
         border, seen = self._nearest(question), np.zeros(self._store.nodes, dtype=np.bool_)
         edges, use = [np.zeros(0, dtype=np.int64)], ModuleUse()
@@ -292,7 +292,7 @@ class TripleVectorSubgraphs(SubgraphExtractor):
 
     def extract(self, query: PathQuery) -> ExtractedSubgraph:
         """Return the nearest triples; a question needs no seed for it."""
-        seeds = checked(self._store, query)
+        seeds = check_seeds(self._store, query)
         question = self._embedder.embed_queries([query.question])[0]
         return ExtractedSubgraph(
             Subgraph.of_edges(self._store, self._vectors.nearest(question, self._most), seeds)

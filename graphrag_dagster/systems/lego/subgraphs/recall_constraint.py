@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from graphrag_dagster.kernel.common.stable_values import comparable
+from graphrag_dagster.kernel.common.stable_values import round_for_comparison
 from graphrag_dagster.kernel.graph.adjacency_arrays import Direction, PathStore
 from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery
 from graphrag_dagster.systems.lego.studies.answer_metrics import Answers, NormalisedLabels, subgraph_scores
@@ -62,7 +62,7 @@ class Classifier:
 
     def __init__(self, store: PathStore, direction: Direction = "auto") -> None:
         self._store = store
-        self._degrees = store.degrees(store.followed(direction))
+        self._degrees = store.degrees(store.resolve_direction(direction))
         self._quartiles = quartiles(self._degrees)
 
     def of(self, query: PathQuery) -> QuestionClass:
@@ -224,8 +224,8 @@ def window_for(rows: Sequence[WindowRow], kind: QuestionClass) -> WindowRow | No
 
 def _row(name: str, measured: pl.DataFrame, threshold: Threshold, aside: str) -> WindowRow:
     means = measured.group_by("window").agg(pl.col("recall", "f1").mean()).sort("window")
-    windows, f1 = means["window"].to_list(), comparable(means["f1"].to_numpy())
-    recall = comparable(means["recall"].to_numpy())
+    windows, f1 = means["window"].to_list(), round_for_comparison(means["f1"].to_numpy())
+    recall = round_for_comparison(means["recall"].to_numpy())
     enough = [place for place in range(len(windows)) if recall[place] >= threshold.value]
     best = min(enough, key=lambda place: (-f1[place], windows[place]), default=None)
     used = enough[0] if enough else int(recall.argmax())
@@ -292,8 +292,8 @@ def learned_threshold(thresholds: ArrayLike, correct: ArrayLike, *, fewest: int 
         return None
     from sklearn.isotonic import IsotonicRegression
 
-    expected = comparable(IsotonicRegression(increasing=True).fit(used, right).predict(tried))
-    enough = tried[expected >= comparable(expected.max() - np.full(1, WITHIN))[0]]
+    expected = round_for_comparison(IsotonicRegression(increasing=True).fit(used, right).predict(tried))
+    enough = tried[expected >= round_for_comparison(expected.max() - np.full(1, WITHIN))[0]]
     share = float(expected[tried == enough[0]][0])
     return Threshold(
         float(enough[0]),

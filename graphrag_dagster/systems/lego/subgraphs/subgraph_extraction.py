@@ -16,7 +16,7 @@ from graphrag_dagster.systems.lego.subgraphs.approximate_pagerank import (
     fora_ranks,
     push_ranks,
     rbs_ranks,
-    stepped,
+    step_walks,
 )
 from graphrag_dagster.systems.lego.subgraphs.community_partition import CommunityTexts, GraphPartition
 from graphrag_dagster.systems.lego.subgraphs.personalized_pagerank import page_ranks_of
@@ -28,7 +28,7 @@ from graphrag_dagster.systems.lego.subgraphs.ranked_subgraphs import (
     SubgraphExtractor,
     TripleVectorSubgraphs,
     label_vectors,
-    largest,
+    largest_places,
     of_reports,
     of_seeds,
     triple_vectors,
@@ -105,7 +105,7 @@ def check_extraction(name: str) -> None:
 
 
 def _adjacency(options: PathOptions, given: _Given) -> WalkTransitions:
-    return adjacency_of(given.store, given.store.followed(options.direction))
+    return adjacency_of(given.store, given.store.resolve_direction(options.direction))
 
 
 def _ranked(
@@ -115,11 +115,13 @@ def _ranked(
     prepare: Callable[[Iterable[Seeds]], None] | None = None,
 ) -> SubgraphExtractor:
     """The most probable nodes of each question with the edges among them (SBE)."""
-    return SeededSubgraphs(given.store, lambda seeds: largest(ranks(seeds), options.max_ent, seeds), prepare)
+    return SeededSubgraphs(
+        given.store, lambda seeds: largest_places(ranks(seeds), options.max_ent, seeds), prepare
+    )
 
 
 def _ppr(options: PathOptions, given: _Given) -> SubgraphExtractor:
-    known = page_ranks_of(given.store, given.store.followed(options.direction), options.damping)
+    known = page_ranks_of(given.store, given.store.resolve_direction(options.direction), options.damping)
     return _ranked(options, given, known.ranks, known.prepare)
 
 
@@ -163,7 +165,7 @@ def _partition(options: PathOptions, given: _Given) -> SubgraphExtractor:
         raise GraphragError("partitions 'report' needs reports of the communities")
     else:
         chosen = of_reports(given.reports, _embedder(options, given))
-    followed = store.followed(options.direction)
+    followed = store.resolve_direction(options.direction)
     return PartitionedSubgraphs(store, partition, chosen, followed, options.damping, options.max_ent)
 
 
@@ -224,6 +226,6 @@ def walked_from(adjacency: WalkTransitions, start: int, options: PathOptions) ->
     drawn = np.random.default_rng([options.seed, start])
     at = [np.full(options.walks, start, dtype=np.int64)]
     for _ in range(options.walk_steps):
-        at.append(stepped(adjacency, at[-1], drawn))
+        at.append(step_walks(adjacency, at[-1], drawn))
     found: Longs = np.unique(np.concatenate(at))
     return found

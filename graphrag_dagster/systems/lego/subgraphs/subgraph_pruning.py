@@ -54,15 +54,17 @@ class PrunedSubgraphs(SubgraphExtractor):
         use = ModuleUse(scored=len(units), scored_tokens=self._scorer.tokens(units))
         kept = first_by_score(scores, units, self._window)
         if self._selector is not None:
-            kept, asked = self._selected(self._selector, query.question, units.at(kept), kept)
+            kept, asked = self._select(self._selector, query.question, units.at(kept), kept)
             use += asked
-        return ExtractedSubgraph(_only(self._level, found.subgraph, units.at(kept)), found.use + use)
+        return ExtractedSubgraph(
+            _subgraph_of_units(self._level, found.subgraph, units.at(kept)), found.use + use
+        )
 
     def prepare(self, queries: Iterable[PathQuery]) -> None:
         """Find out beforehand what subgraphs before pruning share."""
         self._base.prepare(queries)
 
-    def _selected(
+    def _select(
         self, selector: PathSelector, question: str, shown: VerbalizedRows, kept: Places
     ) -> tuple[Places, ModuleUse]:
         selection = selector.select(self._level, question, shown, len(shown))
@@ -97,11 +99,11 @@ def _units(level: PrunedLevel, subgraph: Subgraph) -> VerbalizedRows:
     return triples.at(triples.distinct())
 
 
-def _only(level: PrunedLevel, subgraph: Subgraph, kept: VerbalizedRows) -> Subgraph:
+def _subgraph_of_units(level: PrunedLevel, subgraph: Subgraph, kept: VerbalizedRows) -> Subgraph:
     """Return the subgraph with those of its units alone that are kept."""
     store, edges, seeds = subgraph.store, subgraph.edges, subgraph.seeds
     if level == "triple":
-        return Subgraph.of_edges(store, edges[_rows_among(subgraph.triples(), kept)], seeds)
+        return Subgraph.of_edges(store, edges[_is_row_kept(subgraph.triples(), kept)], seeds)
     pieces = kept.rows[:, 0]
     if level == "relation":
         inside = np.isin(store.edge_relations[edges] + len(store.labels), pieces)
@@ -112,7 +114,7 @@ def _only(level: PrunedLevel, subgraph: Subgraph, kept: VerbalizedRows) -> Subgr
     return Subgraph(store, left, edges[ends[0] & ends[1]], seeds)
 
 
-def _rows_among(rows: VerbalizedRows, kept: VerbalizedRows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _is_row_kept(rows: VerbalizedRows, kept: VerbalizedRows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return of each row whether it is among those that are kept [n]."""
     both = np.concatenate([kept.rows, rows.rows])
     _, number = np.unique(both, axis=0, return_inverse=True)

@@ -71,12 +71,12 @@ class TextVectors:
         return cls(found, embedder.name)
 
     def write(self, folder: Path, name: str) -> None:
-        """Write the vectors into files of a folder that is there; see :meth:`opened`."""
+        """Write the vectors into files of a folder that is there; see :meth:`open`."""
         np.save(folder / f"{name}.npy", np.ascontiguousarray(self.vectors), allow_pickle=False)
         (folder / f"{name}.txt").write_text(self.embedder, encoding="utf-8")
 
     @classmethod
-    def opened(cls, folder: Path, name: str, embedder: str, count: int) -> "TextVectors":
+    def open(cls, folder: Path, name: str, embedder: str, count: int) -> "TextVectors":
         """Return vectors that were written, mapped.
 
         Args:

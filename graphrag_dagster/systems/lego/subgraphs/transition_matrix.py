@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.kernel.graph.adjacency_arrays import Followed, Ints, Longs, PathStore, spans
+from graphrag_dagster.kernel.graph.adjacency_arrays import Followed, Ints, Longs, PathStore, expand_ranges
 
 Mass = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ def _matrix(starts: Longs, ends: Ints, order: Longs, place: Ints, ones: Mass) ->
 
     rows = np.zeros(len(order) + 1, dtype=np.int64)
     np.cumsum((starts[1:] - starts[:-1])[order], out=rows[1:])
-    return csr_array((ones, place[ends[spans(starts, order)]], rows), shape=(len(order), len(order)))
+    return csr_array((ones, place[ends[expand_ranges(starts, order)]], rows), shape=(len(order), len(order)))
 
 
 __all__ = ["Mass", "WalkTransitions", "adjacency_of"]
@@ -129,11 +129,11 @@ class WalkTransitions:
 
     def neighbours(self, nodes: Longs) -> tuple[Longs, Ints]:
         """Return the ends of all edges that can be followed from nodes, and the place of each one's node."""
-        out = spans(self.out_starts, nodes)
+        out = expand_ranges(self.out_starts, nodes)
         places = np.repeat(np.arange(len(nodes)), self.out_starts[nodes + 1] - self.out_starts[nodes])
         if self.followed == "out":
             return places, self.tails[out]
-        into = spans(self.in_starts, nodes)
+        into = expand_ranges(self.in_starts, nodes)
         more = np.repeat(np.arange(len(nodes)), self.in_starts[nodes + 1] - self.in_starts[nodes])
         return np.concatenate([places, more]), np.concatenate([self.tails[out], self.heads[into]])
 

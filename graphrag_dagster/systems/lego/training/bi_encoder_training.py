@@ -11,7 +11,7 @@ import numpy as np
 
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.models.local_embedders import SentenceTransformerEmbedder, packaged_minilm
-from graphrag_dagster.kernel.models.local_models import installed, logging_unchanged
+from graphrag_dagster.kernel.models.local_models import installed_version, logging_unchanged
 from graphrag_dagster.systems.lego.training.gold_paths import GoldPath
 
 _EXTRA = "training"
@@ -123,7 +123,7 @@ def require_training(device: str) -> None:
         EngineError: the extra is not installed, or there is no such device.
     """
     for package in _PACKAGES:
-        installed(package, _WANTED_BY, _EXTRA)
+        installed_version(package, _WANTED_BY, _EXTRA)
     with logging_unchanged():
         import torch
 

@@ -12,7 +12,7 @@ from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
 from graphrag_dagster.kernel.graph.graph_labels import VerbalizedRows, Vocabulary, first_by_score
-from graphrag_dagster.systems.lego.llm.path_selection import SelectionPrompts, numbered, shown_lines
+from graphrag_dagster.systems.lego.llm.path_selection import SelectionPrompts, candidate_lines, numbered_lines
 from graphrag_dagster.systems.lego.retrieval.path_enumeration import ShortestPaths
 from graphrag_dagster.systems.lego.retrieval.path_scorers import ShuffledScorer, in_words
 from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions
@@ -86,7 +86,7 @@ class GoldPaths:
         others = tuple(self._texts(wrong.at(drawn)))
         return [
             GoldPath(query.question, topic, text, others)
-            for topic, text in zip(_begins(distinct), self._texts(distinct.verbalised), strict=True)
+            for topic, text in zip(_beginnings(distinct), self._texts(distinct.verbalised), strict=True)
         ]
 
     def _texts(self, paths: VerbalizedRows) -> list[str]:
@@ -102,7 +102,7 @@ def leads_to(paths: VerbalizedRows, answers: Collection[str]) -> np.ndarray[tupl
     return np.array([known[end] for end in ends.tolist()], dtype=np.bool_)
 
 
-def split(
+def split_paths(
     pairs: Sequence[GoldPath], share: float = _SHARE, seed: int = 0
 ) -> tuple[list[GoldPath], list[GoldPath]]:
     """Return the pairs to learn from and those to try it on; no topic is in both.
@@ -115,17 +115,17 @@ def split(
     learnt: list[GoldPath] = []
     tried: list[GoldPath] = []
     for one in pairs:
-        (tried if held_out(one.topic, share, seed) else learnt).append(one)
+        (tried if is_held_out(one.topic, share, seed) else learnt).append(one)
     return learnt, tried
 
 
-def held_out(topic: str, share: float = _SHARE, seed: int = 0) -> bool:
-    """Return whether pairs of a topic are tried, and not learnt from; see :func:`split`."""
+def is_held_out(topic: str, share: float = _SHARE, seed: int = 0) -> bool:
+    """Return whether pairs of a topic are tried, and not learnt from; see :func:`split_paths`."""
     digest = blake2b(f"{seed}\n{topic}".encode("utf-8", "surrogatepass"), digest_size=6).digest()
     return int.from_bytes(digest, "big") < share * 2**48
 
 
-def _begins(paths: Paths) -> list[str]:
+def _beginnings(paths: Paths) -> list[str]:
     return [paths.store.entity_ids[int(node)] for node in paths.nodes[:, 0]]
 
 
@@ -163,8 +163,8 @@ def training_lines(prompts: SelectionPrompts, examples: Iterable[TrainingExample
     for one in examples:
         if not len(one.candidates):
             continue
-        shown = shown_lines(one.candidates)
-        lines = numbered(shown)
+        shown = candidate_lines(one.candidates)
+        lines = numbered_lines(shown)
         reply = "\n".join(lines[place] for place in one.gold) or "NONE"
         asked = prompts.messages(one.level, one.question, shown)
         told = [{"role": message.role, "content": message.content} for message in asked]
@@ -232,14 +232,14 @@ def drawn_questions(
     Raises:
         SettingsError: no question has an answer, none has a seed too, or all are measured.
     """
-    rows, seed = _able(linked, settings, corpus).iter_rows(named=True), settings.seed
+    rows, seed = _usable_questions(linked, settings, corpus).iter_rows(named=True), settings.seed
     drawn = sorted(rows, key=lambda row: stable_id("path training", seed, row["question_id"]))[:most]
     places = {entity: place for place, entity in enumerate(store.entity_ids)}
     questions = (
         TrainingQuestion(
             PathQuery(row["question"], tuple(places[one] for one in row["seeds"])),
             tuple(row["answers"]),
-            any(held_out(one, seed=seed) for one in row["seeds"]),
+            any(is_held_out(one, seed=seed) for one in row["seeds"]),
             row["sampled"],
         )
         for row in sorted(drawn, key=lambda row: int(row["position"]))
@@ -247,7 +247,7 @@ def drawn_questions(
     return DrawnQuestions(len(linked), tuple(questions))
 
 
-def _able(linked: pl.DataFrame, settings: PathSettings, corpus: str) -> pl.DataFrame:
+def _usable_questions(linked: pl.DataFrame, settings: PathSettings, corpus: str) -> pl.DataFrame:
     whose = f"the {len(linked):,} questions of corpus {corpus!r}"
     answered = linked.filter(pl.col("answers").list.len() > 0)
     if answered.is_empty():

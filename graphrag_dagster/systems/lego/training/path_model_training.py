@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graphrag_dagster.errors import ExportError, SettingsError
-from graphrag_dagster.kernel.common.atomic_files import write_whole
+from graphrag_dagster.kernel.common.atomic_files import write_atomically
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks import prompts
@@ -38,7 +38,7 @@ from graphrag_dagster.systems.lego.training.gold_paths import (
     TrainingExample,
     TrainingQuestion,
     drawn_questions,
-    split,
+    split_paths,
     training_lines,
 )
 
@@ -126,7 +126,7 @@ class PathTraining:
         """
         _require_empty(folder)
         require_training(device)
-        drawn = self._drawn(most)
+        drawn = self._draw_questions(most)
         _make(folder)
         gold = GoldPaths(self._options, self._store)
         learnt: list[GoldPath] = []
@@ -137,7 +137,7 @@ class PathTraining:
             without += not pairs
             (tried if one.tried else learnt).extend(pairs)
         # A question that is tried may begin from an entity that others are learnt from, too.
-        tried = split(tried, seed=self._own.seed)[1]
+        tried = split_paths(tried, seed=self._own.seed)[1]
         base = self._recipe.scorer_model if self._options.scorer == "minilm" else None
         training = Training(base, epochs=epochs, seed=self._own.seed, device=device)
         with stage("Fine-tuning"):
@@ -160,7 +160,7 @@ class PathTraining:
         """
         if file.is_dir():
             raise ExportError(f"{file} cannot be written: it is a folder")
-        drawn = self._drawn(most)
+        drawn = self._draw_questions(most)
         examples = list(self._examples(drawn.learnt))
         lines = list(training_lines(SelectionPrompts(prompts), examples))
         if not lines:
@@ -169,7 +169,7 @@ class PathTraining:
                 "to paths.questions, or draw more of them"
             )
         try:
-            write_whole(file, "".join(f"{line}\n" for line in lines).encode())
+            write_atomically(file, "".join(f"{line}\n" for line in lines).encode())
         except OSError as error:
             raise ExportError(f"{file} cannot be written: {error.strerror or error}") from error
         none = sum(1 for one in examples if len(one.candidates) and not one.gold)
@@ -196,7 +196,7 @@ class PathTraining:
                     yield one, extractor.extract(one.query).subgraph
                     running.advance()
 
-    def _drawn(self, most: int) -> DrawnQuestions:
+    def _draw_questions(self, most: int) -> DrawnQuestions:
         asked = questions_of(self._folder, self._own)
         linked = linked_questions(asked, self._store, self._own, self._session.embedder())
         return drawn_questions(linked, self._store, self._own, self._corpus, most)

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.apps.evaluation.figures.community_maps import community_maps, parent_colours, shades
-from graphrag_dagster.apps.evaluation.figures.figure_style import Figure, short
+from graphrag_dagster.apps.evaluation.figures.figure_style import Figure, format_axis_number
 from graphrag_dagster.apps.evaluation.figures.gleaning_figure import gleaning_lines
 from graphrag_dagster.apps.evaluation.figures.measure_bars import measure_bars
 from graphrag_dagster.apps.evaluation.figures.scatter_plots import (
+    _area_outside,
     _leader,
-    _outside,
-    _shared,
+    _shared_area,
     cost_against_quality,
     place_labels,
     spread,
@@ -326,7 +326,7 @@ def test_ticks_are_few_and_inside(low: float, factor: float) -> None:
 
 def test_short_numbers() -> None:
     values = [0, 0.002, 0.00002, 50, 999, 1000, 12345, 1.5e6, 2e9, -1500]
-    assert [short(value) for value in values] == [
+    assert [format_axis_number(value) for value in values] == [
         "0", "0.002", "2e-05", "50", "999", "1k", "12.35k", "1.5M", "2G", "-1.5k",
     ]  # fmt: skip
 
@@ -347,10 +347,10 @@ def test_positions_far_enough_apart_do_not_move() -> None:
 def test_boxes_share_what_lies_in_both() -> None:
     # Two wide and one high; the one that is wider is not the one that is higher.
     one, other = (0.0, 0.0, 4.0, 3.0), (2.0, 2.0, 9.0, 5.0)
-    assert _shared(one, other) == _shared(other, one) == 2.0
-    assert _shared((0.0, 0.0, 9.0, 3.0), (2.0, -1.0, 3.0, 8.0)) == 3.0
-    assert _shared(one, (5.0, 0.0, 6.0, 3.0)) == _shared(one, (0.0, 4.0, 4.0, 9.0)) == 0.0
-    assert (_outside(one, other), _outside(other, other)) == (10.0, 0.0)
+    assert _shared_area(one, other) == _shared_area(other, one) == 2.0
+    assert _shared_area((0.0, 0.0, 9.0, 3.0), (2.0, -1.0, 3.0, 8.0)) == 3.0
+    assert _shared_area(one, (5.0, 0.0, 6.0, 3.0)) == _shared_area(one, (0.0, 4.0, 4.0, 9.0)) == 0.0
+    assert (_area_outside(one, other), _area_outside(other, other)) == (10.0, 0.0)
 
 
 def test_a_line_leads_from_a_point_to_the_nearest_of_its_label() -> None:
@@ -363,7 +363,7 @@ def test_a_line_leads_from_a_point_to_the_nearest_of_its_label() -> None:
 @given(st.lists(st.tuples(st.floats(40, 460), st.floats(20, 260)), min_size=1, max_size=8))
 def test_labels_do_not_overlap(points: list[tuple[float, float]]) -> None:
     boxes = place_labels(points, [(30.0, 10.0)] * len(points), [], (0, 0, 500, 280), 7.0)
-    assert all(_shared(one, other) < 1e-6 for one, other in combinations(boxes, 2))
+    assert all(_shared_area(one, other) < 1e-6 for one, other in combinations(boxes, 2))
     for (x, y), (left, bottom, right, top) in zip(points, boxes, strict=True):
         assert abs((left + right) / 2 - x) <= 140
         assert abs((bottom + top) / 2 - y) <= 130

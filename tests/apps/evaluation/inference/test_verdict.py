@@ -13,8 +13,8 @@ from graphrag_dagster.apps.evaluation.inference.measure_names import (
     percent,
     plain,
     reads,
-    signed,
     uses_graph,
+    with_sign,
 )
 from graphrag_dagster.apps.evaluation.inference.paired_tests import pairwise
 from graphrag_dagster.apps.evaluation.inference.verdict import (
@@ -425,7 +425,7 @@ def test_numbers() -> None:
         "0.00",
         "–",
     ]
-    assert [signed(one) for one in (0.001, -3.14159, None)] == ["0.00", "−3.1", "–"]
+    assert [with_sign(one) for one in (0.001, -3.14159, None)] == ["0.00", "−3.1", "–"]
     assert [p_value(one) for one in (0.00099, 0.001, 0.9994, 0.9996, None)] == [
         "p < .001",
         "p = .001",

@@ -8,9 +8,9 @@ import pytest
 
 from graphrag_dagster.apps.evaluation.llm.answer_judges import LlmAnswerJudge
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import (
+    answer_pairs,
     comparisons,
-    judged,
-    posed,
+    judgement_rows,
     position_bias,
 )
 from graphrag_dagster.apps.evaluation.tasks import Criterion
@@ -58,7 +58,7 @@ def run(
     with ScriptedEndpoint(script) as endpoint:
         settings = ModelSettings(base_url=endpoint.url, name="gpt-4.1-mini", timeout_seconds=30.0)
         judge = LlmAnswerJudge(OpenAIChatModel(settings, first_wait=0.01), prompts)
-        rows = judged(plan, judge.judge(posed(plan, QUESTIONS, ANSWERS)), settings.name)
+        rows = judgement_rows(plan, judge.judge(answer_pairs(plan, QUESTIONS, ANSWERS)), settings.name)
         assert len(endpoint.chats) == len(plan) == len(rows)
     assert rows["problem"].null_count() == len(rows)
     return rows

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.apps.evaluation.measures.answer_claims import (
     THRESHOLDS,
-    cluster,
+    cluster_claims,
     distances,
-    repeated,
+    repeated_claims,
     tokens,
 )
 
@@ -29,7 +29,7 @@ def count(labels: Sequence[int]) -> int:
 
 
 def counts(claims: Sequence[str], thresholds: Sequence[float], inclusive: bool) -> list[int]:
-    clusters = cluster(claims, thresholds)
+    clusters = cluster_claims(claims, thresholds)
     return [count(clusters[threshold, inclusive]) for threshold in thresholds]
 
 
@@ -44,7 +44,7 @@ def test_example_of_the_spec(threshold: float, strict: int, inclusive: int) -> N
 
 def test_labels_are_numbered_by_first_claim() -> None:
     claims = ["h i j k", "a b f g", "a b c d", "h i j k", "a b c e"]
-    found = cluster(claims)
+    found = cluster_claims(claims)
     assert found[0.5, False] == (0, 1, 2, 0, 2)
     assert found[0.5, True] == (0, 1, 1, 0, 1)
 
@@ -69,17 +69,19 @@ def test_the_boundary_is_exact(words: int, same: int, threshold: float) -> None:
 
 @pytest.mark.parametrize("claims", [[], ["one claim"], ["?"]])
 def test_fewer_than_two_claims(claims: list[str]) -> None:
-    for labels in cluster(claims).values():
+    for labels in cluster_claims(claims).values():
         assert count(labels) == len(labels) == len(claims)
 
 
 def test_claims_without_words_are_one_cluster() -> None:
-    found = cluster(["a b", "Ελλάδα", "日本", "c d"])
+    found = cluster_claims(["a b", "Ελλάδα", "日本", "c d"])
     assert found[0.8, False] == (0, 1, 1, 2)
 
 
 def test_defaults_are_those_of_the_paper() -> None:
-    assert list(cluster(EXAMPLE)) == [(one, inclusive) for one in THRESHOLDS for inclusive in (False, True)]
+    assert list(cluster_claims(EXAMPLE)) == [
+        (one, inclusive) for one in THRESHOLDS for inclusive in (False, True)
+    ]
 
 
 @given(claim_texts)
@@ -95,8 +97,8 @@ def test_counts_fall_with_the_threshold_and_strict_is_never_less(claims: list[st
 def test_partition_does_not_depend_on_the_order_of_claims(claims: list[str], rng: random.Random) -> None:
     order = list(range(len(claims)))
     rng.shuffle(order)
-    before = cluster(claims, FINE)
-    after = cluster([claims[i] for i in order], FINE)
+    before = cluster_claims(claims, FINE)
+    after = cluster_claims([claims[i] for i in order], FINE)
     for at, one in before.items():
         moved = [one[i] for i in order]
         assert len(set(zip(moved, after[at], strict=True))) == count(one) == count(after[at])
@@ -105,7 +107,7 @@ def test_partition_does_not_depend_on_the_order_of_claims(claims: list[str], rng
 @given(claim_texts, st.lists(st.integers(0, 11), max_size=4))
 def test_repeated_claims_change_nothing(claims: list[str], repeats: list[int]) -> None:
     longer = claims + [f" {claims[i].upper()} ." for i in repeats if i < len(claims)]
-    again = repeated(longer)
+    again = repeated_claims(longer)
     assert again.keys() >= set(range(len(claims), len(longer)))
     kept = [claim for position, claim in enumerate(longer) if position not in again]
     for rule in (False, True):
@@ -114,7 +116,7 @@ def test_repeated_claims_change_nothing(claims: list[str], repeats: list[int]) -
 
 @given(claim_texts)
 def test_no_cluster_is_wider_than_the_threshold(claims: list[str]) -> None:
-    found = cluster(claims, FINE)
+    found = cluster_claims(claims, FINE)
     apart = distances([tokens(claim) for claim in claims]).tolist()
     pairs = [(i, j) for i in range(len(claims)) for j in range(i + 1, len(claims))]
     for (threshold, inclusive), labels in found.items():
@@ -129,7 +131,7 @@ def test_strict_partitions_are_those_of_scikit_learn(seed: int) -> None:
     square = np.zeros((len(claims), len(claims)))
     square[np.triu_indices(len(claims), 1)] = distances([tokens(claim) for claim in claims])
     square += square.T
-    found = cluster(claims, FINE)
+    found = cluster_claims(claims, FINE)
     for threshold in FINE:
         theirs = sklearn.AgglomerativeClustering(
             n_clusters=None, linkage="complete", metric="precomputed", distance_threshold=threshold

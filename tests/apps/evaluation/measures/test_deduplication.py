@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.measures.answer_claims import repeated
+from graphrag_dagster.apps.evaluation.measures.answer_claims import repeated_claims
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from graphrag_dagster.apps.evaluation.measures.answer_claims import repeated
     ],
 )
 def test_same_words(one: str, other: str) -> None:
-    assert repeated([one, other]) == {1: 0}
+    assert repeated_claims([one, other]) == {1: 0}
 
 
 @pytest.mark.parametrize(
@@ -43,22 +43,22 @@ def test_same_words(one: str, other: str) -> None:
     ],
 )
 def test_different_words(one: str, other: str) -> None:
-    assert repeated([one, other]) == {}
+    assert repeated_claims([one, other]) == {}
 
 
 def test_first_occurrence_wins() -> None:
-    assert repeated(["B.", "a", "b", "A!", "c"]) == {2: 0, 3: 1}
+    assert repeated_claims(["B.", "a", "b", "A!", "c"]) == {2: 0, 3: 1}
 
 
 def test_no_claims() -> None:
-    assert repeated([]) == {}
+    assert repeated_claims([]) == {}
 
 
 @given(st.lists(st.text(max_size=6), max_size=10))
 def test_every_claim_is_a_first_one_or_repeats_one(claims: list[str]) -> None:
-    again = repeated(claims)
+    again = repeated_claims(claims)
     kept = [position for position in range(len(claims)) if position not in again]
     assert set(again.values()) <= set(kept)
     assert all(earlier < position for position, earlier in again.items())
-    assert repeated([claims[i] for i in kept]) == {}
-    assert repeated(claims + claims).keys() == set(range(2 * len(claims))) - set(kept)
+    assert repeated_claims([claims[i] for i in kept]) == {}
+    assert repeated_claims(claims + claims).keys() == set(range(2 * len(claims))) - set(kept)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import (
+    answer_pairs,
     comparisons,
-    judged,
-    posed,
+    judgement_rows,
     position_bias,
-    sample,
+    sample_questions,
 )
 from graphrag_dagster.apps.evaluation.tasks import CRITERIA, IDENTICAL, AnswerPair, Verdict, Winner
 from graphrag_dagster.errors import QuestionError
@@ -41,8 +41,8 @@ def run(judge: Judge, plan: pl.DataFrame, texts: dict[tuple[str, str], str] | No
     cells = plan.select("question_id", "condition_a", "condition_b").unique().iter_rows()
     answers = texts or {(q, name): f"{name} on {q}" for q, *pair in cells for name in pair}
     questions = {q: f"{q}?" for q in plan["question_id"].unique()}
-    verdicts = [Verdict(judge(one), "r", usage=ONE_CALL) for one in posed(plan, questions, answers)]
-    return judged(plan, verdicts, "scripted")
+    verdicts = [Verdict(judge(one), "r", usage=ONE_CALL) for one in answer_pairs(plan, questions, answers)]
+    return judgement_rows(plan, verdicts, "scripted")
 
 
 def blind(comparison: AnswerPair) -> Winner:
@@ -137,7 +137,7 @@ def test_the_plan_refuses_what_cannot_be_compared() -> None:
 )
 def test_a_win_is_100_a_loss_0_a_tie_50(winner: Winner, shown_first: str, score: int) -> None:
     plan = comparisons(["q"], ["a", "b"], CRITERIA[:1], 1).with_columns(first=pl.lit(shown_first))
-    assert judged(plan, [Verdict(winner, "r")], "m")["score_a"].to_list() == [score]
+    assert judgement_rows(plan, [Verdict(winner, "r")], "m")["score_a"].to_list() == [score]
 
 
 @settings(max_examples=20)
@@ -184,7 +184,7 @@ def test_the_rows_of_the_judgements() -> None:
     other = {"a": "b", "b": "a"}
     verdicts = [Verdict(1, "x", usage=ONE_CALL), Verdict(2, "y", usage=ONE_CALL)]
     verdicts += [Verdict(0, "", "no JSON", replace(ONE_CALL, calls=4)), IDENTICAL]
-    rows = judged(plan, verdicts, "m")
+    rows = judgement_rows(plan, verdicts, "m")
     shown = plan["first"].to_list()
     assert rows["winner"].to_list() == [shown[0], other[shown[1]], None, None]
     assert rows["score_a"].to_list() == [100.0 * (rows["winner"][n] == "a") for n in (0, 1)] + [50, 50]
@@ -194,7 +194,7 @@ def test_the_rows_of_the_judgements() -> None:
     [_, overall] = position_bias(rows).iter_rows(named=True)
     assert [overall[key] for key in ("criterion", "judgements", "ties", "unusable")] == ["all", 4, 2, 1]
     with pytest.raises(ValueError, match="zip"):
-        judged(plan, verdicts[:3], "m")
+        judgement_rows(plan, verdicts[:3], "m")
 
 
 def test_an_empty_plan_goes_through() -> None:
@@ -211,7 +211,7 @@ def test_an_empty_plan_goes_through() -> None:
 def test_comparisons_show_the_answers_in_the_order_of_the_plan() -> None:
     plan = comparisons(["q"], ["a", "b"], ["directness"], 2)
     texts = {("q", "a"): "A.", ("q", "b"): "B."}
-    made = posed(plan, {"q": "Why?"}, texts)
+    made = answer_pairs(plan, {"q": "Why?"}, texts)
     assert {(one.replicate, one.answer_1) for one in made} == {
         (row["replicate"], texts["q", row["first"]]) for row in plan.iter_rows(named=True)
     }
@@ -219,7 +219,7 @@ def test_comparisons_show_the_answers_in_the_order_of_the_plan() -> None:
         ("Why?", "directness", "A.", "B.")
     }
     with pytest.raises(QuestionError, match="question q has no answer by b"):
-        posed(plan, {"q": "Why?"}, {("q", "a"): "A."})
+        answer_pairs(plan, {"q": "Why?"}, {("q", "a"): "A."})
 
 
 @pytest.mark.parametrize(
@@ -264,14 +264,14 @@ def test_a_sample_does_not_depend_on_the_order_and_grows_at_its_end(
     question_ids: set[str], n: int, random: Any
 ) -> None:
     listed = sorted(question_ids)
-    drawn = sample(listed, n)
+    drawn = sample_questions(listed, n)
     random.shuffle(listed)
-    assert sample(listed, n) == drawn
-    assert sample(listed, n + 1)[:n] == drawn
+    assert sample_questions(listed, n) == drawn
+    assert sample_questions(listed, n + 1)[:n] == drawn
     assert len(set(drawn)) == len(drawn) == min(n, len(question_ids))
     assert set(drawn) <= question_ids
 
 
 def test_a_sample_is_drawn_from_everywhere() -> None:
-    positions = sorted(QUESTIONS.index(one) for one in sample(QUESTIONS, 50))
+    positions = sorted(QUESTIONS.index(one) for one in sample_questions(QUESTIONS, 50))
     assert 40 < sum(positions) / 50 < 85

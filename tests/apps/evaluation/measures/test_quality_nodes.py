@@ -10,7 +10,7 @@ from graphrag_dagster.apps.evaluation.measures.quality_rows import quality_items
 from graphrag_dagster.apps.evaluation.questions.question_tables import QUESTIONS
 from graphrag_dagster.kernel.questions.answer_rows import AnswerRows
 from graphrag_dagster.kernel.tables import ANSWER_CONTEXTS, ANSWERS
-from graphrag_dagster.systems.coterag.search.coterag_snapshot import stored_in
+from graphrag_dagster.systems.coterag.search.coterag_snapshot import coterag_tables_of
 from support.homes import enter_home
 
 #: Near communities, paths and text units alike.
@@ -104,7 +104,7 @@ def test_of_coterag_a_summary_and_a_text_unit_are_nodes_and_all_paths_are_one(in
     assert {"summary", "triple", "source"} <= set(kinds)
     assert kinds == sorted(kinds, key=["summary", "triple", "source"].index)
     snapshot = index.searcher.index
-    stored = stored_in(snapshot)
+    stored = coterag_tables_of(snapshot)
     assert stored is not None
     texts = dict(stored.summaries.select("community_id", "text").iter_rows())
     texts |= dict(snapshot.text_chunks.select("text_unit_id", "text").iter_rows())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.apps.evaluation.llm.theme_reading import LlmReasonReader, read_labels, read_themes
-from graphrag_dagster.apps.evaluation.measures.pairwise_judging import sample
+from graphrag_dagster.apps.evaluation.measures.pairwise_judging import sample_questions
 from graphrag_dagster.apps.evaluation.measures.reason_themes import AT_ONCE, calls_of, themes_of
 from graphrag_dagster.apps.evaluation.stages.evaluation_plan import EvaluationSize, plan_evaluation
 from graphrag_dagster.apps.evaluation.tables import THEME_REASONS, THEMES
@@ -96,7 +96,11 @@ def test_a_larger_sample_begins_with_the_smaller_one() -> None:
     given = judgements(80)
     _, few, _ = read_by(name_pattern_script, given, AT_ONCE)
     _, more, _ = read_by(name_pattern_script, given, 2 * AT_ONCE)
-    assert set(few["judgement_id"]) == set(sample(given["judgement_id"], AT_ONCE)) < set(more["judgement_id"])
+    assert (
+        set(few["judgement_id"])
+        == set(sample_questions(given["judgement_id"], AT_ONCE))
+        < set(more["judgement_id"])
+    )
 
 
 @pytest.mark.parametrize(

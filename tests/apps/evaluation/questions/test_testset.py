@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.evaluation.questions.persona_questions import listed, references
+from graphrag_dagster.apps.evaluation.questions.persona_questions import all_questions, references
 from graphrag_dagster.apps.evaluation.questions.question_tables import TESTSET_DOCUMENTS, TESTSET_QUESTIONS
-from graphrag_dagster.apps.evaluation.questions.reference_questions import sampled, write_testset
+from graphrag_dagster.apps.evaluation.questions.reference_questions import sample_documents, write_testset
 from graphrag_dagster.apps.evaluation.tasks import DocumentRequest, ReferenceDraft, ReferenceDrafts
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Usage
@@ -60,17 +60,17 @@ def whole(text: str) -> str:
 def test_a_sample_depends_on_its_seed_and_not_on_the_order(order: list[str], count: int, seed: int) -> None:
     every = {key: f"text {key}" for key in "abcdefgh"}
     shuffled = {key: every[key] for key in [*order, *(key for key in every if key not in order)]}
-    drawn = sampled(documents(shuffled), count, seed)
-    assert drawn.equals(sampled(documents(every), count, seed))
-    assert drawn.equals(sampled(documents(every), 8, seed).head(count))
+    drawn = sample_documents(documents(shuffled), count, seed)
+    assert drawn.equals(sample_documents(documents(every), count, seed))
+    assert drawn.equals(sample_documents(documents(every), 8, seed).head(count))
     assert drawn["document_id"].n_unique() == count
 
 
 def test_seeds_draw_different_samples_and_documents_without_words_are_not_drawn() -> None:
     every = documents({str(number): "text" for number in range(40)})
-    samples = {tuple(sampled(every, 5, seed)["document_id"]) for seed in range(5)}
+    samples = {tuple(sample_documents(every, 5, seed)["document_id"]) for seed in range(5)}
     assert len(samples) == 5
-    assert sorted(sampled(documents(TEXTS), 10, 1)["document_id"]) == ["a", "b"]
+    assert sorted(sample_documents(documents(TEXTS), 10, 1)["document_id"]) == ["a", "b"]
 
 
 def test_every_question_keeps_its_document_and_the_words_that_say_so() -> None:
@@ -163,7 +163,7 @@ def test_they_are_listed_after_the_corpus_s_own_which_get_their_references() -> 
     none = pl.DataFrame(
         schema=dict.fromkeys(("question", "task_id", "persona_id"), pl.String) | {"position": pl.Int64}
     )
-    rows = listed([("Of a 0.0?", "file", None), *given], none, none, none.drop("task_id"))
+    rows = all_questions([("Of a 0.0?", "file", None), *given], none, none, none.drop("task_id"))
     assert [(one["question"], one["origin"], one["reference"]) for one in rows] == [
         ("Of a 0.0?", "file", "It is 0."),
         ("Of b 0.0?", "testset", "It is 0."),

@@ -12,7 +12,7 @@ from graphrag_dagster.apps.evaluation.report.report_page import render
 from graphrag_dagster.apps.evaluation.report.table_views import ReportData
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
-from graphrag_dagster.systems.lego.studies.score_summary import summarised
+from graphrag_dagster.systems.lego.studies.score_summary import summarise
 from graphrag_dagster.systems.lego.tables import PATH_SUMMARY, RECALL_WINDOWS
 from support.corpora import write_corpus
 
@@ -44,7 +44,7 @@ def summary() -> pl.DataFrame:
     ]
     questions = pl.DataFrame([{"question_id": f"q{at}", "hops": 1 + at % 3} for at in range(9)])
     return PATH_SUMMARY.validated(
-        summarised(pl.DataFrame(rows), questions, costs=pl.DataFrame(costs), resamples=50)
+        summarise(pl.DataFrame(rows), questions, costs=pl.DataFrame(costs), resamples=50)
     )
 
 

@@ -22,7 +22,7 @@ from graphrag_dagster.apps.evaluation.inference.verdict import headline, verdict
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import comparisons as planned
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import position_bias
 from graphrag_dagster.apps.evaluation.report.report_page import render
-from graphrag_dagster.apps.evaluation.report.table_views import ReportData, clean, image, rendered
+from graphrag_dagster.apps.evaluation.report.table_views import ReportData, clean, image, render_markdown
 from graphrag_dagster.apps.evaluation.tasks import CRITERIA
 from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.common.bootstrap_intervals import mean_interval
@@ -687,7 +687,7 @@ def test_hostile_texts_stay_text() -> None:
 
 @given(st.text(alphabet=st.sampled_from(list("<>&\"'*`[]1, #-\n./!abc\u202e\x00\r")), max_size=60))
 def test_rendered_text_has_only_our_tags_and_every_word(text: str) -> None:
-    page = parsed(str(rendered(text)))
+    page = parsed(str(render_markdown(text)))
     for tag in page.find_all(True):
         assert tag.name in {"p", "ul", "ol", "li", "strong", "code", "sup", "br"}
         assert set(tag.attrs) <= {"class"}
@@ -709,7 +709,7 @@ def test_rendered_text_has_only_our_tags_and_every_word(text: str) -> None:
     ],
 )
 def test_little_markdown(text: str, html: str) -> None:
-    assert rendered(text) == html
+    assert render_markdown(text) == html
 
 
 def test_clean_keeps_letters_of_all_scripts() -> None:

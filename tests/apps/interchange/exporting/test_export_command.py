@@ -116,7 +116,7 @@ def test_entities_of_one_title_are_told_apart(coast: Path, home: Path) -> None:
     assert titles.n_unique() == len(titles)
 
 
-@pytest.mark.skipif(lance.lance_there(), reason="the extra is here")
+@pytest.mark.skipif(lance.has_lance(), reason="the extra is here")
 def test_vectors_need_the_extra(coast: Path, home: Path) -> None:
     made = export("coast", "microsoft", home / "out")
     assert [one for one in made.lacking if lance.EXTRA in one]

@@ -5,7 +5,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.apps.interchange.exporting.export_rows import AT_ONCE, json_text, rebatched
+from graphrag_dagster.apps.interchange.exporting.export_rows import AT_ONCE, json_text, rebatch
 
 SCHEMA = pa.schema([("n", pa.int64())])
 
@@ -18,7 +18,7 @@ def test_batches_do_not_depend_on_who_read_them(sizes: list[int]) -> None:
             yield pa.record_batch([pa.array(range(start, start + size), pa.int64())], schema=SCHEMA)
             start += size
 
-    made = list(rebatched(read(), SCHEMA))
+    made = list(rebatch(read(), SCHEMA))
     assert [one.num_rows for one in made[:-1]] == [AT_ONCE] * (len(made) - 1)
     assert pa.Table.from_batches(made, SCHEMA)["n"].to_pylist() == list(range(sum(sizes)))
 

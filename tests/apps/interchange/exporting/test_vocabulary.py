@@ -22,6 +22,6 @@ def test_ids_are_iris_that_can_be_read_back(keys: list[str | None]) -> None:
 @given(st.lists(st.lists(KEYS)))
 def test_so_are_those_in_lists(lists: list[list[str | None]]) -> None:
     frame = pl.DataFrame({"k": pl.Series(lists, dtype=pl.List(pl.String))})
-    made = ResourceIris("c d").listed("TextUnit", frame, "k").to_list()
+    made = ResourceIris("c d").of_lists("TextUnit", frame, "k").to_list()
     read = [[unquote(one.removeprefix(BEGINNING)[:-1]) for one in ones] for ones in made]
     assert read == [[one for one in ones if one is not None] for ones in lists]

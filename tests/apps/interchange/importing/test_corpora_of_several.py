@@ -8,7 +8,7 @@ from graphrag_dagster import Index
 from graphrag_dagster.cli.job_runner import run_job
 from graphrag_dagster.errors import CorpusError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.documents.file_discovery import below, matches
+from graphrag_dagster.kernel.documents.file_discovery import matches, pattern_below
 from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.questions.document_filters import Filters
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
@@ -107,5 +107,5 @@ def test_circles_other_kinds_and_names_that_clash_are_refused(all_of_them: Path)
     "path", ["x.csv", "a/x.csv", "top.csv", "a/top.csv", "a/c/b.csv", "drafts/x.txt", "b.csv"]
 )
 def test_a_pattern_means_below_a_folder_what_it_meant(pattern: str, path: str) -> None:
-    assert matches(f"hr/{path}", below("hr", pattern)) == matches(path, pattern)
-    assert not matches(f"legal/{path}", below("hr", pattern))
+    assert matches(f"hr/{path}", pattern_below("hr", pattern)) == matches(path, pattern)
+    assert not matches(f"legal/{path}", pattern_below("hr", pattern))

@@ -79,7 +79,7 @@ def test_nodes_and_relations_are_taken_in_by_transactions_that_only_read(
     }
     quarantine = Warehouse().read(tables.IMPORT_QUARANTINE, "port")
     assert quarantine["record"].to_list() == ["entities"]
-    assert status_of("port").files.now == 0
+    assert status_of("port").files.current_count == 0
     assert b"s3cret" not in Warehouse().file("port").read_bytes()
 
 

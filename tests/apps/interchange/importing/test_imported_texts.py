@@ -18,7 +18,7 @@ from graphrag_dagster.kernel.tables import (
     Table,
 )
 from graphrag_dagster.kernel.tasks.task_ports import MergedDescription
-from graphrag_dagster.systems.graphrag.index.graph_communities import adopted_hierarchy
+from graphrag_dagster.systems.graphrag.index.graph_communities import adopt_hierarchy
 from graphrag_dagster.systems.graphrag.index.merged_graph import merge_entities, merge_relationships
 
 WORDS = st.lists(st.sampled_from(["quay", "vessel", "rent", "ärger", "潮"]), min_size=1, max_size=6).map(
@@ -122,7 +122,7 @@ def test_damaged_communities_are_a_hierarchy_all_the_same() -> None:
         community("5", 0, None, "XYZ"),
         community("1", 0, None, "A"),
     )
-    made, ids = adopted_hierarchy(communities, declared, entities, relationships)
+    made, ids = adopt_hierarchy(communities, declared, entities, relationships)
     assert set(ids) == {("g", key) for key in "01234"}
     rows = {row["community_id"]: row for row in made.communities.iter_rows(named=True)}
     assert rows[ids["g", "2"]]["parent_id"] == ids["g", "0"]

@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.questions.context.context_units import told_as_text
+from graphrag_dagster.kernel.questions.context.context_units import without_record_words
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.retrieval.finding import PassageVectors
 from graphrag_dagster.kernel.tables import (
@@ -114,7 +114,7 @@ class CountedEmbedder(FirstAxis):
 @given(triples=TRIPLES)
 def test_every_sentence_leads_to_its_row_and_every_row_has_one(triples: list[tuple[str, str, str]]) -> None:
     whole = snapshot(triples)
-    index = told_as_text(whole)
+    index = without_record_words(whole)
     told: dict[str, str] = {}
     for unit in index.text_chunks.iter_rows(named=True):
         start = 0
@@ -143,12 +143,14 @@ def test_a_snapshot_with_texts_or_of_documents_stays_as_it_is() -> None:
     unit = {**dict.fromkeys(TEXT_CHUNKS.column_names), "text_unit_id": "u", "text": "Ada knows Bo."}
     with_texts = replace(whole, text_chunks=pl.DataFrame([unit], schema=TEXT_CHUNKS.types()))
     of_documents = replace(whole, statements=None, declared=None)
-    assert told_as_text(of_documents) is of_documents
-    assert told_as_text(with_texts) is with_texts
+    assert without_record_words(of_documents) is of_documents
+    assert without_record_words(with_texts) is with_texts
 
 
 def test_passages_are_embedded_once_for_each_embedder() -> None:
-    told = told_as_text(snapshot([("Ada Kvist", "knows", "Bo\nTarn"), ("Bo\nTarn", "$", "Ada Kvist")]))
+    told = without_record_words(
+        snapshot([("Ada Kvist", "knows", "Bo\nTarn"), ("Bo\nTarn", "$", "Ada Kvist")])
+    )
     embedders = [CountedEmbedder("one"), CountedEmbedder("one"), CountedEmbedder("two")]
     first, again, another = [told.once(PassageVectors).by(one) for one in embedders]
     assert first is again is not another

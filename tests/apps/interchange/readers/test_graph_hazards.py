@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from graphrag_dagster.apps.interchange.graph_rows.cell_values import LONGEST_KEY, LONGEST_TEXT, shortened
+from graphrag_dagster.apps.interchange.graph_rows.cell_values import LONGEST_KEY, LONGEST_TEXT, shorten
 from graphrag_dagster.apps.interchange.readers.graph_files import graph_files
 from graphrag_dagster.apps.interchange.readers.rdf_statements import without_entities
-from graphrag_dagster.kernel.documents.documents import files_told
+from graphrag_dagster.kernel.documents.documents import describe_files
 from graphrag_dagster.kernel.documents.file_discovery import discover
 from graphrag_dagster.kernel.documents.file_records import RefusedError
 from support.graphs import Read, read_folder
@@ -133,10 +133,10 @@ def test_long_ids_and_texts_are_cut_and_counted_and_edges_still_fit(form: str, t
 
 
 def test_long_ids_that_begin_alike_stay_apart() -> None:
-    one, other = shortened("k" * 5_000 + "1"), shortened("k" * 5_000 + "2")
+    one, other = shorten("k" * 5_000 + "1"), shorten("k" * 5_000 + "2")
     assert one != other
     assert len(one) == len(other) == LONGEST_KEY
-    assert shortened("k" * LONGEST_KEY) == "k" * LONGEST_KEY
+    assert shorten("k" * LONGEST_KEY) == "k" * LONGEST_KEY
 
 
 def _rdf(doctype: str, text: str = "x") -> str:
@@ -238,7 +238,7 @@ def test_files_of_tools_that_are_not_read_say_how_to_save_them(name: str, tmp_pa
 
 def test_extensions_of_documents_are_not_named_for_graphs() -> None:
     row = {"path": "g.gephi", "status": "unsupported", "reason": "a project of Gephi", "incomplete": False}
-    (line,), _ = files_told(pl.DataFrame([row]))
+    (line,), _ = describe_files(pl.DataFrame([row]))
     assert "a project of Gephi" in line
 
 

@@ -168,5 +168,5 @@ def test_turtle_reads_n_triples(triples: list[Triple]) -> None:
             list(rdf_batches(stream, kind, "g", account))
         else:
             list(n_triples_batches(stream, "g", account))
-        counts.append(list(account.closed())[-1].frame.select("record", "outcome", "rows").rows())
+        counts.append(list(account.close())[-1].frame.select("record", "outcome", "rows").rows())
     assert counts[0] == counts[1]

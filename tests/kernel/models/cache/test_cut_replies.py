@@ -9,7 +9,7 @@ import pytest
 
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.structured_output import AllFailed, first_done
+from graphrag_dagster.kernel.models.chat.structured_output import AllFailed, first_completed
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
@@ -127,15 +127,15 @@ def test_of_ways_the_first_that_ends_counts_and_the_others_are_given_up() -> Non
         return name
 
     async def race() -> None:
-        assert await first_done(way("a", _NEVER), way("b", 0.0), lost=KeyError) == "b"
+        assert await first_completed(way("a", _NEVER), way("b", 0.0), lost=KeyError) == "b"
         assert ended == ["a"]
-        assert await first_done(way("c", 0.0), way("d", 0.0), lost=KeyError) == "c"
-        assert await first_done(way("e", 0.0, KeyError), way("f", 0.01), lost=KeyError) == "f"
+        assert await first_completed(way("c", 0.0), way("d", 0.0), lost=KeyError) == "c"
+        assert await first_completed(way("e", 0.0, KeyError), way("f", 0.01), lost=KeyError) == "f"
         with pytest.raises(AllFailed) as all_lost:
-            await first_done(way("g", 0.01, KeyError), way("h", 0.0, KeyError), lost=KeyError)
+            await first_completed(way("g", 0.01, KeyError), way("h", 0.0, KeyError), lost=KeyError)
         assert [error.args[0] for error in all_lost.value.errors] == ["g", "h"]
         with pytest.raises(ValueError, match="j"):
-            await first_done(way("i", _NEVER), way("j", 0.0, ValueError), lost=KeyError)
+            await first_completed(way("i", _NEVER), way("j", 0.0, ValueError), lost=KeyError)
         assert ended == ["a", "i"]
 
     run_one(race())

@@ -13,7 +13,7 @@ from graphrag_dagster.kernel.models.chat import structured_output as asking
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Listener, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.hidden_reasoning import ShownReply, split
-from graphrag_dagster.kernel.models.chat.reply_parsing import is_hidden, visible
+from graphrag_dagster.kernel.models.chat.reply_parsing import is_hidden, visible_text
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask
 from graphrag_dagster.kernel.tasks import prompts
 from support.endpoint import Scripted, ScriptedEndpoint
@@ -93,13 +93,13 @@ SHOWN = [
 
 @pytest.mark.parametrize(("reply", "shown"), HIDDEN)
 def test_reasoning_is_taken_off(reply: str, shown: str) -> None:
-    assert visible(reply) == shown
+    assert visible_text(reply) == shown
     assert is_hidden(reply) or "final" in reply
 
 
 @pytest.mark.parametrize("reply", SHOWN)
 def test_a_reply_that_speaks_of_a_mark_keeps_it(reply: str) -> None:
-    assert visible(reply) == reply
+    assert visible_text(reply) == reply
     assert not is_hidden(reply)
 
 
@@ -110,7 +110,7 @@ def heard(reply: str, size: int, *, reasons: bool = False) -> tuple[str, str]:
     for start in range(0, len(reply), size):
         shown(reply[start : start + size])
     early = "".join(passed)
-    shown.end(visible(reply))
+    shown.end(visible_text(reply))
     return early, "".join(passed)
 
 
@@ -120,7 +120,7 @@ def test_reasoning_does_not_flash_by(reply: str, shown: str, size: int) -> None:
     if not shown:
         assert heard(reply, size) == ("", "")
         return
-    told = visible(reply.replace(shown, LONG)) == LONG
+    told = visible_text(reply.replace(shown, LONG)) == LONG
     if told and len(shown) > 2:
         assert heard(reply.replace(shown, LONG), size, reasons=True)[1].strip() == LONG
     assert heard(reply, size, reasons=True)[1] == shown
@@ -172,7 +172,7 @@ def test_of_any_text_no_more_is_heard_than_there_is(text: str, size: int) -> Non
 )
 def test_marks_without_number_take_no_time(piece: str) -> None:
     begun = time.process_time()
-    visible(piece * (100_000 // len(piece)))
+    visible_text(piece * (100_000 // len(piece)))
     assert time.process_time() - begun < 5
 
 

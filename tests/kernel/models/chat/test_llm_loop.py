@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, sending
+from graphrag_dagster.kernel.models.chat.concurrent_calls import allow_sending, run_in_order
 
 DELAYS = st.lists(st.integers(0, 8), max_size=40)
 
@@ -127,12 +127,12 @@ def test_a_reply_on_its_way_is_taken_in_and_nothing_more_is_sent() -> None:
         if number == 1:
             failed.set()
             raise ValueError("one")
-        with sending():
+        with allow_sending():
             await failed.wait()
             # The error is noticed in these turns of the loop.
             await asyncio.sleep(0.05)
         told.append("taken in")
-        with sending():
+        with allow_sending():
             told.append("sent more")
 
     with pytest.raises(ValueError, match="one"):

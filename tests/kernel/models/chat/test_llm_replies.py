@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
     NotUsable,
     parse_json,
     read_typed,
-    visible,
+    visible_text,
 )
 from graphrag_dagster.kernel.models.chat.structured_output import UnusableReply, ask, ask_typed
 from graphrag_dagster.kernel.tasks import prompts
@@ -77,7 +77,7 @@ def asked(*replies: str | ChatReply | Exception) -> tuple[object, Listed]:
     ],
 )
 def test_what_is_not_the_reply_is_taken_off(reply: str, shown: str) -> None:
-    assert visible(reply) == shown
+    assert visible_text(reply) == shown
 
 
 @pytest.mark.parametrize(
@@ -215,14 +215,14 @@ DRESSED = [
 
 @pytest.mark.parametrize("reply", DRESSED)
 def test_a_report_that_is_cut_anywhere_is_no_report(reply: str) -> None:
-    assert len(read_typed(visible(reply), ReportReply)[0].findings) == 2
+    assert len(read_typed(visible_text(reply), ReportReply)[0].findings) == 2
     for end in range(len(reply)):
         with pytest.raises(NotUsable):
-            read_typed(visible(reply[:end]), ReportReply)
+            read_typed(visible_text(reply[:end]), ReportReply)
     if "```" not in reply:
         for begin in range(1, len(reply)):
             with pytest.raises(NotUsable):
-                read_typed(visible(reply[begin:]), ReportReply)
+                read_typed(visible_text(reply[begin:]), ReportReply)
 
 
 @pytest.mark.parametrize("length", [100_001, 3_000_000])
@@ -255,7 +255,7 @@ def test_a_reply_that_lacks_something_is_used_where_none_comes_that_does_not() -
 @given(st.text(max_size=300))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(NotUsable):
-        assert isinstance(parse_json(visible(text)).value, dict | list)
+        assert isinstance(parse_json(visible_text(text)).value, dict | list)
 
 
 async def _slow_square(number: int) -> int:

@@ -9,7 +9,7 @@ from graphrag_dagster.kernel.models.batch_store import RequestBatch, api_of
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
-from graphrag_dagster.kernel.settings.credentials import redacted, redacted_settings, shown_url
+from graphrag_dagster.kernel.settings.credentials import redact, redacted_settings, shown_url
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.storage.corpus_store import models_of
 from support.commands import Run
@@ -55,7 +55,7 @@ def test_settings_are_stored_without_them() -> None:
         "cypher": {"uri": "bolt://h:7687?policy=***"},
         "prompt": "see https://h/?k=1 for more",
     }
-    assert redacted("model.query.api-version", "S") == "***"
+    assert redact("model.query.api-version", "S") == "***"
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 500])

@@ -57,15 +57,15 @@ def test_the_window_halves_once_for_calls_in_flight_together_and_opens_again() -
         tickets = [await limits.enter(1) for _ in range(16)]
         windows = [limits.window]
         for ticket in tickets[:8]:
-            limits.too_many(ticket, None)
+            limits.on_rate_limit(ticket, None)
             limits.leave(ticket, 0)
         windows.append(limits.window)
         for ticket in tickets[8:]:
             limits.leave(ticket, 0)
-        limits.too_many(await limits.enter(1), None)
+        limits.on_rate_limit(await limits.enter(1), None)
         windows.append(limits.window)
         for _ in range(100):
-            limits.answered()
+            limits.on_answer()
         return [*windows, limits.window]
 
     assert asyncio.run(run()) == [16, 8, 4, 16]
@@ -78,9 +78,9 @@ def test_the_window_stays_between_one_and_what_is_set(events: list[str], most: i
         for event in events:
             ticket = await limits.enter(1)
             if event == "answered":
-                limits.answered()
+                limits.on_answer()
             else:
-                limits.too_many(ticket, None)
+                limits.on_rate_limit(ticket, None)
             limits.leave(ticket, 1)
             assert 1 <= limits.window <= most
         assert limits.in_flight == 0

@@ -10,7 +10,7 @@ from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
 from graphrag_dagster.kernel.models.chat.reply_schemas import DescriptionShape
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from graphrag_dagster.kernel.models.endpoint.endpoint_embeddings import OpenAIEmbedder
-from graphrag_dagster.kernel.models.probing.endpoint_check import checkup
+from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
@@ -45,7 +45,7 @@ def test_a_reply_is_heard_as_it_comes(llama_server: LlamaServer) -> None:
 
 def test_the_checkup_finds_that_a_schema_is_obeyed(llama_server: LlamaServer, tmp_path: Path) -> None:
     store = CapabilityStore(Database(tmp_path / "replies.sqlite"))
-    assert run_one(checkup(model_of(llama_server), store)).format == "json_schema"
+    assert run_one(check_endpoint(model_of(llama_server), store)).format == "json_schema"
 
 
 def test_a_unit_ends_in_a_state_with_its_account(llama_server: LlamaServer) -> None:

@@ -9,7 +9,7 @@ import pytest
 from graphrag_dagster.errors import EndpointError
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatReply, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_one
-from graphrag_dagster.kernel.models.chat.reply_parsing import visible
+from graphrag_dagster.kernel.models.chat.reply_parsing import visible_text
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
@@ -139,7 +139,7 @@ def test_hidden_reasoning_is_switched_off_in_the_way_that_works(
         model = model_of(endpoint)
         for _ in range(4):
             reply = hear(model)[0] if streamed else run_one(model.complete(REQUEST))
-            assert visible(reply.text) == "yes"
+            assert visible_text(reply.text) == "yes"
     assert silencing(endpoint) == ways
     assert len(endpoint.chats) <= 4 + len(unsupported)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.common import progress
-from graphrag_dagster.kernel.common.progress import calls_now, under_way
+from graphrag_dagster.kernel.common.progress import current_calls, pending_call
 from graphrag_dagster.kernel.models.chat.chat_model import CallFailed, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order, run_one
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
@@ -86,7 +86,7 @@ def test_a_server_that_ignores_streams_is_read_all_the_same() -> None:
 
     with Ignorant(wordy) as endpoint:
         model = model_at(endpoint, timeout_seconds=10.0)
-        model.connection.pace.silent(Size(reply=1), 1000.0)
+        model.connection.pace.on_timeout(Size(reply=1), 1000.0)
         reply = run_one(model.complete(REQUEST))
         assert endpoint.asked_to_stream
     assert (reply.text, reply.output_tokens, reply.finish_reason) == (WORDS, TOKENS, "stop")
@@ -98,7 +98,7 @@ def test_a_stream_that_counts_nothing_is_not_chosen_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(streams, "usage", lambda _: None)
     with ScriptedEndpoint(wordy) as endpoint:
         model = model_at(endpoint, timeout_seconds=10.0)
-        model.connection.pace.silent(Size(reply=1), 1000.0)
+        model.connection.pace.on_timeout(Size(reply=1), 1000.0)
         replies = [run_one(model.complete(REQUEST)) for _ in range(2)]
         assert sends(endpoint) == [True, False]
     assert [reply.output_tokens for reply in replies] == [0, TOKENS]
@@ -164,12 +164,12 @@ def test_a_call_that_is_given_up_from_outside_is_counted(memory: Any) -> None:
 def test_others_that_are_answered_show_that_the_endpoint_works() -> None:
     async def granted(in_flight: int) -> float:
         timeouts, pace = CallTimeouts(), Pace()
-        with under_way("model m", "x") as call:
+        with pending_call("model m", "x") as call:
             waited = [Waited(call, Size(), pace, 30.0) for _ in range(2)]
             async with timeouts.clock(waited[0], in_flight) as waiting:
                 await asyncio.sleep(0.01)
                 async with timeouts.clock(waited[1], in_flight) as answered:
-                    timeouts.heard(answered)
+                    timeouts.on_data(answered)
                 return waiting.granted
 
     assert asyncio.run(granted(1)) == pytest.approx(30.0)
@@ -177,14 +177,14 @@ def test_others_that_are_answered_show_that_the_endpoint_works() -> None:
 
 
 def test_calls_under_way_are_known_with_the_oldest() -> None:
-    before = calls_now()
-    with under_way("model m", "rate_reports") as first, under_way("model m", "x"):
+    before = current_calls()
+    with pending_call("model m", "rate_reports") as first, pending_call("model m", "x"):
         first.sent = True
-        now = calls_now()
+        now = current_calls()
         assert (now.in_flight - before.in_flight, now.waiting - before.waiting) == (1, 1)
         assert now.oldest is first
-        assert first.words == "rating reports"
-    assert calls_now().done == before.done + 2
+        assert first.description == "rating reports"
+    assert current_calls().done == before.done + 2
 
 
 @given(SIZES, st.floats(0.1, 1000), st.floats(0.1, 1000))
@@ -193,7 +193,7 @@ def test_a_limit_is_never_shorter_than_is_set_and_grows_after_silence(
 ) -> None:
     pace = Pace()
     assert pace.limit(size, least) == least
-    pace.silent(size, seconds)
+    pace.on_timeout(size, seconds)
     assert pace.limit(size, least) >= max(least, min(2 * seconds, 3600.0) * 0.999)
     assert pace.limit(size, least) <= max(least, 3600.0)
 
@@ -202,7 +202,7 @@ def test_a_limit_is_never_shorter_than_is_set_and_grows_after_silence(
 def test_what_is_larger_has_no_less_time(answers: list[tuple[Size, float]], one: Size, other: Size) -> None:
     pace = Pace()
     for size, seconds in answers:
-        pace.answered(size, seconds)
+        pace.on_answer(size, seconds)
     small, large = sorted((one, other), key=lambda size: size.work)
     assert pace.limit(small, 10.0) <= pace.limit(large, 10.0)
 
@@ -221,26 +221,26 @@ def test_a_slow_model_gets_enough_time_from_its_first_reply_on(
     prompt: int, tokens: int, seconds: float, asked: Size, enough: float
 ) -> None:
     pace = Pace()
-    pace.answered(Size(prompt, tokens), seconds)
+    pace.on_answer(Size(prompt, tokens), seconds)
     assert pace.limit(asked, 120.0) > enough
 
 
 def test_a_quick_model_keeps_the_limit_that_is_set_and_a_hiccup_is_forgotten() -> None:
     pace, report = Pace(), Size(3000, 2000)
-    pace.answered(Size(150, 14), 0.8)
-    pace.answered(Size(3000, 700), 9.0)
+    pace.on_answer(Size(150, 14), 0.8)
+    pace.on_answer(Size(3000, 700), 9.0)
     assert pace.limit(report, 120.0) == 120.0
-    pace.answered(Size(3000, 700), 300.0)
+    pace.on_answer(Size(3000, 700), 300.0)
     assert pace.limit(report, 120.0) > 1000.0
     for _ in range(60):
-        pace.answered(Size(3000, 700), 9.0)
+        pace.on_answer(Size(3000, 700), 9.0)
     assert pace.limit(report, 120.0) == 120.0
 
 
 def test_an_embedder_has_the_limits_of_its_own_model() -> None:
     with ScriptedEndpoint() as endpoint:
         model = model_at(endpoint)
-        model.connection.pace.silent(Size(reply=1), 100.0)
+        model.connection.pace.on_timeout(Size(reply=1), 100.0)
         vectors = OpenAIEmbedder("embed-1", model.settings)
         assert not vectors.connection.is_slow(Size(reply=1000))
         assert model.connection.is_slow(Size(reply=1000))

@@ -19,7 +19,7 @@ from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatMode
 from graphrag_dagster.kernel.models.endpoint.request_bodies import Capabilities, capabilities_of
 from graphrag_dagster.kernel.models.probing.capability_probes import ProbeFinding
 from graphrag_dagster.kernel.models.probing.doctor import examine, verdict
-from graphrag_dagster.kernel.models.probing.endpoint_check import checkup
+from graphrag_dagster.kernel.models.probing.endpoint_check import check_endpoint
 from graphrag_dagster.kernel.models.probing.load_probes import Speed, throughput_advice
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings, parse_settings
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
@@ -91,11 +91,11 @@ def reasoning_until_silenced(body: dict[str, Any]) -> Scripted | str:
 def test_a_good_endpoint_costs_one_small_call_and_then_none(store: CapabilityStore) -> None:
     with ScriptedEndpoint(obey_limit=True) as endpoint:
         model = model_at(endpoint)
-        assert run_one(checkup(model, store)) == Capabilities()
+        assert run_one(check_endpoint(model, store)) == Capabilities()
         assert len(endpoint.requests) == 1
         assert endpoint.chats[0].body["max_tokens"] <= 64
         bodies._known.clear()
-        assert run_one(checkup(model, store)) == Capabilities()
+        assert run_one(check_endpoint(model, store)) == Capabilities()
         assert len(endpoint.requests) == 1
 
 
@@ -114,17 +114,17 @@ def test_the_best_way_to_json_is_found_and_kept(
 ) -> None:
     with ScriptedEndpoint(script, unsupported=unsupported) as endpoint:
         model = model_at(endpoint)
-        assert run_one(checkup(model, store)).format == way
+        assert run_one(check_endpoint(model, store)).format == way
         assert len(endpoint.requests) == calls
         bodies._known.clear()
-        assert run_one(checkup(model, store)).format == way
+        assert run_one(check_endpoint(model, store)).format == way
         assert capabilities_of(endpoint.url, model.name).format == way
         assert len(endpoint.requests) == calls
 
 
 def test_a_real_small_model_passes_with_one_call(store: CapabilityStore, llama_server: LlamaServer) -> None:
     model = model_at(llama_server.url, name=llama_server.model, timeout_seconds=60.0)
-    assert run_one(checkup(model, store)) == Capabilities()
+    assert run_one(check_endpoint(model, store)) == Capabilities()
 
 
 def test_what_a_server_fails_on_is_not_asked_of_it(store: CapabilityStore) -> None:
@@ -133,12 +133,12 @@ def test_what_a_server_fails_on_is_not_asked_of_it(store: CapabilityStore) -> No
         return Fault(500, "grammar crashed") if form.get("type") == "json_schema" else None
 
     with ScriptedEndpoint(faults=crashes) as endpoint:
-        assert run_one(checkup(model_at(endpoint), store)).format == "json_object"
+        assert run_one(check_endpoint(model_at(endpoint), store)).format == "json_object"
 
 
 def test_a_model_that_reasons_gets_room_and_is_silenced(store: CapabilityStore) -> None:
     with ScriptedEndpoint(reasoning_until_silenced, obey_limit=True) as endpoint:
-        known = run_one(checkup(model_at(endpoint), store))
+        known = run_one(check_endpoint(model_at(endpoint), store))
         assert (known.format, known.silence) == ("json_schema", "template")
         assert [one.body["max_tokens"] for one in endpoint.chats] == [64, 1000]
 
@@ -152,7 +152,7 @@ def test_a_hopeless_endpoint_is_refused_before_anything_is_spent(
     with ScriptedEndpoint(script) as endpoint:
         model = model_at(endpoint)
         with pytest.raises(EndpointError, match=said) as caught:
-            run_one(checkup(model, store))
+            run_one(check_endpoint(model, store))
         # A failed call alone would be put aside, and the next one sent.
         assert not isinstance(caught.value, CallFailed)
         for word in ("json_schema", "json_object", "text", "model.name", "doctor"):
@@ -164,7 +164,7 @@ def test_a_hopeless_endpoint_is_refused_before_anything_is_spent(
 
 def test_tuples_need_no_json(store: CapabilityStore) -> None:
     with ScriptedEndpoint(prose) as endpoint:
-        assert run_one(checkup(model_at(endpoint, replies="tuples"), store)).format == "text"
+        assert run_one(check_endpoint(model_at(endpoint, replies="tuples"), store)).format == "text"
 
 
 def test_a_model_that_is_not_there_is_told_with_those_that_are(store: CapabilityStore) -> None:
@@ -172,23 +172,23 @@ def test_a_model_that_is_not_there_is_told_with_those_that_are(store: Capability
         ScriptedEndpoint(models=["one", "two"], strict_models=True) as endpoint,
         pytest.raises(EndpointError, match=r"no model gpt-4.1-mini.*it has these models: one, two"),
     ):
-        run_one(checkup(model_at(endpoint), store))
+        run_one(check_endpoint(model_at(endpoint), store))
 
 
 def test_an_endpoint_that_fails_at_every_call_ends_the_run(store: CapabilityStore) -> None:
     with ScriptedEndpoint(faults=lambda *_: Fault(500)) as endpoint:
         with pytest.raises(EndpointError, match="answered 500") as caught:
-            run_one(checkup(model_at(endpoint), store))
+            run_one(check_endpoint(model_at(endpoint), store))
         assert not isinstance(caught.value, CallFailed)
 
 
 def test_what_this_process_learned_itself_stands(store: CapabilityStore) -> None:
     with ScriptedEndpoint() as endpoint:
         model = model_at(endpoint)
-        run_one(checkup(model, store))
+        run_one(check_endpoint(model, store))
         learned = Capabilities(logit_bias=False)
         bodies.set_capabilities(endpoint.url, model.name, learned)
-        assert run_one(checkup(model, store)) == learned
+        assert run_one(check_endpoint(model, store)) == learned
 
 
 def test_abilities_are_kept_for_a_day_and_unknown_ones_are_forgotten(
@@ -438,7 +438,7 @@ def test_what_the_doctor_found_spares_the_checkup(home: Path, store: CapabilityS
         from graphrag_dagster.kernel.storage.home import memory_file
 
         before = len(endpoint.requests)
-        known = run_one(checkup(model_at(endpoint), CapabilityStore(database_at(memory_file()))))
+        known = run_one(check_endpoint(model_at(endpoint), CapabilityStore(database_at(memory_file()))))
         assert (known.format, len(endpoint.requests)) == ("json_object", before)
 
 

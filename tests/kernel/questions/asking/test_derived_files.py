@@ -56,7 +56,7 @@ def test_later_questions_take_what_the_first_made(monkeypatch: pytest.MonkeyPatc
     first = asked()
     made = kept()
     assert {name.partition("-")[2][:5] for name in made} >= {"units", "entit", "rarit"}
-    monkeypatch.setattr(kept_files, "written", None)
+    monkeypatch.setattr(kept_files, "write_cached", None)
     monkeypatch.setattr(WordRarity, "of_texts", None)
     assert asked() == first
     assert kept() == made

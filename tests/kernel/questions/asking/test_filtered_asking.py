@@ -10,7 +10,7 @@ from graphrag_dagster import Filters, Index
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.systems.coterag.search.coterag_snapshot import stored_in
+from graphrag_dagster.systems.coterag.search.coterag_snapshot import coterag_tables_of
 from support.commands import Run
 from support.corpora import DOCUMENTS
 
@@ -33,7 +33,7 @@ READING_UNITS = (
 def reports_inside(index: Index, paths: Sequence[str]) -> bool:
     """Whether a report was written from these documents alone; in this corpus each is of every level."""
     whole = index.searcher.index
-    coterag = stored_in(whole)
+    coterag = coterag_tables_of(whole)
     assert coterag is not None
     path_of = {unit: passage.path for unit, passage in whole.passages.items()}
     where = {
@@ -47,7 +47,7 @@ def reports_inside(index: Index, paths: Sequence[str]) -> bool:
 def check_inside(index: Index, answer: Answer, paths: set[str]) -> None:
     """Nothing that is cited, or was shown, rests on words of other documents."""
     whole = index.searcher.index
-    coterag = stored_in(whole)
+    coterag = coterag_tables_of(whole)
     assert coterag is not None
     path_of = {unit: passage.path for unit, passage in whole.passages.items()}
     for source in answer.sources:

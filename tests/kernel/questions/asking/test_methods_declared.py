@@ -6,17 +6,22 @@ from typing import Any
 import pytest
 
 from graphrag_dagster import Index
-from graphrag_dagster.kernel.catalogue.registry import all_tables, at_level, declared_methods, searched_tables
+from graphrag_dagster.kernel.catalogue.registry import (
+    all_tables,
+    declared_methods,
+    method_at_level,
+    searched_tables,
+)
 from graphrag_dagster.kernel.catalogue.search_methods import FEATURES, SearchMethod
 from graphrag_dagster.kernel.catalogue.tasks import Port, Task
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Engines, Question
-from graphrag_dagster.kernel.questions.searcher import Searcher, known_method
+from graphrag_dagster.kernel.questions.searcher import Searcher, find_method
 from graphrag_dagster.kernel.retrieval.rerankers import LexicalReranker
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.settings.search_settings import SearchSettings
 from graphrag_dagster.kernel.storage.published import SEARCHED
-from graphrag_dagster.systems.coterag.search.coterag_snapshot import CoteragTables, stored_in
+from graphrag_dagster.systems.coterag.search.coterag_snapshot import CoteragTables, coterag_tables_of
 
 #: One of each kind that ``auto`` tells apart, and one that a query answers.
 QUESTIONS = ("Who led the Dockers Union?", "What are the main themes?", "How many people are there?")
@@ -115,7 +120,7 @@ def answers(
 
 def only(snapshot: IndexSnapshot, declared: tuple[str, ...]) -> IndexSnapshot:
     """The tables that are declared, and the others without rows."""
-    own = stored_in(snapshot)
+    own = coterag_tables_of(snapshot)
     assert own is not None
     return replace(
         snapshot,
@@ -192,10 +197,10 @@ def test_a_feature_that_there_is_not_is_refused() -> None:
 
 
 def test_deeper_levels_are_ways_of_answering_too() -> None:
-    assert known_method("c12") == at_level(12)
-    assert known_method("C3") in declared_methods()
-    assert known_method("C1234") is None
-    assert known_method("Q") is None
+    assert find_method("c12") == method_at_level(12)
+    assert find_method("C3") in declared_methods()
+    assert find_method("C1234") is None
+    assert find_method("Q") is None
 
 
 @pytest.mark.parametrize("method", declared_methods(), ids=lambda method: method.name)

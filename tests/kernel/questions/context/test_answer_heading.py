@@ -51,7 +51,12 @@ def test_statements_are_counted_by_their_verdict() -> None:
         "llm",
         statements=(*said, Statement("So.", (), 0, None, general=True)),
     )
-    assert (answer.partly_supported, answer.unsupported, answer.general, answer.calls) == (2, 1, 1, 0)
+    assert (answer.partly_supported, answer.unsupported, answer.general_statements, answer.calls) == (
+        2,
+        1,
+        1,
+        0,
+    )
 
 
 def test_the_first_section_of_a_title_is_found() -> None:

@@ -10,10 +10,10 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapsh
 from graphrag_dagster.kernel.questions.document_filters import Condition, Filters
 from graphrag_dagster.kernel.questions.scope.favoured_documents import (
     documents_below,
-    documents_called,
+    find_documents,
     names_of,
 )
-from graphrag_dagster.kernel.questions.scope.scope_selection import restricted, scope_of, selected
+from graphrag_dagster.kernel.questions.scope.scope_selection import restrict_index, scope_of, selected
 from support.scoped_index import graphs, of_documents, titled
 
 
@@ -159,7 +159,7 @@ def test_a_corpus_without_dates_says_so() -> None:
 def test_a_name_means_what_is_called_so_then_what_is_called_alike(
     name: str, documents: set[str], taken_for: str | None
 ) -> None:
-    meant = documents_called(name, names_of(named_documents()))
+    meant = find_documents(name, names_of(named_documents()))
     assert set(meant.document_ids) == documents
     assert meant.taken_for == (taken_for and f"{name!r} is taken for {taken_for}")
 
@@ -183,7 +183,7 @@ def test_a_name_that_may_mean_several_lists_them(name: str, told: str) -> None:
         ]
     )
     with pytest.raises(QuestionError, match=told):
-        documents_called(name, names_of(index))
+        find_documents(name, names_of(index))
 
 
 def named_documents() -> IndexSnapshot:
@@ -214,7 +214,7 @@ def test_a_folder_that_several_are_called_lists_them() -> None:
 def test_any_name_means_something_or_is_one_error(name: str) -> None:
     known = names_of(named_documents())
     with suppress(QuestionError):
-        assert documents_called(name, known).document_ids <= set(known.ids)
+        assert find_documents(name, known).document_ids <= set(known.ids)
 
 
 @given(st.text(max_size=30))
@@ -230,8 +230,8 @@ def test_any_condition_is_read_or_is_one_error(text: str) -> None:
 def test_what_was_restricted_is_told(minutes: IndexSnapshot) -> None:
     filters = Filters(documents=("Budg",), date_from="2019")
     found = selected(filters, minutes)
-    scope = scope_of(filters, found, minutes, restricted(minutes, found.document_ids))
-    assert scope.told == (
+    scope = scope_of(filters, found, minutes, restrict_index(minutes, found.document_ids))
+    assert scope.description == (
         "restricted to 1 of 3 documents (1 of 3 text units); 'Budg' is taken for 'Budget' "
         "(council/2019/budget.md); 1 document without a date left out"
     )
@@ -241,7 +241,7 @@ def test_what_was_restricted_is_told(minutes: IndexSnapshot) -> None:
 @given(graphs(), st.data())
 def test_nothing_outside_is_left_in_a_restricted_index(index: IndexSnapshot, data: st.DataObject) -> None:
     ids = set(data.draw(st.lists(st.sampled_from(list(index.documents["document_id"])), unique=True)))
-    inside = restricted(index, ids)
+    inside = restrict_index(index, ids)
     units = set(inside.text_chunks["text_unit_id"])
     assert units == {f"u{one[1:]}" for one in ids}
     assert set(inside.passages) == units

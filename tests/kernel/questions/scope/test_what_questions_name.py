@@ -9,7 +9,7 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapsh
 from graphrag_dagster.kernel.questions.scope.document_names import numbered_in
 from graphrag_dagster.kernel.questions.scope.favoured_documents import LIKELY, NAMED
 from graphrag_dagster.kernel.questions.scope.question_clues import favour_of
-from graphrag_dagster.kernel.retrieval.ranking import ranked
+from graphrag_dagster.kernel.retrieval.ranking import rank_by_score
 from support.scoped_index import of_documents, titled
 
 ROWS = [
@@ -114,14 +114,17 @@ def test_a_folder_counts_where_it_is_called_one(index: IndexSnapshot) -> None:
 
 def test_what_no_document_is_of_is_said_and_restricts_nothing(index: IndexSnapshot) -> None:
     favour = favour_of("What was revenue in FY31 Q1?", index)
-    assert (favour.clues, favour.told) == ((), "no document is of FY31 Q1")
-    assert favour_of("What was revenue in FY31 Q1?", titled("A", "B")).told == ""
+    assert (favour.clues, favour.description) == ((), "no document is of FY31 Q1")
+    assert favour_of("What was revenue in FY31 Q1?", titled("A", "B")).description == ""
 
 
 def test_it_is_told_how_many_documents_are_favoured(index: IndexSnapshot) -> None:
-    assert favour_of("What was revenue in FY24 Q2?", index).told == "favoured: documents of FY24 Q2 (1 of 13)"
+    assert (
+        favour_of("What was revenue in FY24 Q2?", index).description
+        == "favoured: documents of FY24 Q2 (1 of 13)"
+    )
     unsure = favour_of("What was said on 07/25/2019 or 03/04/2019?", index)
-    assert unsure.told == (
+    assert unsure.description == (
         "favoured: documents of 07/25/2019 (1 of 13); 03/04/2019 was read as 2019-04-03; "
         "no document is of 03/04/2019"
     )
@@ -162,11 +165,11 @@ def test_a_prior_leaves_out_favours_and_otherwise_keeps_the_order(
 ) -> None:
     ids = [str(place) for place in range(len(scores))]
     values = np.array(scores, dtype=float)
-    neutral = ranked(ids, values, prior=np.ones(len(ids)))
-    assert neutral.ids == ranked(ids, values).ids
+    neutral = rank_by_score(ids, values, prior=np.ones(len(ids)))
+    assert neutral.ids == rank_by_score(ids, values).ids
     weights = data.draw(st.lists(st.sampled_from([0.0, 1.0, 3.0]), min_size=len(ids), max_size=len(ids)))
     most = data.draw(st.none() | st.integers(0, len(ids)))
-    found = ranked(ids, values, most, prior=np.array(weights))
+    found = rank_by_score(ids, values, most, prior=np.array(weights))
     kept = [one for one in ids if weights[int(one)] > 0]
     assert set(found.ids) <= set(kept)
     assert len(found.ids) == (len(kept) if most is None else min(most, len(kept)))

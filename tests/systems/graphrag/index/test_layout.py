@@ -14,9 +14,14 @@ from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.systems.graphrag.index.community_detection import cluster
-from graphrag_dagster.systems.graphrag.index.force_layout import Repulsion, from_nothing
+from graphrag_dagster.systems.graphrag.index.force_layout import Repulsion, layout_cold
 from graphrag_dagster.systems.graphrag.index.graph_layout import GraphLayout, arrange, previous_layout
-from graphrag_dagster.systems.graphrag.index.layout_bodies import _near, bodies_of, moved_apart, told_apart
+from graphrag_dagster.systems.graphrag.index.layout_bodies import (
+    _near_pairs,
+    bodies_of,
+    push_apart,
+    separate_coincident,
+)
 
 Frames = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 Edge = tuple[int, int, float]
@@ -131,7 +136,7 @@ def test_layouts_of_extreme_graphs_are_finite_and_apart(kind: str) -> None:
     }[kind]
     source, target = np.array(pairs, dtype=np.int64).T
     one = np.zeros(count, dtype=np.int64)
-    made = moved_apart(from_nothing(bodies_of(source, target, np.full(len(pairs), 1e6), [one, one])))
+    made = push_apart(layout_cold(bodies_of(source, target, np.full(len(pairs), 1e6), [one, one])))
     assert np.isfinite(made).all()
     assert cKDTree(made).query(made, k=2)[0][:, 1].min() > 0.3
 
@@ -245,13 +250,13 @@ def test_repulsion_is_mass_over_distance_away_from_the_others() -> None:
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(-2, 2)), min_size=1, max_size=80))
 def test_points_at_one_place_are_told_apart(points: list[tuple[int, int]]) -> None:
     at = np.array(points, dtype=np.float64) / 1000
-    assert len(np.unique(told_apart(at), axis=0)) == len(at)
+    assert len(np.unique(separate_coincident(at), axis=0)) == len(at)
     if len(at) > 1:
-        assert (cKDTree(moved_apart(at)).query(moved_apart(at), k=2)[0][:, 1] > 0.1).mean() > 0.9
+        assert (cKDTree(push_apart(at)).query(push_apart(at), k=2)[0][:, 1] > 0.1).mean() > 0.9
 
 
 @given(st.lists(st.tuples(*2 * [st.floats(-4, 4, width=16)]), min_size=2, max_size=60))
 def test_all_pairs_that_are_too_near_are_found(points: list[tuple[float, float]]) -> None:
     at = np.array(points)
     expected = [(a, b) for a, b in combinations(range(len(at)), 2) if ((at[a] - at[b]) ** 2).sum() < 0.6**2]
-    assert [tuple(pair) for pair in _near(at).tolist()] == expected
+    assert [tuple(pair) for pair in _near_pairs(at).tolist()] == expected

@@ -16,7 +16,7 @@ from graphrag_dagster.systems.graphrag.llm.entity_typing import (
     MOST_CHARACTERS,
     MOST_NAMES,
     LlmEntityTyper,
-    typed_at_once,
+    names_per_call,
 )
 from support.conversations import section
 from support.endpoint import Fault, ScriptedEndpoint
@@ -140,4 +140,4 @@ def test_one_unit_more_changes_few_requests() -> None:
 def test_long_texts_share_no_call() -> None:
     long = Untyped(TextUnit("u", "long " * (MOST_CHARACTERS // 5)), ("a", "b"))
     assert len(typer().requests([long, TRIAL, ARREST])) == 2
-    assert 0 < typed_at_once() < MOST_CHARACTERS
+    assert 0 < names_per_call() < MOST_CHARACTERS

@@ -7,7 +7,7 @@ import pytest
 
 from graphrag_dagster.kernel.questions.context.context_chunks import render
 from graphrag_dagster.kernel.questions.context.context_rows import LocalContext
-from graphrag_dagster.kernel.questions.context.context_units import as_row
+from graphrag_dagster.kernel.questions.context.context_units import row_text
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.answering_ports import BatchRatings, Exploration, FollowUp
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
@@ -248,7 +248,7 @@ def words(text: str) -> int:
 def local_of(index: Any, *questions: str) -> list[LocalContext]:
     """Each context holds all text units."""
     units = sources_of(index)
-    rendered = "Sources\nid|title|content\n" + "\n".join(as_row([u.id, u.title, u.text]) for u in units.all)
+    rendered = "Sources\nid|title|content\n" + "\n".join(row_text([u.id, u.title, u.text]) for u in units.all)
     return [LocalContext(units, units.all, rendered) for _ in questions]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphrag_dagster.kernel.models.chat.chat_model import ChatModel, ChatReply, ChatRequest, Listener
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit, UnitExtraction
-from graphrag_dagster.systems.graphrag.llm.gleaning import halves
+from graphrag_dagster.systems.graphrag.llm.gleaning import split_in_halves
 from graphrag_dagster.systems.graphrag.llm.llm_extractors import LlmGraphExtractor
 from support.conversations import prompt_tokens
 from support.endpoint import Fault, Scripted, ScriptedEndpoint
@@ -79,7 +79,7 @@ def extract(model: Any, form: str, text: str = TEXT, **options: Any) -> UnitExtr
 
 @given(st.one_of(st.text(max_size=200), WORDS.map(" ".join)))
 def test_halves_lose_nothing_but_white_space(text: str) -> None:
-    parts = halves(text)
+    parts = split_in_halves(text)
     if parts is None:
         return
     first, second = parts
@@ -91,12 +91,12 @@ def test_halves_lose_nothing_but_white_space(text: str) -> None:
 
 
 def test_halves_are_parted_at_the_sentence_nearest_to_the_middle() -> None:
-    assert halves("One is here. Two is there. Three is a long one at the end.") == (
+    assert split_in_halves("One is here. Two is there. Three is a long one at the end.") == (
         "One is here. Two is there.",
         "Three is a long one at the end.",
     )
-    assert halves("Only one sentence") is None
-    assert halves(" \n ") is None
+    assert split_in_halves("Only one sentence") is None
+    assert split_in_halves(" \n ") is None
 
 
 @FORMS

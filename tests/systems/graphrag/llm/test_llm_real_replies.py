@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
-from graphrag_dagster.kernel.models.chat.reply_parsing import read_typed, visible
+from graphrag_dagster.kernel.models.chat.reply_parsing import read_typed, visible_text
 from graphrag_dagster.systems.graphrag.llm.extraction_records import BadRecord, make_entity, make_relationship
 from graphrag_dagster.systems.graphrag.llm.record_parsing import parse_tuples
 from graphrag_dagster.systems.graphrag.llm.summarization import ReportReply
@@ -15,7 +15,7 @@ FILES = {"mock_cache.json": (84, 1174, 101), "llm_cache_shua-chen.json": (84, 12
 @pytest.mark.parametrize("name", FILES)
 def test_recorded_replies_of_real_models_lose_nothing(shared_data: Path, name: str) -> None:
     recorded = json.loads((shared_data / "nano_graphrag_carol" / name).read_text())
-    replies = [visible(reply["return"]) for reply in recorded.values()]
+    replies = [visible_text(reply["return"]) for reply in recorded.values()]
     extractions = [parse_tuples(reply) for reply in replies if "<|>" in reply]
     records = sum(len(parsed.records) for parsed in extractions)
     quarantined = sum(len(parsed.quarantined) for parsed in extractions)

@@ -11,7 +11,7 @@ from graphrag_dagster.systems.graphrag.resolution.resolution_tables import (
     ResolutionFrames,
     corpus_names,
     resolve_corpus,
-    unresolved,
+    unresolved_frames,
 )
 
 Corpus = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
@@ -137,14 +137,14 @@ def test_a_word_about_one_document_holds_there_alone() -> None:
 
 def test_without_resolution_every_name_is_an_entity() -> None:
     given_rows = corpus({"a": TEXT}, [("a", name, "PERSON") for name in ("Bethia Mouat", "Mouat")])
-    made = unresolved(*given_rows)
+    made = unresolved_frames(*given_rows)
     tables.ALIASES.validated(made.aliases)
     assert entities(made) == {("a", name): name for name in ("BETHIA MOUAT", "MOUAT")}
     assert made.candidates.is_empty()
     assert made.decisions.is_empty()
 
 
-@pytest.mark.parametrize("how", [lambda *frames: resolve_corpus(*frames, Decisions()), unresolved])
+@pytest.mark.parametrize("how", [lambda *frames: resolve_corpus(*frames, Decisions()), unresolved_frames])
 def test_no_names_no_rows(how) -> None:
     made = how(*corpus({"a": TEXT}, []))
     assert made.candidates.is_empty()

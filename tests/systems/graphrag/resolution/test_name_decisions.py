@@ -14,12 +14,12 @@ from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisio
 from graphrag_dagster.systems.graphrag.resolution.resolution_tables import (
     ResolutionFrames,
     resolve_corpus,
-    unresolved,
+    unresolved_frames,
 )
 from graphrag_dagster.systems.graphrag.resolution.resolved_names import (
     check_entities,
+    check_human_decisions,
     check_names,
-    check_people,
     decisions_on,
     entities_of,
     open_questions,
@@ -204,7 +204,7 @@ def test_what_must_hold_of_the_tables_holds(texts: Texts, words: list[NameRuling
     gleaned, chunks, documents = frames_of(texts)
     found = resolve_corpus(gleaned, chunks, documents, said)
     assert check_names(gleaned, chunks, found.aliases) == []
-    assert check_people(found.aliases, documents, said) == []
+    assert check_human_decisions(found.aliases, documents, said) == []
     # What is told as without effect has none.
     idle = set(found.decisions.filter(pl.col("verdict") == "unused")["decision_id"])
     used = [word for word in words if word.identity not in idle]
@@ -214,7 +214,7 @@ def test_what_must_hold_of_the_tables_holds(texts: Texts, words: list[NameRuling
 
 def test_what_does_not_hold_is_found() -> None:
     gleaned, chunks, documents = frames_of(TWO)
-    aliases = unresolved(gleaned, chunks, documents).aliases
+    aliases = unresolved_frames(gleaned, chunks, documents).aliases
     assert check_names(gleaned, chunks, aliases) == []
     lost = aliases.filter(pl.col("name") != "MOUAT")
     assert check_names(gleaned, chunks, lost) == ["'MOUAT' of document d-a has 0 rows"]
@@ -233,10 +233,17 @@ def test_what_does_not_hold_is_found() -> None:
     ]
     joined = aliases.with_columns(entity=pl.lit("ONE"))
     told = "'MOUAT' and 'AGNES SMITH' are names of 'ONE', but a person declared them different"
-    assert check_people(joined, documents, Decisions([different("Mouat", "Agnes Smith")])) == [told]
-    assert check_people(joined, documents, Decisions([different("Mouat", "Agnes Smith", document="a")])) == []
+    assert check_human_decisions(joined, documents, Decisions([different("Mouat", "Agnes Smith")])) == [told]
     assert (
-        len(check_people(joined, documents, Decisions([different("Mouat", "Bethia Mouat", document="a")])))
+        check_human_decisions(joined, documents, Decisions([different("Mouat", "Agnes Smith", document="a")]))
+        == []
+    )
+    assert (
+        len(
+            check_human_decisions(
+                joined, documents, Decisions([different("Mouat", "Bethia Mouat", document="a")])
+            )
+        )
         == 1
     )
 

@@ -1,7 +1,7 @@
 import pytest
 
 from graphrag_dagster.systems.graphrag.resolution.name_features import definitions
-from graphrag_dagster.systems.graphrag.resolution.name_parsing import kind_of, parsed
+from graphrag_dagster.systems.graphrag.resolution.name_parsing import kind_of, parse_name
 
 
 @pytest.mark.parametrize(
@@ -25,21 +25,21 @@ from graphrag_dagster.systems.graphrag.resolution.name_parsing import kind_of, p
     ],
 )
 def test_a_name_is_taken_apart(name: str, kind: str, words: tuple[str, ...]) -> None:
-    assert parsed(name, kind).words == words
+    assert parse_name(name, kind).words == words
 
 
 def test_what_is_left_out_is_kept_beside() -> None:
-    person = parsed("Mr Paul Desmarais Sr.", "person")
+    person = parse_name("Mr Paul Desmarais Sr.", "person")
     assert (person.address, person.generation, person.family, person.given) == (
         {"mr"},
         "senior",
         ("desmarais",),
         ("paul",),
     )
-    assert parsed("Morvane Holdings plc", "organisation").form == "plc"
-    assert parsed('Wilfried "Willi" Schneider', "person").nicknames == {"willi"}
-    assert parsed("Boeing 747-8", "other").numbers == ("747", "8")
-    assert [parsed(name, "organisation").acronym for name in ("W.H.O.", "the WHO", "Who", "Mouat")] == [
+    assert parse_name("Morvane Holdings plc", "organisation").form == "plc"
+    assert parse_name('Wilfried "Willi" Schneider', "person").nicknames == {"willi"}
+    assert parse_name("Boeing 747-8", "other").numbers == ("747", "8")
+    assert [parse_name(name, "organisation").acronym for name in ("W.H.O.", "the WHO", "Who", "Mouat")] == [
         "who",
         "who",
         "",
@@ -59,10 +59,10 @@ def test_a_type_is_of_a_kind_or_of_none() -> None:
 
 
 def test_a_kind_of_thing_is_generic_and_a_surname_is_not() -> None:
-    assert parsed("the Board", "organisation").generic
-    assert parsed("the captain", "person").generic
-    assert not parsed("Ford", "person").generic
-    assert not parsed("Dunmarrow Board", "organisation").generic
+    assert parse_name("the Board", "organisation").generic
+    assert parse_name("the captain", "person").generic
+    assert not parse_name("Ford", "person").generic
+    assert not parse_name("Dunmarrow Board", "organisation").generic
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from graphrag_dagster.systems.graphrag.resolution.human_decisions import Decisio
 from graphrag_dagster.systems.graphrag.resolution.match_probability import REASONS, ScoredPair
 from graphrag_dagster.systems.graphrag.resolution.name_features import NameScope
 from graphrag_dagster.systems.graphrag.resolution.name_pairs import NEXT, WHOLE_BLOCK, candidates
-from graphrag_dagster.systems.graphrag.resolution.name_parsing import parsed
+from graphrag_dagster.systems.graphrag.resolution.name_parsing import parse_name
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import NameMention
 
 
@@ -213,7 +213,7 @@ def test_decisions_may_go_round_in_a_circle() -> None:
 
 
 def test_a_large_block_is_bounded_and_counted() -> None:
-    names = [parsed(f"Mouat {chr(97 + at // 26)}{chr(97 + at % 26)}xxx", "person") for at in range(600)]
+    names = [parse_name(f"Mouat {chr(97 + at // 26)}{chr(97 + at % 26)}xxx", "person") for at in range(600)]
     found = candidates(NameScope(names, [frozenset()] * 600, {}, "a"))
     rules = 3
     assert len(found.pairs) <= rules * len(names) * max(NEXT, WHOLE_BLOCK // 2)

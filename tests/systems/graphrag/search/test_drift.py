@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from graphrag_dagster.engines.extractive.extractive_answerer import (
     ExtractiveAnswerer,
     ExtractiveExplorer,
-    about,
+    subject_of,
 )
 from graphrag_dagster.errors import EngineError, QuestionError
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.questions.citations import ContextKind, parse_citations
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.questions.context.context_rows import LocalContext, LocalUnits, quoted
+from graphrag_dagster.kernel.questions.context.context_rows import LocalContext, LocalUnits, quotations
 from graphrag_dagster.kernel.questions.context.context_units import CombinedUnits
 from graphrag_dagster.kernel.questions.question import REFUSAL
 from graphrag_dagster.kernel.tasks.answering_ports import Exploration, FollowUp
@@ -29,7 +29,11 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     Usage,
 )
 from graphrag_dagster.kernel.text.markup_spans import Span
-from graphrag_dagster.systems.graphrag.search.drift_search import OpenQuestions, drift_search, normal
+from graphrag_dagster.systems.graphrag.search.drift_search import (
+    OpenQuestions,
+    drift_search,
+    normalise_question,
+)
 from support.index_frames import DOCUMENT, index_of
 from support.questions import asked_of
 
@@ -57,7 +61,7 @@ def context_of(*rows: str | tuple[ContextKind, str]) -> LocalContext:
     for row in rows:
         if isinstance(row, str):
             unit, record, quote = source(row)
-            made.append(units.add(unit, record, lambda quote=quote: quoted([quote])))
+            made.append(units.add(unit, record, lambda quote=quote: quotations([quote])))
         else:
             kind, title = row
             unit = ContextUnit(0, title, f"{title} stood at the quay.", kind=kind)
@@ -258,7 +262,7 @@ def test_what_cannot_be_asked_is_told() -> None:
     assert [problem.split(":")[0] for problem in questions.problems] == [
         "a follow-up question could not be asked"
     ] * 2
-    assert normal("  Who -- BUILT it?") == "who built it"
+    assert normalise_question("  Who -- BUILT it?") == "who built it"
 
 
 @pytest.mark.parametrize(
@@ -373,7 +377,7 @@ def test_the_extractive_explorer_quotes_and_asks_about_subjects() -> None:
     assert all(one.evidence.quotation in DOCUMENT for one in answer.sources)
     assert re.search(r"1998\. \[\d\]", answer.text)
     asked = [question for one in rounds for question in one]
-    assert asked[1:] == [about("Who built the quay?", "Orrin Vask")]
+    assert asked[1:] == [subject_of("Who built the quay?", "Orrin Vask")]
     assert asked[0] == "Who built the quay?"
     assert answer.usage == Usage()
     assert once() == answer

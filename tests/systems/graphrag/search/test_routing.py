@@ -5,7 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster import Index
-from graphrag_dagster.systems.graphrag.search.router import WEIGHTS, cues, probability_of_local, weightiest
+from graphrag_dagster.systems.graphrag.search.router import (
+    WEIGHTS,
+    cues,
+    probability_of_local,
+    weightiest_cues,
+)
 
 PARTICULAR = [
     ("Who led the Dockers Union?", ["Dockers Union"]),
@@ -47,9 +52,9 @@ def test_every_cue_lies_between_0_and_1_whatever_is_asked(
 
 def test_the_reason_is_what_pulled_most() -> None:
     found = cues("Who led the Dockers Union?", ["Dockers Union"], [PASSAGE], lambda _: 0.5)
-    first, *_ = weightiest(found, 1)
+    first, *_ = weightiest_cues(found, 1)
     assert WEIGHTS[first] * found[first] == max(WEIGHTS[name] * value for name, value in found.items())
-    assert set(weightiest(found, 1)).isdisjoint(weightiest(found, -1))
+    assert set(weightiest_cues(found, 1)).isdisjoint(weightiest_cues(found, -1))
 
 
 def test_where_one_way_finds_nothing_the_other_is_tried(index: Index) -> None:

@@ -13,10 +13,10 @@ from graphrag_dagster.kernel.documents.readers.conversations import (
     by_day,
     is_message,
     is_of_model,
-    left_out,
+    left_out_note,
     message_of,
+    message_text,
     speaker_of,
-    words_of,
 )
 from graphrag_dagster.kernel.documents.readers.data.stored_dates import moment_of
 from graphrag_dagster.kernel.documents.text_decoding import Decoded
@@ -45,10 +45,12 @@ def read_export(content: object, decoded: Decoded, source: SourceFile) -> Readin
     chats = list(_chats(content, source))
     records: list[FileRecord] = []
     for title, items in chats:
-        records += by_day(_in_threads(_said(items, source, left)), title, source, len(records))
+        records += by_day(
+            _order_by_thread(_messages_with_text(items, source, left)), title, source, len(records)
+        )
     if chats:
-        return Reading(tuple(records), decoded.encoding, (*decoded.notes, *left_out(left)))
-    if told := _about_slack(content):
+        return Reading(tuple(records), decoded.encoding, (*decoded.notes, *left_out_note(left)))
+    if told := _slack_sidecar_kind(content):
         return Reading((), decoded.encoding, (*decoded.notes, told))
     return None
 
@@ -74,13 +76,13 @@ def in_current_branch(row: Mapping[str, object], left: Counter[str]) -> Mapping[
         seen.add(place)
         path.append(nodes[place].get("message"))
         place = nodes[place].get("parent")
-    spoken = [message for message in reversed(path) if isinstance(message, Mapping) and _shown(message)]
+    spoken = [message for message in reversed(path) if isinstance(message, Mapping) and _is_visible(message)]
     others = [
         node["message"]
         for name, node in nodes.items()
         if name not in seen and isinstance(node.get("message"), Mapping)
     ]
-    other = sum(1 for message in others if _shown(message))
+    other = sum(1 for message in others if _is_visible(message))
     if other:
         left["messages of other branches"] += other
     return {
@@ -89,7 +91,7 @@ def in_current_branch(row: Mapping[str, object], left: Counter[str]) -> Mapping[
     }
 
 
-def _shown(message: Mapping[str, object]) -> bool:
+def _is_visible(message: Mapping[str, object]) -> bool:
     told = message.get("metadata")
     hidden = isinstance(told, Mapping) and told.get("is_visually_hidden_from_conversation")
     content = message.get("content")
@@ -127,7 +129,7 @@ def _chats(
 def _are_of_people(items: list[object]) -> bool:
     """Whether messages are of a chat that has days: not one with a model, which is a document of its own."""
     known = [item for item in items if isinstance(item, Mapping)]
-    timed = [item for item in known if _when(item)]
+    timed = [item for item in known if _message_time(item)]
     return len(timed) * 2 >= len(items) and any(map(_is_of_chat, timed)) and not all(map(is_of_model, known))
 
 
@@ -156,10 +158,10 @@ def _title_of(chat: Mapping[str, object]) -> str | None:
         (chat[key] for key in ("title", "name", "displayName", "topic") if isinstance(chat.get(key), str)),
         None,
     )
-    return one_line(_mended(str(found))) if found else None
+    return one_line(_fix_mojibake(str(found))) if found else None
 
 
-def _when(item: Mapping[str, object]) -> datetime.datetime | None:
+def _message_time(item: Mapping[str, object]) -> datetime.datetime | None:
     keys = (
         "ts",
         "timestamp",
@@ -173,7 +175,7 @@ def _when(item: Mapping[str, object]) -> datetime.datetime | None:
     return next((moment for key in keys if key in item and (moment := moment_of(item[key]))), None)
 
 
-def _said(
+def _messages_with_text(
     items: Sequence[Mapping[str, object]], source: SourceFile, left: Counter[str]
 ) -> list[tuple[Mapping[str, object], SpokenMessage]]:
     names = {**source.names, **_names_in(items)}
@@ -189,13 +191,13 @@ def _said(
         if _JOINED.fullmatch(kind):
             left["messages of the program, such as who joined"] += 1
             continue
-        message = message_of(_of_slack(item, names) if _is_slack(item) else _of_others(item), left)
+        message = message_of(_slack_properties(item, names) if _is_slack(item) else _with_embeds(item), left)
         if message:
             found.append((item, message))
     return found
 
 
-def _in_threads(said: Sequence[tuple[Mapping[str, object], SpokenMessage]]) -> list[SpokenMessage]:
+def _order_by_thread(said: Sequence[tuple[Mapping[str, object], SpokenMessage]]) -> list[SpokenMessage]:
     """In the order of time, replies of a thread after what they reply to where that is of the same day."""
     ordered = sorted(said, key=lambda one: one[1].when or datetime.datetime.min)
     roots = {
@@ -224,14 +226,14 @@ def _names_in(items: Sequence[Mapping[str, object]]) -> dict[str, str]:
     return found
 
 
-def _of_slack(item: Mapping[str, object], names: Mapping[str, str]) -> Mapping[str, object]:
+def _slack_properties(item: Mapping[str, object], names: Mapping[str, str]) -> Mapping[str, object]:
     user = str(item.get("user") or item.get("bot_id") or "")
     bot = item.get("bot_profile")
     named = item.get("username") or (bot.get("name") if isinstance(bot, Mapping) else None)
     kept: Counter[str] = Counter()
     texts = [str(item.get("text") or "")]
     if not texts[0] and isinstance(item.get("blocks"), list):
-        texts = [words_of(item["blocks"], kept)]
+        texts = [message_text(item["blocks"], kept)]
     attached = item.get("attachments")
     for one in attached if isinstance(attached, list) else ():
         if isinstance(one, Mapping):
@@ -242,13 +244,13 @@ def _of_slack(item: Mapping[str, object], names: Mapping[str, str]) -> Mapping[s
     said = "\n".join(filter(str.strip, texts))
     return {
         "speaker": names.get(user) or named or user or "Unknown",
-        "text": _plain_slack(said, names),
+        "text": _slack_text(said, names),
         "ts": item["ts"],
         "files": item.get("files"),
     }
 
 
-def _plain_slack(text: str, names: Mapping[str, str]) -> str:
+def _slack_text(text: str, names: Mapping[str, str]) -> str:
     def shown(found: re.Match[str]) -> str:
         mark, target, label = found.groups()
         if mark in ("@", "#"):
@@ -261,15 +263,15 @@ def _plain_slack(text: str, names: Mapping[str, str]) -> str:
     return html.unescape(_SLACK_LINK.sub(shown, text))
 
 
-def _of_others(item: Mapping[str, object]) -> Mapping[str, object]:
+def _with_embeds(item: Mapping[str, object]) -> Mapping[str, object]:
     """An object of a chat with the words of its embeds and its page as text, and who wrote it."""
     changed = dict(item)
     body = item.get("body")
     if isinstance(body, Mapping) and isinstance(body.get("content"), str):
         marked = str(body.get("contentType")).casefold() == "html"
-        changed["body"] = _of_page(str(body["content"])) if marked else body["content"]
+        changed["body"] = _page_text(str(body["content"])) if marked else body["content"]
     elif item.get("messagetype") and isinstance(item.get("content"), str):
-        changed["content"] = _of_page(str(item["content"]))
+        changed["content"] = _page_text(str(item["content"]))
         changed["author"] = item.get("displayName") or item.get("from")
     embeds = item.get("embeds")
     for one in embeds if isinstance(embeds, list) else ():
@@ -280,25 +282,25 @@ def _of_others(item: Mapping[str, object]) -> Mapping[str, object]:
             if words:
                 changed["content"] = "\n".join(filter(None, (str(changed.get("content") or ""), words)))
     if "sender_name" in item and "timestamp_ms" in item:
-        changed["sender_name"] = _mended(str(item["sender_name"]))
-        changed["content"] = _mended(str(item.get("content") or ""))
+        changed["sender_name"] = _fix_mojibake(str(item["sender_name"]))
+        changed["content"] = _fix_mojibake(str(item.get("content") or ""))
     if item.get("media_type") or item.get("sticker_emoji"):
-        changed["attachments"] = [*_listed(item.get("attachments")), item.get("media_type")]
+        changed["attachments"] = [*_as_list(item.get("attachments")), item.get("media_type")]
         changed.pop("file", None)
     poll = item.get("poll")
-    if isinstance(poll, Mapping) and not words_of(item.get("text"), Counter()):
-        answers = [str(one.get("text")) for one in _listed(poll.get("answers")) if isinstance(one, Mapping)]
+    if isinstance(poll, Mapping) and not message_text(item.get("text"), Counter()):
+        answers = [str(one.get("text")) for one in _as_list(poll.get("answers")) if isinstance(one, Mapping)]
         changed["text"] = "\n".join([str(poll.get("question") or ""), *(f"- {answer}" for answer in answers)])
     if not speaker_of(changed):
         changed["speaker"] = "Unknown"
     return changed
 
 
-def _listed(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _of_page(markup: str) -> str:
+def _page_text(markup: str) -> str:
     if "<" not in markup and "&" not in markup:
         return markup
     from graphrag_dagster.kernel.documents.readers.html import parse, to_text
@@ -306,7 +308,7 @@ def _of_page(markup: str) -> str:
     return to_text(parse(markup))[0]
 
 
-def _mended(text: str) -> str:
+def _fix_mojibake(text: str) -> str:
     """Facebook writes the bytes of UTF-8 as if each were a character."""
     try:
         return text.encode("latin-1").decode("utf-8")
@@ -314,7 +316,7 @@ def _mended(text: str) -> str:
         return text
 
 
-def _about_slack(content: object) -> str | None:
+def _slack_sidecar_kind(content: object) -> str | None:
     """Kind of a file that comes with the chats of an export, or None."""
     if (
         not isinstance(content, list)
@@ -331,7 +333,7 @@ def _about_slack(content: object) -> str | None:
 
 def slack_names(content: object) -> dict[str, str]:
     """Return id → name of the users of an export, from its ``users.json``; empty for another file."""
-    if _about_slack(content) is None or not isinstance(content, list):
+    if _slack_sidecar_kind(content) is None or not isinstance(content, list):
         return {}
     found = {}
     for user in content:

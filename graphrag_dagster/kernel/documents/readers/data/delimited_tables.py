@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.documents.column_roles import (
     DATE,
     ID,
@@ -15,7 +15,7 @@ from graphrag_dagster.kernel.documents.column_roles import (
     TITLE,
     ColumnNames,
     folded_name,
-    once_each,
+    make_unique,
 )
 from graphrag_dagster.kernel.documents.file_records import Reading, RecordPlaces, SourceFile, lines_of
 from graphrag_dagster.kernel.documents.readers.data.row_records import Row, reading_of_rows
@@ -92,12 +92,12 @@ def _read(data: bytes, source: SourceFile, usual: str) -> Reading:
     text, named = _without_separator(decoded.text)
     problem = ""
     form = _form(text, source.columns, named, usual)
-    for attempt in (form, *_ways(text, form)):
+    for attempt in (form, *_quoting_candidates(text, form)):
         try:
             return _table(decoded, text, attempt, source)
         except csv.Error as error:
             problem = str(error) if _NONE not in str(error) else "words after a closing quotation mark"
-    return _table(decoded, text, _lenient(text, form, usual), source, problem=problem)
+    return _table(decoded, text, _lenient_form(text, form, usual), source, problem=problem)
 
 
 def _without_separator(text: str) -> tuple[str, str | None]:
@@ -111,27 +111,27 @@ def _without_separator(text: str) -> tuple[str, str | None]:
     return rest, {"\\t": "\t", "tab": "\t", "TAB": "\t", "=": None}.get(sign, sign)
 
 
-def _ways(text: str, form: _Form) -> Iterator[_Form]:
+def _quoting_candidates(text: str, form: _Form) -> Iterator[_Form]:
     """Other ways in which quotation marks may be meant where the usual one does not fit."""
     if '\\"' in text[:_SNIFFED_CHARACTERS]:
         yield _Form(form.delimiter, escape="\\", header=form.header)
 
 
-def _lenient(text: str, form: _Form, usual: str) -> _Form:
+def _lenient_form(text: str, form: _Form, usual: str) -> _Form:
     """Quotation marks as letters where that gives more whole rows, and in files between tabs."""
     plain = _Form(form.delimiter, quoted=False, header=form.header)
-    if usual == "\t" or _whole_rows(text, plain) > _whole_rows(text, form):
+    if usual == "\t" or _count_complete_rows(text, plain) > _count_complete_rows(text, form):
         return plain
     return form
 
 
-def _whole_rows(text: str, form: _Form) -> int:
-    rows = _parsed(text, form, strict=False)
+def _count_complete_rows(text: str, form: _Form) -> int:
+    rows = _parse_rows(text, form, strict=False)
     header = next(islice(rows, form.header, None), [])
     return sum(len(row) == len(header) for row in rows)
 
 
-def _parsed(text: str, form: _Form, *, strict: bool) -> Iterator[list[str]]:
+def _parse_rows(text: str, form: _Form, *, strict: bool) -> Iterator[list[str]]:
     """The rows that have any field."""
     lines = (line + "\n" for line in lines_of(text))
     return filter(
@@ -151,9 +151,9 @@ def _table(
     decoded: Decoded, text: str, form: _Form, source: SourceFile, problem: str | None = None
 ) -> Reading:
     """``problem`` is why strict reading failed; the rows are then read leniently."""
-    rows = _parsed(text, form, strict=problem is None)
+    rows = _parse_rows(text, form, strict=problem is None)
     before = list(islice(rows, form.header))
-    header = once_each(
+    header = make_unique(
         name.strip().removeprefix("#").strip() or f"column_{place}"
         for place, name in enumerate(next(rows, []), start=1)
     )
@@ -166,7 +166,7 @@ def _table(
             yield f"quoting is broken somewhere and was read leniently ({problem})"
         for where, lines in aside.items():
             if lines and where not in _WITHOUT_WORDS:
-                yield _told(where, lines)
+                yield _format_notes(where, lines)
         if ragged:
             yield (
                 f"{len(ragged)} rows have more or fewer fields than the header has names ({len(header)}): "
@@ -179,17 +179,17 @@ def _table(
         source,
         encoding=decoded.encoding,
         notes=notes(),
-        remarks=(_told(where, aside[where]) for where in _WITHOUT_WORDS if where in aside),
+        remarks=(_format_notes(where, aside[where]) for where in _WITHOUT_WORDS if where in aside),
         also=(EXTRA_FIELDS,),
     )
 
 
-def _told(where: str, lines: Sequence[str]) -> str:
+def _format_notes(where: str, lines: Sequence[str]) -> str:
     were = "was" if len(lines) == 1 else "were"
-    return f"{counted(len(lines), 'line')} {where} {were} left out: {_shown(lines)}"
+    return f"{plural(len(lines), 'line')} {where} {were} left out: {_display_row(lines)}"
 
 
-def _shown(lines: Sequence[str]) -> str:
+def _display_row(lines: Sequence[str]) -> str:
     shown = (line if len(line) <= _LONGEST_SHOWN else f"{line[:_LONGEST_SHOWN]}…" for line in lines[:_SHOWN])
     more = f" and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
     return ", ".join(map(repr, shown)) + more
@@ -207,7 +207,7 @@ def _form(text: str, names: ColumnNames | None, named: str | None, usual: str) -
     best, most = None, (0, 0)
     for sign in tried:
         rows = _first_rows(sample, sign)
-        header = _known_header(rows, names)
+        header = _find_known_header(rows, names)
         if header is None:
             continue
         known = sum(_roles(rows[header], names).values())
@@ -218,20 +218,20 @@ def _form(text: str, names: ColumnNames | None, named: str | None, usual: str) -
     if best:
         return best
     delimiter = named or ("\t" if usual == "\t" else sniff_delimiter(text))
-    return _Form(delimiter, header=_first_full(_first_rows(sample, delimiter)))
+    return _Form(delimiter, header=_first_full_row(_first_rows(sample, delimiter)))
 
 
 def _first_rows(sample: str, delimiter: str) -> list[list[str]]:
     rows = []
     try:
-        for row in islice(_parsed(sample, _Form(delimiter), strict=False), _MOST_BEFORE + _SNIFFED_ROWS):
+        for row in islice(_parse_rows(sample, _Form(delimiter), strict=False), _MOST_BEFORE + _SNIFFED_ROWS):
             rows.append(row)
     except csv.Error:
         pass
     return rows
 
 
-def _known_header(rows: Sequence[Sequence[str]], names: ColumnNames | None) -> int | None:
+def _find_known_header(rows: Sequence[Sequence[str]], names: ColumnNames | None) -> int | None:
     """The place of the row that names a column for the text, or None.
 
     The first row may be that by any name that is known; one further down must name another column, too, or
@@ -241,10 +241,12 @@ def _known_header(rows: Sequence[Sequence[str]], names: ColumnNames | None) -> i
         roles = _roles(row, names)
         if not roles["text"]:
             continue
-        filled = _filled(row)
+        filled = _count_filled(row)
         alone = len(row) == 1 and folded_name(row[0]) == TEXT[0]
         other = (before for before in rows[:place] if not before[0].lstrip().startswith("#"))
-        unlike = len(row) > 1 and all(len(before) != len(row) or _filled(before) < filled for before in other)
+        unlike = len(row) > 1 and all(
+            len(before) != len(row) or _count_filled(before) < filled for before in other
+        )
         if place == 0 or sum(roles.values()) > 1 or unlike or alone or (names and names.text):
             return place
         # Cells of a table may be words that also name columns.
@@ -252,7 +254,7 @@ def _known_header(rows: Sequence[Sequence[str]], names: ColumnNames | None) -> i
     return None
 
 
-def _filled(row: Sequence[str]) -> int:
+def _count_filled(row: Sequence[str]) -> int:
     return sum(1 for cell in row if cell.strip())
 
 
@@ -267,11 +269,11 @@ def _roles(row: Sequence[str], names: ColumnNames | None) -> dict[str, bool]:
     return found
 
 
-def _first_full(rows: Sequence[Sequence[str]]) -> int:
+def _first_full_row(rows: Sequence[Sequence[str]]) -> int:
     """The first row that has as many filled cells as most rows have fields."""
     widths = Counter(len(row) for row in rows if _words(row))
     usual = max(widths, key=lambda width: (widths[width], width), default=0)
-    full = (place for place, row in enumerate(rows[:_MOST_BEFORE]) if _filled(row) >= usual)
+    full = (place for place, row in enumerate(rows[:_MOST_BEFORE]) if _count_filled(row) >= usual)
     return next(full, 0) if usual > 1 else 0
 
 
@@ -287,7 +289,7 @@ def _data(
     """The rows of the table alone; what stands among and after them goes to ``aside``."""
     held: deque[list[str]] = deque()
     for number, row in enumerate(rows):
-        where = _no_row(row, header, number)
+        where = _non_row_kind(row, header, number)
         if where:
             if words := _words(row):
                 aside.setdefault(where, []).append(words)
@@ -303,7 +305,7 @@ def _data(
     yield from held
 
 
-def _no_row(row: Sequence[str], header: Sequence[str], number: int) -> str | None:
+def _non_row_kind(row: Sequence[str], header: Sequence[str], number: int) -> str | None:
     """Kind of a row that is not part of the table, or None."""
     if len(row) < len(header) and len(header) > 1 and row[0].lstrip().startswith("#"):
         return "of comments"

@@ -11,12 +11,12 @@ from graphrag_dagster.kernel.documents.column_roles import CONVERSATIONS, Column
 from graphrag_dagster.kernel.documents.file_records import Reading, RecordPlaces, SourceFile, UnreadableError
 from graphrag_dagster.kernel.documents.readers.data.chat_exports import in_current_branch, read_export
 from graphrag_dagster.kernel.documents.readers.data.json_objects import (
+    decode_extended_json,
     is_spoken,
     items_of,
     names_text,
     other_lists,
     table_of,
-    understood,
 )
 from graphrag_dagster.kernel.documents.readers.data.row_records import Row, columns_of, reading_of_rows
 from graphrag_dagster.kernel.documents.text_decoding import Decoded, decode
@@ -59,14 +59,14 @@ def read_json(data: bytes, source: SourceFile) -> Reading:
         return Reading((), decoded.encoding, decoded.notes)
     told = _FileNotes(list(decoded.notes))
     try:
-        content = _whole(decoded.text, told)
+        content = _parse_whole(decoded.text, told)
     except RecursionError as error:
         raise UnreadableError("JSON that is nested too deeply") from error
     except ValueError as error:
         # What Python says of long numbers ends in advice to programmers.
         problem = f"not valid JSON: {str(error).split(';')[0]}"
-        return _one_after_another(decoded, source, told, problem)
-    return _of_whole(content, decoded, source, told)
+        return _read_sequence(decoded, source, told, problem)
+    return _read_document(content, decoded, source, told)
 
 
 def read_jsonl(data: bytes, source: SourceFile) -> Reading:
@@ -83,17 +83,17 @@ def read_jsonl(data: bytes, source: SourceFile) -> Reading:
     try:
         content = json.loads(decoded.text)
     except (ValueError, RecursionError):
-        return _one_after_another(decoded, source, told, None)
+        return _read_sequence(decoded, source, told, None)
     if isinstance(content, list):
-        return _of_whole(content, decoded, source, told)
+        return _read_document(content, decoded, source, told)
     if export := read_export(content, decoded, source):
         return export
     if isinstance(content, Mapping) and not any(map(is_spoken, content.values())):
         try:
-            return _of_whole(content, decoded, source, told)
+            return _read_document(content, decoded, source, told)
         except UnreadableError:
             pass
-    return _one_after_another(decoded, source, told, None)
+    return _read_sequence(decoded, source, told, None)
 
 
 def read_conversations(decoded: Decoded, source: SourceFile) -> Reading | None:
@@ -110,7 +110,7 @@ def read_conversations(decoded: Decoded, source: SourceFile) -> Reading | None:
     items = content if isinstance(content, list) else [content]
     if not items or not all(isinstance(item, Mapping) and _holds_conversation(item) for item in items):
         return None
-    return _of_rows(list(enumerate(items)), decoded, source, _FileNotes(list(decoded.notes)))
+    return _read_rows(list(enumerate(items)), decoded, source, _FileNotes(list(decoded.notes)))
 
 
 def _holds_conversation(item: Mapping[str, Any]) -> bool:
@@ -118,11 +118,11 @@ def _holds_conversation(item: Mapping[str, Any]) -> bool:
     return "current_node" in item or any(map(is_spoken, spoken))
 
 
-def _whole(text: str, told: _FileNotes) -> object:
+def _parse_whole(text: str, told: _FileNotes) -> object:
     try:
         return json.loads(text)
     except ValueError:
-        mended = _mended(text)
+        mended = _repair_text(text)
         if mended is None:
             raise
         content: object = json.loads(mended)
@@ -130,7 +130,7 @@ def _whole(text: str, told: _FileNotes) -> object:
         return content
 
 
-def _mended(text: str) -> str | None:
+def _repair_text(text: str) -> str | None:
     """The text without what JSON does not have, or None where there is nothing of that kind."""
     if text.count("/*") > text.count("*/"):
         return None
@@ -147,7 +147,7 @@ def _mended(text: str) -> str | None:
     return written if changed else None
 
 
-def _of_whole(content: object, decoded: Decoded, source: SourceFile, told: _FileNotes) -> Reading:
+def _read_document(content: object, decoded: Decoded, source: SourceFile, told: _FileNotes) -> Reading:
     if export := read_export(content, decoded, source):
         return export
     items, single = items_of(content, source)
@@ -160,16 +160,14 @@ def _of_whole(content: object, decoded: Decoded, source: SourceFile, told: _File
         told.notes.append(f"{len(others)} items of the list are not objects and were left out: {others}")
     if single:
         told.notes.extend(other_lists(items[0], source))
-    return _of_rows(rows, decoded, source, told)
+    return _read_rows(rows, decoded, source, told)
 
 
-def _one_after_another(
-    decoded: Decoded, source: SourceFile, told: _FileNotes, problem: str | None
-) -> Reading:
+def _read_sequence(decoded: Decoded, source: SourceFile, told: _FileNotes, problem: str | None) -> Reading:
     """``problem`` is why the text is no JSON document, which is told where no object is found."""
     broken = RecordPlaces()
     rows = list(_rows(decoded.text, broken))
-    if broken and (mended := _mended(decoded.text)):
+    if broken and (mended := _repair_text(decoded.text)):
         others = RecordPlaces()
         found = list(_rows(mended, others))
         if len(others) < len(broken):
@@ -178,18 +176,21 @@ def _one_after_another(
     if broken:
         told.notes.append(f"{len(broken)} lines are not JSON objects and were left out: lines {broken}")
     if not rows and (table := table_of([value for _, value in _values(decoded.text)], source)):
-        return _of_rows(list(enumerate(table)), decoded, source, _FileNotes(list(decoded.notes)))
+        return _read_rows(list(enumerate(table)), decoded, source, _FileNotes(list(decoded.notes)))
     if not rows:
         if problem or broken:
             raise UnreadableError(problem or f"no line is a JSON object: lines {broken}")
         return Reading((), decoded.encoding, tuple(told.notes), tuple(told.remarks))
-    return _of_rows(rows, decoded, source, told)
+    return _read_rows(rows, decoded, source, told)
 
 
-def _of_rows(rows: list[Row], decoded: Decoded, source: SourceFile, told: _FileNotes) -> Reading:
+def _read_rows(rows: list[Row], decoded: Decoded, source: SourceFile, told: _FileNotes) -> Reading:
     left: Counter[str] = Counter()
     plain = '"$' not in decoded.text and '"_source"' not in decoded.text and '"Item"' not in decoded.text
-    rows = [(number, in_current_branch(item if plain else understood(item), left)) for number, item in rows]
+    rows = [
+        (number, in_current_branch(item if plain else decode_extended_json(item), left))
+        for number, item in rows
+    ]
     columns = columns_of(rows)
     if source.columns is None and not names_text(columns, source):
         spoken = (name for _, row in rows[:_LOOKED_INTO] for name in row if is_spoken(row[name]))
@@ -241,7 +242,7 @@ def _values(text: str) -> Iterator[tuple[int, object]]:
                 place = start + 1
                 continue
             yield line, None
-            place = _next(text, start, in_line=patient)
+            place = _resume_position(text, start, in_line=patient)
         line += text.count("\n", start, place)
 
 
@@ -260,7 +261,7 @@ def _value_at(text: str, start: int) -> tuple[object, int] | None:
         return None
 
 
-def _next(text: str, start: int, *, in_line: bool) -> int:
+def _resume_position(text: str, start: int, *, in_line: bool) -> int:
     """Position to continue from after something that is not a value."""
     if not in_line:
         end = text.find("\n", start)

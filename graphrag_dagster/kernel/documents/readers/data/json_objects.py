@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from graphrag_dagster.kernel.documents.column_roles import ColumnError, choose, listed
+from graphrag_dagster.kernel.documents.column_roles import ColumnError, choose_columns, list_columns
 from graphrag_dagster.kernel.documents.file_records import SourceFile, UnreadableError
 from graphrag_dagster.kernel.documents.readers.conversations import is_message, is_of_model
 from graphrag_dagster.kernel.documents.readers.data.stored_dates import iso_date
@@ -11,7 +11,7 @@ from graphrag_dagster.kernel.documents.readers.data.stored_dates import iso_date
 _DYNAMO = frozenset({"S", "N", "BOOL", "NULL", "L", "M", "SS", "NS", "BS", "B"})
 
 
-def understood(value: Any) -> Any:
+def decode_extended_json(value: Any) -> Any:
     """Return a value with the plain one for each that is written with its type, and an Elasticsearch hit as
     what it was made of.
 
@@ -19,7 +19,7 @@ def understood(value: Any) -> Any:
     {'_id': '64b0', 'at': '2021-04-05T00:00:00Z'}
     """
     if isinstance(value, list):
-        return [understood(item) for item in value]
+        return [decode_extended_json(item) for item in value]
     if not isinstance(value, Mapping):
         return value
     first = next(iter(value), "")
@@ -27,15 +27,15 @@ def understood(value: Any) -> Any:
         return read(value)
     source = value.get("_source")
     if isinstance(source, Mapping) and "_id" in value:
-        return {"_id": value["_id"], **understood(source)}
+        return {"_id": value["_id"], **decode_extended_json(source)}
     item = value.get("Item")
     if len(value) == 1 and isinstance(item, Mapping) and item and all(map(_is_typed, item.values())):
-        return {key: _untyped(inner) for key, inner in item.items()}
-    return {key: understood(inner) for key, inner in value.items()}
+        return {key: _strip_types(inner) for key, inner in item.items()}
+    return {key: decode_extended_json(inner) for key, inner in value.items()}
 
 
 def _date(value: Mapping[str, Any]) -> Any:
-    written = understood(value["$date"])
+    written = decode_extended_json(value["$date"])
     if isinstance(written, str):
         return written
     # Always thousandths of a second, also where so few would be none.
@@ -53,8 +53,8 @@ def _number(read: Callable[[str], Any]) -> Callable[[Mapping[str, Any]], Any]:
     return number
 
 
-def _only(value: Mapping[str, Any]) -> Any:
-    return understood(next(iter(value.values())))
+def _only_value(value: Mapping[str, Any]) -> Any:
+    return decode_extended_json(next(iter(value.values())))
 
 
 def _binary(value: Mapping[str, Any]) -> str:
@@ -83,8 +83,10 @@ _TYPES: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "$timestamp": _timestamp,
     "$regularExpression": _expression,
     "$undefined": lambda _: None,
-    "$ref": lambda value: {key.lstrip("$"): understood(inner) for key, inner in value.items()},
-    **dict.fromkeys(("$oid", "$uuid", "$symbol", "$numberDecimal", "$code", "$dbPointer", "$regex"), _only),
+    "$ref": lambda value: {key.lstrip("$"): decode_extended_json(inner) for key, inner in value.items()},
+    **dict.fromkeys(
+        ("$oid", "$uuid", "$symbol", "$numberDecimal", "$code", "$dbPointer", "$regex"), _only_value
+    ),
 }
 
 
@@ -92,14 +94,14 @@ def _is_typed(value: object) -> bool:
     return isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in _DYNAMO
 
 
-def _untyped(value: Any) -> Any:
+def _strip_types(value: Any) -> Any:
     if not _is_typed(value):
         return value
     ((kind, inner),) = value.items()
     if kind == "M" and isinstance(inner, Mapping):
-        return {key: _untyped(one) for key, one in inner.items()}
+        return {key: _strip_types(one) for key, one in inner.items()}
     if kind == "L" and isinstance(inner, list):
-        return [_untyped(one) for one in inner]
+        return [_strip_types(one) for one in inner]
     if kind == "NULL":
         return None
     return _number(float if "." in str(inner) else int)({"": inner}) if kind == "N" else inner
@@ -122,16 +124,16 @@ def items_of(content: object, source: SourceFile) -> tuple[list[Any], bool]:
         return content, False
     if not isinstance(content, Mapping):
         raise UnreadableError(_shape_problem(f"a single {type(content).__name__}"))
-    if turned := _turned(content, source):
+    if turned := _transpose(content, source):
         return turned, False
     if _has_text(content, source):
         return [content], True
     lists = _lists_in(content)
     if len(lists) == 1:
         return lists[0], False
-    if not lists and (by_id := _by_id(content, source)):
+    if not lists and (by_id := _objects_by_id(content, source)):
         return by_id, False
-    keys = listed(list(content)) or "none"
+    keys = list_columns(list(content)) or "none"
     found = f"with {len(lists)} lists of objects" if lists else "without a list of objects"
     raise UnreadableError(_shape_problem(f"an object {found} and without a text; its keys are {keys}"))
 
@@ -145,7 +147,7 @@ def _lists_in(content: Mapping[str, Any], depth: int = 0) -> list[list[Any]]:
     return [one for value in inner for one in _lists_in(value, depth + 1)]
 
 
-def _by_id(content: Mapping[str, Any], source: SourceFile) -> list[Any] | None:
+def _objects_by_id(content: Mapping[str, Any], source: SourceFile) -> list[Any] | None:
     values = list(content.values())
     objects = [value for value in values if isinstance(value, Mapping)]
     if len(objects) < len(values) and (len(objects) < 2 or names_text(list(content), source)):
@@ -157,7 +159,7 @@ def _by_id(content: Mapping[str, Any], source: SourceFile) -> list[Any] | None:
     ]
 
 
-def _turned(content: Mapping[str, Any], source: SourceFile) -> list[Any] | None:
+def _transpose(content: Mapping[str, Any], source: SourceFile) -> list[Any] | None:
     """The rows of a table that is kept as its columns."""
     names, data = content.get("columns"), content.get("data")
     if isinstance(names, list) and isinstance(data, list):
@@ -185,14 +187,14 @@ def table_of(content: list[Any], source: SourceFile) -> list[Any] | None:
 def names_text(names: list[str], source: SourceFile) -> bool:
     """Return whether one of the columns is known to hold the text."""
     try:
-        return bool(choose(source.columns, names, source.path).text)
+        return bool(choose_columns(source.columns, names, source.path).text)
     except ColumnError:
         return False
 
 
 def _has_text(content: Mapping[str, Any], source: SourceFile) -> bool:
     try:
-        text = content[choose(source.columns, [str(key) for key in content], source.path).text]
+        text = content[choose_columns(source.columns, [str(key) for key in content], source.path).text]
     except (ColumnError, KeyError):
         return False
     if isinstance(text, str):
@@ -225,9 +227,9 @@ def _is_list_of_objects(value: object) -> bool:
 
 def other_lists(content: Mapping[str, Any], source: SourceFile) -> list[str]:
     """Return a note on lists of objects that stand beside the text of an object."""
-    text = choose(source.columns, [str(key) for key in content], source.path).text
+    text = choose_columns(source.columns, [str(key) for key in content], source.path).text
     keys = [key for key, value in content.items() if key != text and _is_list_of_objects(value)]
-    return [f"the object has a text itself; its lists {listed(keys)} are metadata"] if keys else []
+    return [f"the object has a text itself; its lists {list_columns(keys)} are metadata"] if keys else []
 
 
 def _shape_problem(found: str) -> str:

@@ -12,10 +12,10 @@ from graphrag_dagster.kernel.documents.file_records import (
     SourceFile,
     UnreadableError,
     clean,
+    json_value,
     one_line,
-    plain,
 )
-from graphrag_dagster.kernel.documents.readers.conversations import left_out
+from graphrag_dagster.kernel.documents.readers.conversations import left_out_note
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
 from graphrag_dagster.kernel.documents.readers.markdown import first_heading
 from graphrag_dagster.kernel.documents.text_decoding import decode
@@ -57,7 +57,7 @@ def read_notebook(data: bytes, _source: SourceFile) -> Reading:
         title=one_line(title) if isinstance(title, str) and title.strip() else first_heading(text),
         metadata={"language": language, "authors": _authors(told)},
     )
-    return Reading((record,), decoded.encoding, (*decoded.notes, *left_out(left)))
+    return Reading((record,), decoded.encoding, (*decoded.notes, *left_out_note(left)))
 
 
 def _cells(content: Any) -> list[Any]:
@@ -85,7 +85,7 @@ def _authors(told: Mapping[str, Any]) -> list[str]:
     found = told.get("authors")
     if not isinstance(found, list):
         return []
-    return [str(plain(one.get("name") if isinstance(one, Mapping) else one)) for one in found]
+    return [str(json_value(one.get("name") if isinstance(one, Mapping) else one)) for one in found]
 
 
 def _parts(cell: Any, language: str, left: Counter[str]) -> Iterator[str]:
@@ -93,7 +93,7 @@ def _parts(cell: Any, language: str, left: Counter[str]) -> Iterator[str]:
         left["things that are no cells"] += 1
         return
     kind = cell.get("cell_type")
-    text = _joined(cell.get("source", cell.get("input")))
+    text = _join_text(cell.get("source", cell.get("input")))
     if kind == "code":
         if text.strip():
             longest = max(map(len, _FENCE.findall(text)), default=2)
@@ -118,9 +118,9 @@ def _output(output: Any, left: Counter[str]) -> str:
     if output.get("output_type") in ("error", "pyerr"):
         if output.get("traceback"):
             left["tracebacks of errors"] += 1
-        return ": ".join(filter(None, (_joined(output.get("ename")), _joined(output.get("evalue")))))
+        return ": ".join(filter(None, (_join_text(output.get("ename")), _join_text(output.get("evalue")))))
     if output.get("output_type") == "stream":
-        return _printed(_joined(output.get("text")))
+        return _terminal_text(_join_text(output.get("text")))
     # In the third form of notebooks the kinds of data stand beside each other, under short names.
     data = output.get("data")
     data = (
@@ -142,12 +142,12 @@ def _output(output: Any, left: Counter[str]) -> str:
             return ""
     for form in _OUTPUTS:
         if form in data:
-            said = _joined(data[form])
-            return to_text(parse(said))[0] if form == "text/html" else _printed(said)
+            said = _join_text(data[form])
+            return to_text(parse(said))[0] if form == "text/html" else _terminal_text(said)
     return ""
 
 
-def _printed(text: str) -> str:
+def _terminal_text(text: str) -> str:
     """Output as a terminal would show it: without colours, each line as last written."""
     text = _COLOURS.sub("", text.replace("\r\n", "\n"))
     if "\r" not in text:
@@ -157,7 +157,13 @@ def _printed(text: str) -> str:
     )
 
 
-def _joined(value: Any) -> str:
+def _join_text(value: Any) -> str:
     if isinstance(value, list):
         return "".join(part for part in value if isinstance(part, str))
-    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False) if value else ""
+    return (
+        value
+        if isinstance(value, str)
+        else json.dumps(json_value(value), ensure_ascii=False)
+        if value
+        else ""
+    )

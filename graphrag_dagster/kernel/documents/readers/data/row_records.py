@@ -9,7 +9,7 @@ from graphrag_dagster.kernel.documents.column_roles import (
     TEXT,
     ChosenColumns,
     ColumnError,
-    choose,
+    choose_columns,
     folded_name,
 )
 from graphrag_dagster.kernel.documents.file_records import (
@@ -20,16 +20,16 @@ from graphrag_dagster.kernel.documents.file_records import (
     UnreadableError,
     clean,
     error_line,
+    json_value,
     one_line,
-    plain,
 )
 from graphrag_dagster.kernel.documents.readers.conversations import (
     VALUES_OF,
     SpokenMessage,
-    left_out,
-    lines_of_speech,
+    left_out_note,
+    message_text,
     messages_in,
-    words_of,
+    speech_lines,
 )
 from graphrag_dagster.kernel.documents.readers.data.stored_dates import holds_dates, iso_date
 
@@ -64,10 +64,10 @@ def reading_of_rows(
     """
     if not columns:
         return Reading((), encoding, tuple(notes), tuple(remarks))
-    if pair := _pair(columns, source):
-        rows, columns = _spoken(rows, pair), ["text", *columns]
+    if pair := _question_answer_columns(columns, source):
+        rows, columns = _speech_rows(rows, pair), ["text", *columns]
     try:
-        chosen = choose(source.columns, columns, source.path, (values for _, values in rows))
+        chosen = choose_columns(source.columns, columns, source.path, (values for _, values in rows))
     except ColumnError as error:
         raise UnreadableError(str(error)) from error
     places = {name: place for place, name in enumerate([*chosen.metadata, *also])}
@@ -82,13 +82,13 @@ def reading_of_rows(
         records.append(record)
         characters += len(record.text)
         _check(len(records), characters, source)
-    told = [*notes, *left_out(left)]
+    told = [*notes, *left_out_note(left)]
     if blank:
         told.append(f"{len(blank)} rows have no text in {chosen.text!r}: {blank}")
     return Reading(tuple(records), encoding, tuple(told), tuple(remarks))
 
 
-def _pair(columns: Sequence[str], source: SourceFile) -> tuple[str, str] | None:
+def _question_answer_columns(columns: Sequence[str], source: SourceFile) -> tuple[str, str] | None:
     """The columns of what is asked and what is answered, where no other is known to hold the text."""
     folded = {folded_name(column): column for column in reversed(columns)}
     if (source.columns and source.columns.text) or any(name in folded for name in TEXT):
@@ -97,19 +97,19 @@ def _pair(columns: Sequence[str], source: SourceFile) -> tuple[str, str] | None:
     return next(((asked, answered) for asked, answered in found if asked and answered), None)
 
 
-def _spoken(rows: Iterable[Row], pair: tuple[str, str]) -> Iterator[Row]:
+def _speech_rows(rows: Iterable[Row], pair: tuple[str, str]) -> Iterator[Row]:
     names = ("Question", "Answer") if folded_name(pair[0]) == "question" else ("User", "Assistant")
     for number, values in rows:
         parts = [(name, as_text(values.get(column))) for name, column in zip(names, pair, strict=True)]
-        said = lines_of_speech(SpokenMessage(name, text) for name, text in parts if text.strip())
+        said = speech_lines(SpokenMessage(name, text) for name, text in parts if text.strip())
         yield number, {"text": said} | {key: value for key, value in values.items() if key not in pair}
 
 
 def _check(documents: int, characters: int, source: SourceFile) -> None:
     if documents > source.limits.max_documents:
-        raise UnreadableError(source.limits.beyond("max_documents", "rows with text"))
+        raise UnreadableError(source.limits.over_limit_reason("max_documents", "rows with text"))
     if characters > source.limits.max_characters:
-        raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
+        raise UnreadableError(source.limits.over_limit_reason("max_characters", "characters of text"))
 
 
 def columns_of(rows: Sequence[Row]) -> list[str]:
@@ -131,16 +131,16 @@ def as_text(value: object, left: Counter[str] | None = None) -> str:
         left = Counter() if left is None else left
         messages = messages_in(value, left)
         if messages is not None:
-            return clean(lines_of_speech(messages))
+            return clean(speech_lines(messages))
         found: Counter[str] = Counter()
-        words = words_of(value, found)
+        words = message_text(value, found)
         if words.strip() or any(not what.startswith(VALUES_OF) for what in found):
             left.update(found)
             return clean(words)
-        return json.dumps(plain(value), ensure_ascii=False) if value else ""
+        return json.dumps(json_value(value), ensure_ascii=False) if value else ""
     if isinstance(value, bytes):
         return clean(value.decode("utf-8", "replace"))
-    return str(plain(value)) if isinstance(value, int) else str(value)
+    return str(json_value(value)) if isinstance(value, int) else str(value)
 
 
 def _record(
@@ -159,12 +159,14 @@ def _record(
         title=_cell(values, chosen.title),
         source_id=_cell(values, chosen.id),
         date=date or _cell(values, chosen.date),
-        metadata={name: _told(name, values[name]) for name in kept if values[name] not in (None, "")},
+        metadata={
+            name: _metadata_value(name, values[name]) for name in kept if values[name] not in (None, "")
+        },
         row=number,
     )
 
 
-def _told(name: str, value: object) -> object:
+def _metadata_value(name: str, value: object) -> object:
     return (iso_date(value, name) if holds_dates(name) else None) or value
 
 
@@ -189,5 +191,5 @@ def read_parquet(data: bytes, source: SourceFile) -> Reading:
     except (Exception, pl.exceptions.PanicException) as error:
         raise UnreadableError(f"not a readable Parquet file: {error_line(error)}") from error
     if frame.height > limits.max_documents:
-        raise UnreadableError(limits.beyond("max_documents", "rows"))
+        raise UnreadableError(limits.over_limit_reason("max_documents", "rows"))
     return reading_of_rows(enumerate(frame.iter_rows(named=True)), frame.columns, source)

@@ -70,7 +70,7 @@ def iso_date(value: object, column: str) -> str | None:
         return None
     text = str(value).strip() if not isinstance(value, str) or len(value) <= _LONGEST else ""
     if found := _DOT_NET.fullmatch(text):
-        return _written(_EPOCH + datetime.timedelta(milliseconds=int(found[1])))
+        return _format_moment(_EPOCH + datetime.timedelta(milliseconds=int(found[1])))
     if _FIGURES.fullmatch(text):
         form = "%Y%m%d%H%M%S" if len(text) == 14 else "%Y%m%d%H%M"
         try:
@@ -79,9 +79,9 @@ def iso_date(value: object, column: str) -> str | None:
             return None
     if not _NUMBER.fullmatch(text):
         return None
-    moment = _counted(float(text))
+    moment = _parse_epoch(float(text))
     if moment:
-        return _written(moment)
+        return _format_moment(moment)
     days = float(text)
     if _FIRST_DAY <= days <= _LAST_DAY and "date" in {word.casefold() for word in _WORD.findall(column)}:
         return (_SHEET_EPOCH + datetime.timedelta(days=int(days))).isoformat()
@@ -96,15 +96,15 @@ def moment_of(value: object) -> datetime.datetime | None:
     if isinstance(value, str):
         text = value.strip()[:_LONGEST]
         if not _NUMBER.fullmatch(text):
-            return _parsed(text)
+            return _parse(text)
     written = iso_date(value, "")
-    return _parsed(written) if written else None
+    return _parse(written) if written else None
 
 
-def _parsed(text: str) -> datetime.datetime | None:
+def _parse(text: str) -> datetime.datetime | None:
     from email.utils import parsedate_to_datetime
 
-    for read in (datetime.datetime.fromisoformat, parsedate_to_datetime, _spelled):
+    for read in (datetime.datetime.fromisoformat, parsedate_to_datetime, _parse_spelled_out):
         try:
             found = read(text)
         except (ValueError, TypeError, IndexError, OverflowError):
@@ -113,18 +113,18 @@ def _parsed(text: str) -> datetime.datetime | None:
     return None
 
 
-def _spelled(text: str) -> datetime.datetime:
+def _parse_spelled_out(text: str) -> datetime.datetime:
     """As in ``Wednesday, January 4, 2023 at 7:05:00 PM UTC``."""
     bare = re.sub(r"\s+", " ", text.replace(" at ", " ")).removesuffix(" UTC")
     return datetime.datetime.strptime(bare, "%A, %B %d, %Y %I:%M:%S %p")
 
 
-def _counted(number: float) -> datetime.datetime | None:
+def _parse_epoch(number: float) -> datetime.datetime | None:
     for unit in _UNITS:
         if _FIRST_SECOND <= number / unit < _LAST_SECOND:
             return _EPOCH + datetime.timedelta(seconds=int(number / unit))
     return None
 
 
-def _written(moment: datetime.datetime) -> str:
+def _format_moment(moment: datetime.datetime) -> str:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")

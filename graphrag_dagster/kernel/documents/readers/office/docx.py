@@ -19,8 +19,8 @@ from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
     OfficeText,
     Package,
     Related,
-    chosen,
-    drawn_line,
+    choose_alternative,
+    drawing_line,
     equation,
     row,
     texts,
@@ -110,11 +110,11 @@ class _Word(OfficeText):
     def text(self) -> str:
         """Return the whole text."""
         root = self.package.xml(self._main)
-        blocks = [*self._blocks(root), *self._heads_and_feet("\n".join(texts(root, "w:t")))]
+        blocks = [*self._blocks(root), *self._headers_and_footers("\n".join(texts(root, "w:t")))]
         blocks += self._numbered_notes("footnotes", "w:footnote")
         blocks += self._numbered_notes("endnotes", "w:endnote")
         blocks += self._comments()
-        return clean(_joined(blocks))
+        return clean(_join_blocks(blocks))
 
     def _optional(self, kind: str) -> Element | None:
         """The part of that kind, where it is there and whole."""
@@ -131,26 +131,26 @@ class _Word(OfficeText):
             elif tag == "w:altChunk":
                 yield from self._embedded(child)
             elif tag == "mc:AlternateContent":
-                yield from self._blocks(chosen(child))
+                yield from self._blocks(choose_alternative(child))
             elif tag in ("m:oMath", "m:oMathPara"):
                 yield equation(child)
             elif tag in ("w:r", "w:t", "w:hyperlink", "w:fldSimple"):
-                yield from filter(None, [self._inline_of(child), *self._taken()])
+                yield from filter(None, [self._inline_of(child), *self._take_set_aside()])
             elif tag not in _NOT_SHOWN and not tag.endswith("Pr"):
                 yield from self._blocks(child)
 
     def _paragraph(self, paragraph: Element) -> Iterator[str]:
         text = self._inline_of(paragraph)
         if text:
-            yield self._styles.marked(paragraph, text)
-        yield from self._taken()
+            yield self._styles.with_mark(paragraph, text)
+        yield from self._take_set_aside()
 
-    def _aside(self, element: Element) -> None:
+    def _set_aside(self, element: Element) -> None:
         before, self._asides = self._asides, []
         blocks = list(self._blocks(element))
         self._asides = [*before, *blocks]
 
-    def _taken(self) -> list[str]:
+    def _take_set_aside(self) -> list[str]:
         asides, self._asides = self._asides, []
         return asides
 
@@ -164,7 +164,7 @@ class _Word(OfficeText):
         for child in element:
             tag = child.tag
             if tag in ("w:t", "a:t", "m:t"):
-                parts.append("" if self._of_page() else child.text or "")
+                parts.append("" if self._is_page_number() else child.text or "")
             elif tag in _SIGNS:
                 parts.append(" " if child.get("w:type") in ("page", "column") else _SIGNS[tag])
             elif tag == "w:sym":
@@ -183,7 +183,7 @@ class _Word(OfficeText):
     def _nested(self, child: Element, parts: list[str]) -> None:
         tag = child.tag
         if tag == "mc:AlternateContent":
-            self._inline(chosen(child), parts)
+            self._inline(choose_alternative(child), parts)
         elif tag in ("m:oMath", "m:oMathPara"):
             parts.append(f" {equation(child)} " if tag == "m:oMathPara" else equation(child))
         elif tag in ("w:drawing", "w:pict", "w:object"):
@@ -195,7 +195,7 @@ class _Word(OfficeText):
             self._inline(child, parts)
             self._fields.pop()
         elif tag in ("w:p", "w:tbl", "w:altChunk"):
-            self._aside(_only(child))
+            self._set_aside(_wrap(child))
         elif (
             tag == "w:r"
             and (vanished := child_of(child, "w:rPr", "w:vanish")) is not None
@@ -205,7 +205,7 @@ class _Word(OfficeText):
         else:
             self._inline(child, parts)
 
-    def _of_page(self) -> bool:
+    def _is_page_number(self) -> bool:
         """Whether what stands here is the number of a page."""
         return any(_name_of(field) in _PAGE_FIELDS for field in self._fields)
 
@@ -249,7 +249,7 @@ class _Word(OfficeText):
     def _drawing(self, drawing: Element) -> None:
         """Put what stands in a drawing after the paragraph it is anchored in."""
         said = len(self._asides)
-        self._drawn(drawing)
+        self._add_drawing(drawing)
         described = [
             text for one in drawing.iter() if one.tag in ("wp:docPr", "v:shape", "pic:cNvPr")
             if (text := one_line(one.get("descr") or one.get("alt") or one.get("title")))
@@ -259,15 +259,15 @@ class _Word(OfficeText):
         if len(self._asides) == said and pictures and drawing.tag != "w:object":
             self.unsaid["picture"] += pictures
 
-    def _drawn(self, element: Element) -> None:
+    def _add_drawing(self, element: Element) -> None:
         for child in element:
             tag = child.tag
             if tag == "mc:AlternateContent":
-                self._drawn(chosen(child))
+                self._add_drawing(choose_alternative(child))
             elif tag == "w:txbxContent":
-                self._aside(child)
+                self._set_aside(child)
             elif tag == "a:p":
-                self._asides += filter(None, [drawn_line(child)])
+                self._asides += filter(None, [drawing_line(child)])
             elif tag in ("c:chart", "dgm:relIds", "cx:chart"):
                 self._asides += self.graphic(child, self._part_related)
             elif tag == "v:textpath":
@@ -277,7 +277,7 @@ class _Word(OfficeText):
             elif tag == "contentPart":
                 self.missing["drawing in ink"] += 1
             elif tag not in _NOT_SHOWN:
-                self._drawn(child)
+                self._add_drawing(child)
 
     def _table(self, table: Element) -> Iterator[str]:
         rows = []
@@ -316,7 +316,7 @@ class _Word(OfficeText):
             return list(filter(None, [decode(data).text.strip()]))
         raise UnreadableError("a document of another kind")
 
-    def _heads_and_feet(self, body: str) -> Iterator[str]:
+    def _headers_and_footers(self, body: str) -> Iterator[str]:
         """Text of headers and footers, once, except page numbers and what the text itself says."""
         found: dict[str, None] = {}
         said = " ".join(body.split())
@@ -350,7 +350,7 @@ class _Word(OfficeText):
                 yield f"Comment{f' by {author}' if author else ''}: {text}"
 
 
-def _joined(blocks: list[str]) -> str:
+def _join_blocks(blocks: list[str]) -> str:
     """Blocks with an empty line between, but for items of a list."""
     parts: list[str] = []
     item = False
@@ -374,7 +374,7 @@ def texts_of(element: Element, name: str) -> Iterator[str]:
         yield from texts(found, "w:t")
 
 
-def _only(child: Element) -> Element:
+def _wrap(child: Element) -> Element:
     holder = Element("holder")
     holder.append(child)
     return holder
@@ -386,6 +386,6 @@ def _below(element: Element, name: str) -> Iterator[Element]:
         if child.tag == name:
             yield child
         elif child.tag == "mc:AlternateContent":
-            yield from _below(chosen(child), name)
+            yield from _below(choose_alternative(child), name)
         elif child.tag not in _NOT_SHOWN and not child.tag.endswith("Pr"):
             yield from _below(child, name)

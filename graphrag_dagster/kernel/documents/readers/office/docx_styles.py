@@ -29,7 +29,7 @@ class Styles:
             self._lists[one.get("w:numId", "")] = _formats(kind) if kind is not None else {}
         self._counts: dict[str, list[int]] = {}
 
-    def marked(self, paragraph: Element, text: str) -> str:
+    def with_mark(self, paragraph: Element, text: str) -> str:
         """Return the text of a paragraph with the mark of a heading or of an item, where it is one."""
         own = child(paragraph, "w:pPr")
         style = _value(own, "w:pStyle")

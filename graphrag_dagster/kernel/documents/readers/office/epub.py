@@ -14,7 +14,11 @@ from graphrag_dagster.kernel.documents.file_records import (
     one_line,
 )
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
-from graphrag_dagster.kernel.documents.readers.office.xml_packages import Package, listed, resolved
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
+    Package,
+    note_of_counts,
+    resolve_path,
+)
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
@@ -38,7 +42,7 @@ def read_epub(data: bytes, source: SourceFile) -> Reading:
     text = "\n\n".join(filter(None, chapters))
     title = properties.pop("title", None)
     record = FileRecord(text, title=title, date=properties.pop("date", None), metadata=properties)
-    return Reading((record,), None, listed("not in the text", missing))
+    return Reading((record,), None, note_of_counts("not in the text", missing))
 
 
 def _root(package: Package) -> str:
@@ -66,7 +70,7 @@ def _chapters(package: Package, root: Element, folder: str, missing: Counter[str
     order = [items[key] for one in root.iter("itemref") if (key := one.get("idref", "")) in items]
     pages = order or [one for one in items.values() if one.get("media-type") in _PAGES]
     for item in pages:
-        name = resolved(folder, item.get("href", ""))
+        name = resolve_path(folder, item.get("href", ""))
         if "nav" in item.get("properties", "").split():
             continue
         try:

@@ -12,7 +12,7 @@ from graphrag_dagster.kernel.documents.file_records import (
     clean,
     one_line,
 )
-from graphrag_dagster.kernel.documents.readers.office.xml_packages import Package, listed, row
+from graphrag_dagster.kernel.documents.readers.office.xml_packages import Package, note_of_counts, row
 
 #: Not shown: deleted text, declarations, and what repeats what the text says.
 _NOT_SHOWN = frozenset(
@@ -53,7 +53,10 @@ def read_odt(data: bytes, source: SourceFile) -> Reading:
     )
     record = FileRecord(text, title=title, date=None, metadata=properties)
     return Reading(
-        (record,), None, listed("not in the text", writing.missing), listed("without text", writing.unsaid)
+        (record,),
+        None,
+        note_of_counts("not in the text", writing.missing),
+        note_of_counts("without text", writing.unsaid),
     )
 
 

@@ -52,7 +52,7 @@ class PrintedLine:
         return max(self.top - self.bottom, 0.001)
 
 
-def furniture(pages: Sequence[Sequence[PrintedLine]]) -> set[PrintedLine]:
+def repeated_lines(pages: Sequence[Sequence[PrintedLine]]) -> set[PrintedLine]:
     """Return running headers, footers and page numbers: first or last lines of at least three pages and of
     half of all pages that are alike but for their digits.
     """
@@ -79,12 +79,12 @@ def paragraphs(pages: Sequence[Sequence[PrintedLine]]) -> list[str]:
         pitch = _usual_pitch(page)
         for place, line in enumerate(page):
             neighbours = page[max(0, place - 4) : place + 4]
-            if groups and not _begins(groups[-1][-1], line, neighbours, pitch):
+            if groups and not _begins_paragraph(groups[-1][-1], line, neighbours, pitch):
                 groups[-1].append(line)
             else:
                 groups.append([line])
     words = Counter(word.lower() for page in pages for line in page for word in _WORD.findall(line.text))
-    return [_joined(group, words) for group in groups]
+    return [_join_lines(group, words) for group in groups]
 
 
 def _usual_pitch(page: Sequence[PrintedLine]) -> float:
@@ -93,7 +93,7 @@ def _usual_pitch(page: Sequence[PrintedLine]) -> float:
     return median(downward) if downward else 0.0
 
 
-def _begins(
+def _begins_paragraph(
     previous: PrintedLine, line: PrintedLine, neighbours: Sequence[PrintedLine], pitch: float
 ) -> bool:
     """Whether ``line`` begins a paragraph after ``previous``."""
@@ -125,14 +125,14 @@ def _stopped_short(previous: PrintedLine, line: PrintedLine, neighbours: Sequenc
     return previous.right + width + previous.height < edge
 
 
-def _joined(group: Sequence[PrintedLine], words: Counter[str]) -> str:
+def _join_lines(group: Sequence[PrintedLine], words: Counter[str]) -> str:
     # Parts, not one growing text: a paragraph may have as many lines as the file.
     parts = [group[0].text]
     end = group[0].text
     for previous, line in pairwise(group):
         between = " "
         if previous.hyphen:
-            between = "-" if _stays_divided(end, line.text, words) else ""
+            between = "-" if _keeps_hyphen(end, line.text, words) else ""
         elif _CJK.match(end[-1:]) and _CJK.match(line.text):
             between = ""
         parts += [between, line.text]
@@ -140,7 +140,7 @@ def _joined(group: Sequence[PrintedLine], words: Counter[str]) -> str:
     return "".join([*parts, "-" if group[-1].hyphen else ""])
 
 
-def _stays_divided(text: str, following: str, words: Counter[str]) -> bool:
+def _keeps_hyphen(text: str, following: str, words: Counter[str]) -> bool:
     """Whether the hyphen between two parts of a word stays. Whichever of the two spellings stands elsewhere
     in the document wins; else the hyphen goes, unless a capital or digit follows it.
     """
@@ -221,7 +221,7 @@ class _Pages:
         page.close()
         self._characters += sum(len(line.text) for line in lines) + sum(map(len, annotations))
         if self._characters > source.limits.max_characters:
-            raise UnreadableError(source.limits.beyond("max_characters", "characters of text"))
+            raise UnreadableError(source.limits.over_limit_reason("max_characters", "characters of text"))
         self.lines.append(lines)
         self.annotations += annotations
 
@@ -242,7 +242,7 @@ class _Pages:
 
 def _reading(read: _Pages, properties: dict[str, str], notes: list[str]) -> Reading:
     pages = read.lines
-    repeated = furniture(pages)
+    repeated = repeated_lines(pages)
     kept = [[line for line in page if line not in repeated] for page in pages]
     text = _UNKNOWN.sub(REPLACEMENT, "\n\n".join([*paragraphs(kept), *read.annotations]))
     text = text if text.replace(REPLACEMENT, "").strip() else ""
@@ -376,14 +376,14 @@ def document_annotations(document: Any) -> Iterator[str]:
 
     count = raw.FPDFDoc_GetAttachmentCount(document.raw)
     if count > 0:
-        names = [name for n in range(min(count, _MOST_NAMED)) if (name := _attached(document, n))]
+        names = [name for n in range(min(count, _MOST_NAMED)) if (name := _attachment_name(document, n))]
         told = f" ({', '.join(names)}{', …' if count > len(names) else ''})" if names else ""
         yield f"not in the text: {count:,} attached {'file' if count == 1 else 'files'}{told}"
     if document.get_formtype() in _XFA:
         yield "not in the text: a form in XFA; print it to a PDF to have its fields read"
 
 
-def _attached(document: Any, number: int) -> str | None:
+def _attachment_name(document: Any, number: int) -> str | None:
     from pypdfium2 import raw
 
     attached = raw.FPDFDoc_GetAttachment(document.raw, number)

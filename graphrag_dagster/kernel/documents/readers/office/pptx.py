@@ -18,9 +18,9 @@ from graphrag_dagster.kernel.documents.readers.office.xml_packages import (
     Related,
     child,
     children,
-    chosen,
-    drawn,
-    drawn_line,
+    choose_alternative,
+    drawing_line,
+    drawing_paragraphs,
     equation,
     row,
     texts,
@@ -89,14 +89,14 @@ class _Show(OfficeText):
             elif one.kind == "comments" and (comments := self.part(one.target)) is not None:
                 for comment in comments.iter():
                     if comment.tag.rpartition(":")[2] in ("cm", "comment"):
-                        text = " ".join([*texts(comment, "p:text"), *drawn(comment)])
+                        text = " ".join([*texts(comment, "p:text"), *drawing_paragraphs(comment)])
                         yield f"Comment: {text}" if text else ""
 
     def _shapes(self, element: Element) -> Iterator[str]:
         for one in element:
             tag = one.tag
             if tag == "mc:AlternateContent":
-                yield from self._shapes(chosen(one))
+                yield from self._shapes(choose_alternative(one))
             elif tag == "p:sp":
                 yield from self._shape(one)
             elif tag == "p:graphicFrame":
@@ -104,7 +104,7 @@ class _Show(OfficeText):
             elif tag == "p:pic":
                 yield from self._picture(one)
             elif tag == "a:p":
-                yield drawn_line(one)
+                yield drawing_line(one)
             elif tag == "p:oleObj":
                 self.missing[f"embedded object {one.get('progId', 'of an unknown kind')[:40]}"] += 1
             elif tag in ("m:oMath", "m:oMathPara"):
@@ -118,7 +118,7 @@ class _Show(OfficeText):
         if kind in _OF_EVERY_SLIDE:
             return
         body = child(shape, "p:txBody")
-        lines = [] if body is None else [(_level(one), drawn_line(one)) for one in children(body, "a:p")]
+        lines = [] if body is None else [(_level(one), drawing_line(one)) for one in children(body, "a:p")]
         lines = [(level, text) for level, text in lines if text]
         if kind in _TITLES and lines:
             yield f"# {' '.join(' '.join(text.split()) for _, text in lines)}"
@@ -130,7 +130,7 @@ class _Show(OfficeText):
     def _frame(self, frame: Element) -> Iterator[str]:
         for table in frame.iter("a:tbl"):
             rows = (
-                row(" ".join(drawn(cell)) for cell in children(line, "a:tc"))
+                row(" ".join(drawing_paragraphs(cell)) for cell in children(line, "a:tc"))
                 for line in children(table, "a:tr")
             )
             yield "\n".join(rows)

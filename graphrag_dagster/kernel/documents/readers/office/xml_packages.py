@@ -75,7 +75,9 @@ class Package:
         entries = self._archive.infolist()
         unpacked = sum(entry.file_size for entry in entries)
         if unpacked > source.limits.max_bytes:
-            raise UnreadableError(source.limits.beyond("max_bytes", "bytes when unpacked", unpacked))
+            raise UnreadableError(
+                source.limits.over_limit_reason("max_bytes", "bytes when unpacked", unpacked)
+            )
         self.names: Mapping[str, zipfile.ZipInfo] = MappingProxyType(
             {entry.filename: entry for entry in entries[:_MOST_PARTS]}
         )
@@ -128,7 +130,7 @@ class Package:
         for element in root.iter("rel:Relationship"):
             target, external = element.get("Target", ""), element.get("TargetMode") == "External"
             if not external:
-                target = resolved(folder, target)
+                target = resolve_path(folder, target)
             kind = element.get("Type", "").rpartition("/")[2]
             found[element.get("Id", "")] = Related(kind, target, external)
         return found
@@ -197,10 +199,10 @@ class OfficeText:
 
     def told(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return notes of what is not in the text, and remarks."""
-        return listed("not in the text", self.missing), listed("without text", self.unsaid)
+        return note_of_counts("not in the text", self.missing), note_of_counts("without text", self.unsaid)
 
 
-def resolved(folder: str, target: str) -> str:
+def resolve_path(folder: str, target: str) -> str:
     """Return the name of a part that another in that folder calls so."""
     target = unquote(target.partition("#")[0])
     return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
@@ -224,12 +226,15 @@ def parse_xml(data: bytes) -> Element:
         level += 1
         if level > _MOST_LEVELS:
             raise UnreadableError(f"XML nested more than {_MOST_LEVELS} levels deep")
-        builder.start(_named(tag, names), {_named(name, names): value for name, value in attributes.items()})
+        builder.start(
+            _qualified_name(tag, names),
+            {_qualified_name(name, names): value for name, value in attributes.items()},
+        )
 
     def end(tag: str) -> None:
         nonlocal level
         level -= 1
-        builder.end(_named(tag, names))
+        builder.end(_qualified_name(tag, names))
 
     def refuse(*_: object) -> NoReturn:
         raise UnreadableError("its XML declares entities, which can expand without bound")
@@ -241,7 +246,7 @@ def parse_xml(data: bytes) -> Element:
     return builder.close()
 
 
-def _named(full: str, known: dict[str, str]) -> str:
+def _qualified_name(full: str, known: dict[str, str]) -> str:
     if full not in known:
         namespace, _, name = full.rpartition("}")
         known[full] = f"{prefix}:{name}" if (prefix := _prefix(namespace)) else name
@@ -277,7 +282,7 @@ def children(element: Element, name: str) -> Iterator[Element]:
     return (one for one in element if one.tag == name)
 
 
-def listed(what: str, counts: Counter[str]) -> tuple[str, ...]:
+def note_of_counts(what: str, counts: Counter[str]) -> tuple[str, ...]:
     """Return a note of how many there are of what, or none: ``not in the text: chart (1), picture (3)``."""
     told = ", ".join(f"{name} ({count:,})" for name, count in sorted(counts.items()) if count)
     return (f"{what}: {told}",) if told else ()
@@ -302,12 +307,12 @@ def _math(element: Element) -> str:
     return written(element) if written else "".join(map(_math, element))
 
 
-def _of(element: Element, name: str) -> str:
+def _math_of_child(element: Element, name: str) -> str:
     found = child(element, f"m:{name}")
     return _math(found).strip() if found is not None else ""
 
 
-def _grouped(text: str) -> str:
+def _in_parentheses(text: str) -> str:
     return text if len(text) < 2 or text.isalnum() else f"({text})"
 
 
@@ -319,24 +324,29 @@ def _property(element: Element, name: str, otherwise: str) -> str:
     return otherwise
 
 
-def _scripted(element: Element, base: str) -> str:
-    sub, sup = _of(element, "sub") or _of(element, "lim"), _of(element, "sup")
-    return base + (f"_{_grouped(sub)}" if sub else "") + (f"^{_grouped(sup)}" if sup else "")
+def _with_scripts(element: Element, base: str) -> str:
+    sub, sup = (
+        _math_of_child(element, "sub") or _math_of_child(element, "lim"),
+        _math_of_child(element, "sup"),
+    )
+    return base + (f"_{_in_parentheses(sub)}" if sub else "") + (f"^{_in_parentheses(sup)}" if sup else "")
 
 
 def _fraction(element: Element) -> str:
-    return f"{_grouped(_of(element, 'num'))}/{_grouped(_of(element, 'den'))}"
+    return (
+        f"{_in_parentheses(_math_of_child(element, 'num'))}/{_in_parentheses(_math_of_child(element, 'den'))}"
+    )
 
 
 def _root(element: Element) -> str:
-    return f"{_of(element, 'deg')}√{_grouped(_of(element, 'e'))}"
+    return f"{_math_of_child(element, 'deg')}√{_in_parentheses(_math_of_child(element, 'e'))}"
 
 
 def _sum(element: Element) -> str:
-    return f"{_scripted(element, _property(element, 'chr', '∫'))} {_of(element, 'e')}"
+    return f"{_with_scripts(element, _property(element, 'chr', '∫'))} {_math_of_child(element, 'e')}"
 
 
-def _delimited(element: Element) -> str:
+def _in_delimiters(element: Element) -> str:
     inner = [_math(one).strip() for one in children(element, "m:e")]
     between = _property(element, "sepChr", "|")
     return f"{_property(element, 'begChr', '(')}{between.join(inner)}{_property(element, 'endChr', ')')}"
@@ -351,16 +361,16 @@ def _matrix(element: Element) -> str:
 
 _FORMS: dict[str, Callable[[Element], str]] = {
     "m:f": _fraction,
-    "m:sSup": lambda one: _scripted(one, _of(one, "e")),
-    "m:sSub": lambda one: _scripted(one, _of(one, "e")),
-    "m:sSubSup": lambda one: _scripted(one, _of(one, "e")),
-    "m:sPre": lambda one: f"{_scripted(one, '')}{_of(one, 'e')}",
-    "m:limLow": lambda one: _scripted(one, _of(one, "e")),
-    "m:limUpp": lambda one: f"{_of(one, 'e')}^{_grouped(_of(one, 'lim'))}",
+    "m:sSup": lambda one: _with_scripts(one, _math_of_child(one, "e")),
+    "m:sSub": lambda one: _with_scripts(one, _math_of_child(one, "e")),
+    "m:sSubSup": lambda one: _with_scripts(one, _math_of_child(one, "e")),
+    "m:sPre": lambda one: f"{_with_scripts(one, '')}{_math_of_child(one, 'e')}",
+    "m:limLow": lambda one: _with_scripts(one, _math_of_child(one, "e")),
+    "m:limUpp": lambda one: f"{_math_of_child(one, 'e')}^{_in_parentheses(_math_of_child(one, 'lim'))}",
     "m:rad": _root,
     "m:nary": _sum,
-    "m:d": _delimited,
-    "m:func": lambda one: f"{_of(one, 'fName')} {_of(one, 'e')}",
+    "m:d": _in_delimiters,
+    "m:func": lambda one: f"{_math_of_child(one, 'fName')} {_math_of_child(one, 'e')}",
     "m:m": _matrix,
     "m:eqArr": lambda one: "; ".join(_math(inner).strip() for inner in children(one, "m:e")),
 }
@@ -408,16 +418,16 @@ def _points(series: Element, name: str) -> dict[str, str]:
 
 def diagram(root: Element) -> list[str]:
     """Return what stands in the shapes of a diagram (SmartArt) as a list."""
-    items = [" ".join(" ".join(drawn(point)).split()) for point in root.iter("dgm:pt")]
+    items = [" ".join(" ".join(drawing_paragraphs(point)).split()) for point in root.iter("dgm:pt")]
     return ["\n".join(f"- {item}" for item in items if item)] if any(items) else []
 
 
-def drawn(element: Element) -> list[str]:
+def drawing_paragraphs(element: Element) -> list[str]:
     """Return the paragraphs of drawn text."""
-    return [text for paragraph in element.iter("a:p") if (text := drawn_line(paragraph))]
+    return [text for paragraph in element.iter("a:p") if (text := drawing_line(paragraph))]
 
 
-def drawn_line(paragraph: Element) -> str:
+def drawing_line(paragraph: Element) -> str:
     """Return the text of one paragraph of drawn text; equations in it on one line."""
     parts: list[str] = []
     _collect(paragraph, parts)
@@ -435,12 +445,12 @@ def _collect(element: Element, parts: list[str]) -> None:
         elif one.tag in ("m:oMath", "m:oMathPara"):
             parts.append(equation(one))
         elif one.tag == "mc:AlternateContent":
-            _collect(chosen(one), parts)
+            _collect(choose_alternative(one), parts)
         else:
             _collect(one, parts)
 
 
-def chosen(alternate: Element) -> Element:
+def choose_alternative(alternate: Element) -> Element:
     """Return that of the alternatives of a place which says something; the newest where several do."""
     options = [one for one in alternate if one.tag in ("mc:Choice", "mc:Fallback")]
     said = [one for one in options if any(text.strip() for text in texts(one, "w:t", "a:t", "m:t"))]

@@ -58,8 +58,8 @@ def days_in(text: str) -> tuple[Days | None, str]:
     for place, named in enumerate(found):
         if before := _BEFORE.search(text[: named.start]):
             word = before["word"].lower()
-            last = _last(word, found[place : place + 2], text)
-            if word == "between" and last is named and not _spans(named):
+            last = _last_period(word, found[place : place + 2], text)
+            if word == "between" and last is named and not _is_span(named):
                 continue
             days = _days(word, named, last)
             end = last.end
@@ -69,14 +69,14 @@ def days_in(text: str) -> tuple[Days | None, str]:
     return None, text
 
 
-def _last(word: str, named: list[NamedPeriod], text: str) -> NamedPeriod:
+def _last_period(word: str, named: list[NamedPeriod], text: str) -> NamedPeriod:
     """The second of two periods where a question speaks of the days from one to the other, else the first."""
     first, last = named[0], named[-1]
     between = _AND.fullmatch(text, first.end, last.start) if word in ("between", "from") else None
     return last if between else first
 
 
-def _spans(named: NamedPeriod) -> bool:
+def _is_span(named: NamedPeriod) -> bool:
     """Whether a period says itself from when to when it lasts."""
     return named.form == "years" or bool(_FROM_TO.search(named.words))
 
@@ -90,7 +90,7 @@ def _days(word: str, named: NamedPeriod, last: NamedPeriod) -> Days:
         match word:
             case "since":
                 return Days(start, None)
-            case "from" if not _spans(named):
+            case "from" if not _is_span(named):
                 return Days(start, None)
             case "after":
                 return Days(end + _DAY, None)
@@ -153,7 +153,7 @@ class DocumentScope:
         return {name: str(value) for name, value in given.items() if value is not None}
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """Text after *documents* in an answer."""
         told = []
         if self.format is not None:
@@ -176,13 +176,13 @@ def scope_in(question: str, index: IndexSnapshot) -> tuple[DocumentScope, str]:
     chosen = None
     if (found := _FORMAT.search(rest)) and found["format"].lower() in index.once(_formats):
         chosen = found["format"].lower()
-        rest = _without(rest, found)
+        rest = _without_words(rest, found)
     if found := _NOWHERE.search(rest):
-        rest = _without(rest, found)
+        rest = _without_words(rest, found)
     return DocumentScope(place, place is None or index.once(_places)[place], chosen, days), rest
 
 
-def _without(text: str, found: re.Match[str]) -> str:
+def _without_words(text: str, found: re.Match[str]) -> str:
     return " ".join((text[: found.start()] + " " + text[found.end() :]).split())
 
 
@@ -190,10 +190,10 @@ def _place_in(text: str, index: IndexSnapshot) -> tuple[str | None, str]:
     """The folder or file that a question names, and the question without it."""
     for pattern in _PLACES:
         if found := pattern.search(text):
-            return _place(next(filter(None, found.groups())), index), _without(text, found)
+            return _place(next(filter(None, found.groups())), index), _without_words(text, found)
     folders = {path.casefold(): path for path, folder in index.once(_places).items() if folder}
     if (found := _LAST.search(text)) and found["place"].casefold() in folders:
-        return folders[found["place"].casefold()], _without(text, found)
+        return folders[found["place"].casefold()], _without_words(text, found)
     for word in text.split():
         if (path := index.once(_rows).get(word.casefold())) and types_named(word, index) is None:
             return path, " ".join("documents" if one == word else one for one in text.split())

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.errors import QuestionError
-from graphrag_dagster.kernel.common.printable import counted
+from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.questions.context.answer import Answer, Call, Source, Statement
 from graphrag_dagster.kernel.questions.context.context_units import sentences_naming
 from graphrag_dagster.kernel.questions.context.index_snapshot import (
@@ -23,8 +23,8 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import (
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.tasks.answering_ports import FailedQuery, QueryWriter
 from graphrag_dagster.kernel.tasks.task_ports import Usage
-from graphrag_dagster.kernel.text.evidence import Evidence, Row, Scalar, scalar_told
-from graphrag_dagster.systems.graphrag.search.sql.template_matching import Recognised, fits
+from graphrag_dagster.kernel.text.evidence import Evidence, Row, Scalar, format_scalar
+from graphrag_dagster.systems.graphrag.search.sql.template_matching import Recognised, match_question
 from graphrag_dagster.systems.graphrag.search.sql.template_slots import properties
 from graphrag_dagster.systems.graphrag.tasks import QUERY_WRITER
 
@@ -74,7 +74,7 @@ class ResultText:
         self.statements.append(Statement(said, numbers, 1.0, "supported", 1.0))
 
 
-def told(
+def result_text(
     reading: str, lines: Sequence[ResultLine], total: int, *, ranks: bool = False, groups: bool = False
 ) -> ResultText:
     """Return an answer.
@@ -120,7 +120,7 @@ def line_of(
         words: evidence beside the row.
     """
     table, key = of or (RESULT, str(place))
-    title = scalar_told(values.get("title", values.get("group", f"row {place}")))
+    title = format_scalar(values.get("title", values.get("group", f"row {place}")))
     return ResultLine(" ".join(text.split()), key, title, (Row(table, key, title, values), *words))
 
 
@@ -173,16 +173,16 @@ def sql(search: Search) -> Answer:
     queries = search.index.queries
     if queries is None:
         raise QuestionError("the tables of this index cannot be queried: it was opened without its file")
-    fit = fits(search.question.text, search.index)
+    fit = match_question(search.question.text, search.index)
     if fit.recognised:
-        return _answered(search, fit.recognised, queries)
+        return _answer_by_query(search, fit.recognised, queries)
     if search.options.sql == "model" and (writer := search.engines.task(QUERY_WRITER)):
         return _by_model(search, writer, queries, fit.reason)
     return refusal(search, fit.reason)
 
 
-def _answered(search: Search, recognised: Recognised, queries: Queries) -> Answer:
-    if missing := _missing(recognised, search.index):
+def _answer_by_query(search: Search, recognised: Recognised, queries: Queries) -> Answer:
+    if missing := _missing_table_reason(recognised, search.index):
         return refusal(search, missing)
     query, template = recognised.query, recognised.template
     try:
@@ -191,14 +191,14 @@ def _answered(search: Search, recognised: Recognised, queries: Queries) -> Answe
         return refusal(search, str(error), query)
     lines = [_line(row, place, recognised, search.index) for place, row in enumerate(found.rows, start=1)]
     total = int(found.rows[0]["total"]) if found.rows else 0
-    text = told(query.reading, lines, total, ranks=template.ranks, groups=not template.table)
-    if undated := _undated(found, recognised, search.index):
-        text.paragraphs += ["", f"{counted(undated, 'other document has', 'other documents have')} no date."]
+    text = result_text(query.reading, lines, total, ranks=template.ranks, groups=not template.table)
+    if undated := _count_undated(found, recognised, search.index):
+        text.paragraphs += ["", f"{plural(undated, 'other document has', 'other documents have')} no date."]
     why = "; ".join(recognised.filled.guessed) or None
     return replace(_answer(search, query, text), why=why, steps=(Call("query", template.name),))
 
 
-def _undated(found: QueryRows, recognised: Recognised, index: IndexSnapshot) -> int:
+def _count_undated(found: QueryRows, recognised: Recognised, index: IndexSnapshot) -> int:
     """Number of documents without a period, left out where dates matter."""
     if not recognised.dated:
         return 0
@@ -210,7 +210,7 @@ def _undated(found: QueryRows, recognised: Recognised, index: IndexSnapshot) -> 
 def _line(row: Mapping[str, Any], place: int, recognised: Recognised, index: IndexSnapshot) -> ResultLine:
     template, words = recognised.template, recognised.filled.words
     values = scalars({name: value for name, value in row.items() if name not in _LEADING})
-    shown = {name: scalar_told(value) for name, value in values.items()}
+    shown = {name: format_scalar(value) for name, value in values.items()}
     if measure := words.get("measure"):
         shown["measure"] = f"{shown[measure]} {measure.replace('_', ' ')}"
     names = recognised.filled.entities if template.quotes and place <= _QUOTED else ()
@@ -224,21 +224,21 @@ def _line(row: Mapping[str, Any], place: int, recognised: Recognised, index: Ind
 
 
 def _by_model(search: Search, writer: QueryWriter, queries: Queries, reason: str) -> Answer:
-    made = written(search, writer, queries)
+    made = write_query(search, writer, queries)
     if made.query is None:
         answer = refusal(search, f"{reason}; no query that the model wrote could be run")
     else:
         rows = [scalars(row) for row in made.found.rows]
-        lines = [line_of(_told(row), row, place) for place, row in enumerate(rows, start=1)]
-        text = told(made.query.reading, lines, len(rows), groups=True)
+        lines = [line_of(_row_text(row), row, place) for place, row in enumerate(rows, start=1)]
+        text = result_text(made.query.reading, lines, len(rows), groups=True)
         if made.found.more:
             text.paragraphs += ["", f"There are more than these {len(rows):,} rows."]
         answer = replace(_answer(search, made.query, text), why=f"a model wrote the query: {reason}")
     return replace(answer, engine=writer.engine, problems=made.problems, steps=made.calls, usage=made.usage)
 
 
-def _told(row: Mapping[str, Scalar]) -> str:
-    values = {name: scalar_told(value) for name, value in row.items()}
+def _row_text(row: Mapping[str, Scalar]) -> str:
+    values = {name: format_scalar(value) for name, value in row.items()}
     return next(iter(values.values())) if len(values) == 1 else ", ".join(map(": ".join, values.items()))
 
 
@@ -255,7 +255,7 @@ def _answer(search: Search, query: Query, text: ResultText) -> Answer:
     )
 
 
-def _missing(recognised: Recognised, index: IndexSnapshot) -> str | None:
+def _missing_table_reason(recognised: Recognised, index: IndexSnapshot) -> str | None:
     """Why a template has nothing to count, where its table was not made."""
     claims = index.claims is None or index.claims.is_empty()
     if "graph.claims" in recognised.template.sql and claims:
@@ -305,7 +305,7 @@ class QueryAttempt:
     usage: Usage
 
 
-def written(search: Search, writer: QueryWriter, queries: Queries) -> QueryAttempt:
+def write_query(search: Search, writer: QueryWriter, queries: Queries) -> QueryAttempt:
     """Have a model write a query, run it, and have it mended up to two times.
 
     What the database says of a query goes back to the model; what a query gives does not.
@@ -352,11 +352,14 @@ def suggestions(index: IndexSnapshot) -> tuple[str, ...]:
 
 
 def _suggestions(index: IndexSnapshot) -> tuple[str, ...]:
-    known = (next((one for one in form if fits(one, index).score == 1), None) for form in _forms(index))
+    known = (
+        next((one for one in form if match_question(one, index).score == 1), None)
+        for form in _question_forms(index)
+    )
     return tuple(islice(filter(None, known), _MOST))
 
 
-def _forms(index: IndexSnapshot) -> Iterator[list[str]]:
+def _question_forms(index: IndexSnapshot) -> Iterator[list[str]]:
     """Questions by form, the likeliest to be understood first; forms of what the corpus lacks are empty."""
     titles, types = _titles(index), _types(index)
     numeric = [one.key for one in properties(index) if one.numeric and len(one.key) <= _LONGEST]

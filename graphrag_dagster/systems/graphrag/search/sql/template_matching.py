@@ -45,12 +45,12 @@ _COUNTS = {
 }
 
 
-def limited(template: Template) -> bool:
+def is_limited(template: Template) -> bool:
     """Whether a template's query can be limited to some documents."""
     return bool({"scope", "mentions"} & _parts(template))
 
 
-def composed(template: Template, filled: Filled, scope: DocumentScope, most: int) -> Query:
+def compose_query(template: Template, filled: Filled, scope: DocumentScope, most: int) -> Query:
     """Return the query of a question.
 
     Its rows have the columns of the template, ``total``, how many rows there are, and of a dated template
@@ -60,11 +60,11 @@ def composed(template: Template, filled: Filled, scope: DocumentScope, most: int
     parts = {name: dedent(sql).strip() for name, sql in _PARTS.items() if name in used}
     if conditions := scope.conditions():
         parts["scope"] += "".join(f"\n    and {one}" for one in conditions)
-    parts["found"] = _put(dedent(template.sql).strip(), filled)
+    parts["found"] = _fill_template(dedent(template.sql).strip(), filled)
     joined = ",\n".join(f"{name} as (\n{indent(sql, '    ')}\n)" for name, sql in parts.items())
     sql = (
         f"with {joined}\nselect *, {_COUNTS[template.dated]}\n"
-        f"order by {_put(template.order, filled)}\nlimit {most}"
+        f"order by {_fill_template(template.order, filled)}\nlimit {most}"
     )
     parameters = {**filled.parameters, **scope.parameters()}
     return Query(template.name, reading_of(template, filled, scope), sql, parameters)
@@ -72,11 +72,11 @@ def composed(template: Template, filled: Filled, scope: DocumentScope, most: int
 
 def reading_of(template: Template, filled: Filled, scope: DocumentScope) -> str:
     """Return how the question was read, in words."""
-    named = f" named in documents{scope.said}" if scope.said else ""
-    return template.says.format(where=scope.said, named=named, **{"what": "entities", **filled.words})
+    named = f" named in documents{scope.description}" if scope.description else ""
+    return template.says.format(where=scope.description, named=named, **{"what": "entities", **filled.words})
 
 
-def _put(sql: str, filled: Filled) -> str:
+def _fill_template(sql: str, filled: Filled) -> str:
     return sql.format(**{"of_type": "true", "groups": "", **filled.pieces})
 
 
@@ -118,7 +118,7 @@ class Recognised:
     @property
     def query(self) -> Query:
         """The query that answers the question."""
-        return composed(self.template, self.filled, self.scope, self.most)
+        return compose_query(self.template, self.filled, self.scope, self.most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class Fit:
     recognised: Recognised | None = None
 
 
-def fits(question: str, index: IndexSnapshot) -> Fit:
+def match_question(question: str, index: IndexSnapshot) -> Fit:
     """Return how well a query over the tables answers a question; runs none and asks no model.
 
     Args:
@@ -155,12 +155,12 @@ def fits(question: str, index: IndexSnapshot) -> Fit:
     for asked, limits in ((rest, scope), (bare, DocumentScope())) if rest != bare else ((bare, scope),):
         for template in TEMPLATES:
             try:
-                recognised = _recognised(template, asked, limits, index)
+                recognised = _recognise(template, asked, limits, index)
             except Unfit as reason:
                 missed.append(reason)
                 continue
             if recognised:
-                return _fit(recognised)
+                return _rate_fit(recognised)
     best = max(missed, key=lambda one: one.weight, default=None)
     return Fit(0.0, str(best) if best else "the question has the form of no template")
 
@@ -170,7 +170,7 @@ def bare_question(question: str) -> str:
     return _ENDING.sub("", _POLITE.sub("", " ".join(question.split())))
 
 
-def _recognised(
+def _recognise(
     template: Template, asked: str, scope: DocumentScope, index: IndexSnapshot
 ) -> Recognised | None:
     """The question as a template has it; None where it has another form.
@@ -186,15 +186,15 @@ def _recognised(
             except Unfit as reason:
                 missed = reason
                 continue
-            if scope.said and not limited(template):
-                raise Unfit(f"this cannot be limited to documents{scope.said}", 2)
+            if scope.description and not is_limited(template):
+                raise Unfit(f"this cannot be limited to documents{scope.description}", 2)
             return Recognised(template, filled, scope)
     if missed:
         raise missed
     return None
 
 
-def _fit(recognised: Recognised) -> Fit:
+def _rate_fit(recognised: Recognised) -> Fit:
     guessed = "; ".join(recognised.filled.guessed)
     reading = recognised.query.reading
     if guessed:

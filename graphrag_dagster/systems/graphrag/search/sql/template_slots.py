@@ -256,7 +256,7 @@ _COUNTED = re.compile(rf"(?:which|what)\s+(?P<n>\d+|{'|'.join(_NUMBERS)})\s+(?P<
 
 def _names(filled: Filled, said: str, template: Template, index: IndexSnapshot) -> None:
     retriever = retriever_of(index)
-    named = retriever.named(_CONNECTED.sub(" and ", said))
+    named = retriever.entities_named(_CONNECTED.sub(" and ", said))
     if named.unknown:
         raise Unfit(f"no entity of the graph is called {', '.join(named.unknown[:_MOST_NAMES_TOLD])}", 3)
     least, most = template.names

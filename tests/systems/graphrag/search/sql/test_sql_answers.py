@@ -16,7 +16,7 @@ from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.text.evidence import Row, Words
 from graphrag_dagster.systems.graphrag.search.sql.document_scope import DocumentScope
 from graphrag_dagster.systems.graphrag.search.sql.sql_search import sql, suggestions
-from graphrag_dagster.systems.graphrag.search.sql.template_matching import TEMPLATES, fits
+from graphrag_dagster.systems.graphrag.search.sql.template_matching import TEMPLATES, match_question
 from support.questions import asked_of
 
 #: Of each template: a question, the line that says how it was read, and the lines below it.
@@ -197,7 +197,7 @@ def test_the_query_is_shown_with_its_parameters_and_can_be_run_again(
     answer = ask(papers, "How many people are named in documents of the folder council?")
     assert answer.query
     assert answer.query.parameters == {"types": ["PERSON"], "place": "council"}
-    assert answer.query.shown.endswith('\n-- {"types": ["PERSON"], "place": "council"}')
+    assert answer.query.display_text.endswith('\n-- {"types": ["PERSON"], "place": "council"}')
     again = SnapshotQueries(warehouse, "papers", None).run(answer.query, 5)
     assert [row["title"] for row in again.rows] == ["Anna Bell"]
 
@@ -245,7 +245,7 @@ def test_what_no_template_answers_is_refused_with_what_can_be_asked(
     assert "How many organizations are there?" in answer.text
     assert len(answer.text) < 500
     assert (answer.sources, answer.statements, answer.query) == ((), (), None)
-    assert fits(question, papers).score == 0
+    assert match_question(question, papers).score == 0
 
 
 def test_what_can_be_asked_is_made_of_the_corpus_and_is_answered(papers: IndexSnapshot) -> None:
@@ -270,8 +270,8 @@ def test_a_part_of_one_name_is_taken_for_it_and_said(papers: IndexSnapshot) -> N
     answer = ask(papers, "How many documents mention tallow?")
     assert answer.why == "tallow is taken for Tallow Marine"
     assert lines(answer)[0] == "Counted: documents that name Tallow Marine: 3"
-    assert 0 < fits("How many documents mention tallow?", papers).score < 1
-    assert fits("How many documents mention Tallow Marine?", papers).score == 1
+    assert 0 < match_question("How many documents mention tallow?", papers).score < 1
+    assert match_question("How many documents mention Tallow Marine?", papers).score == 1
 
 
 @given(
@@ -279,7 +279,7 @@ def test_a_part_of_one_name_is_taken_for_it_and_said(papers: IndexSnapshot) -> N
     | st.sampled_from([e for t in TEMPLATES for e in t.examples]).map(lambda e: e[3:])
 )
 def test_any_text_fits_or_not_without_an_error(papers: IndexSnapshot, question: str) -> None:
-    found = fits(question, papers)
+    found = match_question(question, papers)
     assert (found.score > 0) == (found.recognised is not None)
     assert found.reason
 
@@ -304,7 +304,7 @@ def test_an_index_without_a_file_says_so(papers: IndexSnapshot) -> None:
 
 
 def test_no_more_rows_are_shown_than_a_hundred(papers: IndexSnapshot) -> None:
-    found = fits("Which 5000 people are most connected?", papers).recognised
+    found = match_question("Which 5000 people are most connected?", papers).recognised
     assert found
     assert found.most == MOST_ROWS
     assert found.query.sql.endswith(f"limit {MOST_ROWS}")
