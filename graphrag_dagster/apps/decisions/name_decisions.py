@@ -321,8 +321,9 @@ def _unknown_name_message(
     candidates = there.unique("name", maintain_order=True).select(id="type", label="surface")
     where = f" in {document}" if document else ""
     return (
-        f"{unknown_row_message('name', candidates, name)} Looked for{where} in the index as it is; a decision "
-        "on names that are still to come goes into corpus.yaml, as resolution.same or resolution.different"
+        f"{unknown_row_message('name', candidates, name)} Looked for{where} in the index as it is; a "
+        "decision on names that are still to come goes into corpus.yaml, as resolution.same or "
+        "resolution.different"
     )
 
 
