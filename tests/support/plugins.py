@@ -10,7 +10,7 @@ from graphrag_dagster.kernel.documents.file_reading import extensions
 
 _CACHED = (
     *(
-        plugins.all_points,
+        plugins.entry_points_by_group,
         registry.system_plugins,
         registry.systems,
         registry.built_in_of_kind,

@@ -113,9 +113,9 @@ def print_answer(answer: Answer, *, streamed: bool = False) -> None:
     for problem in answer.problems:
         OUT.warn(f"could not be used: {problem}")
     _print_support(answer)
-    if answer.general_statements:
+    if answer.general:
         OUT.warn(
-            f"{answer.general_statements} of {len(answer.statements)} statements are the model's general "
+            f"{answer.general} of {len(answer.statements)} statements are the model's general "
             f"knowledge, marked {KNOWLEDGE_MARK}, and not from the documents"
         )
     if answer.refused and answers_are_quotes(answer.engine) and answer.context and not answer.sources:

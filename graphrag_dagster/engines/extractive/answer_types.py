@@ -93,9 +93,9 @@ class AnswerType:
 def answer_type_of(question: str) -> AnswerType:
     """Return what a question wants to hear, by its words alone.
 
-    >>> wanted("When did the strike end?").kind
+    >>> answer_type_of("When did the strike end?").kind
     'time'
-    >>> wanted("Which companies are mentioned?").type
+    >>> answer_type_of("Which companies are mentioned?").type
     'ORGANIZATION'
     """
     listed = _list_type(question)

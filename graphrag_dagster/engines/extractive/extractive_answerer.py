@@ -255,7 +255,7 @@ _OF_BEST = 0.5
 def subject_of(question: str, title: str) -> str:
     """Return the follow-up question that asks a question again about one subject.
 
-    >>> about("Who built the quay?", "Orrin Vask")
+    >>> subject_of("Who built the quay?", "Orrin Vask")
     'Who built the quay? (about Orrin Vask)'
     """
     return f"{question} (about {title})"

@@ -65,7 +65,7 @@ def _finite(value: Any) -> Any:
 def plural(number: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun.
 
-    >>> counted(1, "question"), counted(1250, "reply", "replies")
+    >>> plural(1, "question"), plural(1250, "reply", "replies")
     ('1 question', '1,250 replies')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"

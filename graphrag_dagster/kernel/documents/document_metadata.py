@@ -247,7 +247,7 @@ def path_without_extension(path: str) -> str:
 def with_spaces(name: str) -> str:
     """Return a name with blanks for the hyphens and underscores that stand between words.
 
-    >>> spaced("annual-report_2023-04-12")
+    >>> with_spaces("annual-report_2023-04-12")
     'annual report 2023-04-12'
     """
     return _BETWEEN_WORDS.sub(" ", name)

@@ -54,7 +54,7 @@ def asks_for_overview(question: str) -> bool:
 def asks_for_statements(question: str) -> bool:
     """Return whether a question is about what somebody said or thought.
 
-    >>> asks_what_was_said("What did the minister think of the curriculum?")
+    >>> asks_for_statements("What did the minister think of the curriculum?")
     True
     """
     return not _SAYING.isdisjoint(map(stem, words(question)))

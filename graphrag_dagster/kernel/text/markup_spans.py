@@ -244,7 +244,7 @@ def _fenced_blocks(text: str) -> Iterator[Span]:
 def plain_text(text: str) -> str:
     """Return a sentence without inner markup and with single blanks; inline code becomes ``Code``.
 
-    >>> as_read("**Note:** use `pip -U`, see [the docs](https://a.example/b).")
+    >>> plain_text("**Note:** use `pip -U`, see [the docs](https://a.example/b).")
     'Note: use Code, see the docs.'
     """
     if _MAY_HOLD.search(text):

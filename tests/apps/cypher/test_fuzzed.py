@@ -25,7 +25,7 @@ request = json.load(sys.stdin)
 database = ladybug.Database(request["file"], read_only=True, buffer_pool_size=1 << 28, max_db_size=1 << 30)
 connection = ladybug.Connection(database)
 connection.set_query_timeout(300)
-program._limit(500, 400_000_000)
+program._set_limits(500, 400_000_000)
 ran, longest = 0, 0.0
 for text, parameters in request["queries"]:
     begun = time.perf_counter()

@@ -133,7 +133,7 @@ def test_accounts_are_kept_by_run_asset_task_and_model(memory: Any) -> None:
     }
     assert set(by_task.values()) == {ModelUse(calls=2, input_tokens=10, usd=0.5, seconds=1.0)}
     assert memory.used().calls == 12
-    assert set(memory.account("c", "b").used) == {("extract", "m"), ("extract", "n"), ("report", "m")}
+    assert set(memory.account("c", "b").used_by_task) == {("extract", "m"), ("extract", "n"), ("report", "m")}
     table = memory.log.table("c")
     assert table.height == 9
     assert table["usd"].sum() == pytest.approx(4.5)

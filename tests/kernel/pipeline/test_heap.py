@@ -12,20 +12,20 @@ HAS_GLIBC = sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"
 #: Two hundred megabytes in pieces, of which the last stays: what is free lies below it.
 MEASURED = """
 import pathlib
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import give_back, share
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import release_memory, share_malloc_arena
 def held():
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4096 // 1_000_000
-share()
+share_malloc_arena()
 pieces = [bytes([1]) * 100_000 for _ in range(2000)]
 del pieces[:-1]
 before = held()
-give_back()
+release_memory()
 print(before - held())
 """
 TOLD = """
 import os
-from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import share
-share()
+from graphrag_dagster.kernel.pipeline.orchestration.garbage_collection import share_malloc_arena
+share_malloc_arena()
 print(os.environ["_RJEM_MALLOC_CONF"])
 """
 

@@ -252,10 +252,10 @@ def test_many_threads_open_and_close_at_once(file: Path) -> None:
 FORKS = """
 import multiprocessing, sys
 from pathlib import Path
-from graphrag_dagster.kernel.storage.duckdb_access import open_often
+from graphrag_dagster.kernel.storage.duckdb_access import open_shared
 
 def numbers():
-    opened = open_often(Path(sys.argv[1]), read_only=True)
+    opened = open_shared(Path(sys.argv[1]), read_only=True)
     return opened, opened.connection.execute("from numbers").fetchall()
 
 def read_or_fail():

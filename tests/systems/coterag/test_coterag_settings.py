@@ -87,6 +87,6 @@ def test_what_cannot_be_is_refused_with_its_key(section: dict[str, Any], said: s
 
 
 def test_the_papers_own_order_is_allowed() -> None:
-    assert parsed(profile="paper_raw").coterag.thresholds.given() == {"coverage": 0.51}
+    assert parsed(profile="paper_raw").coterag.thresholds.explicit_values() == {"coverage": 0.51}
     assert parsed(profile="paper_neo4j", thresholds={"community": 0.9}).coterag.enabled
-    assert parsed(thresholds={"community": 0.3}).coterag.thresholds.given()["community"] == 0.3
+    assert parsed(thresholds={"community": 0.3}).coterag.thresholds.explicit_values()["community"] == 0.3

@@ -32,7 +32,7 @@ def plain(value: float | None) -> str:
 def with_sign(value: float | None) -> str:
     """Return a difference, with its sign.
 
-    >>> signed(6.12), signed(-0.5), signed(0.0)
+    >>> with_sign(6.12), with_sign(-0.5), with_sign(0.0)
     ('+6.1', '−0.50', '0.00')
     """
     text = plain(value)
@@ -86,7 +86,7 @@ def money(usd: float | None) -> str:
 def join_words(items: list[str]) -> str:
     """Return items as a list in a sentence.
 
-    >>> listed(["a"]), listed(["a", "b", "c"])
+    >>> join_words(["a"]), join_words(["a", "b", "c"])
     ('a', 'a, b and c')
     """
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else ""

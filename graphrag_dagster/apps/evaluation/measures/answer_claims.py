@@ -149,7 +149,7 @@ def repeated_claims(claims: Sequence[str]) -> dict[int, int]:
     inside a word or makes it another one is kept: 3.5 is not 35, −5 not 5, C# not C. Blank claims and those
     of punctuation alone count as the same.
 
-    >>> repeated(["In 2020, it closed.", "in 2020 it  closed", "In 2021 it closed."])
+    >>> repeated_claims(["In 2020, it closed.", "in 2020 it  closed", "In 2021 it closed."])
     {1: 0}
     """
     first: dict[str, int] = {}

@@ -225,7 +225,7 @@ def _inline(text: str) -> Markup:
 def with_nonbreaking_spaces(text: str) -> str:
     """Return text in which numbers keep their per cent sign, and p its value, on one line.
 
-    >>> tied("8 % (p < .001)").replace("\N{NO-BREAK SPACE}", "_")
+    >>> with_nonbreaking_spaces("8 % (p < .001)").replace("\N{NO-BREAK SPACE}", "_")
     '8_% (p_<_.001)'
     """
     return _TIES.sub("\N{NO-BREAK SPACE}", text)

@@ -168,7 +168,7 @@ def cypher(graph: ExportGraph) -> str:
 def quote_identifier(name: str) -> str:
     """Return a name as Cypher quotes it, whatever it holds.
 
-    >>> quoted("a`b")
+    >>> quote_identifier("a`b")
     '`a``b`'
     """
     # Cypher reads escapes of Unicode before anything else.

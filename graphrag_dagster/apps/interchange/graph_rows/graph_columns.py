@@ -205,7 +205,7 @@ def _columns_by_folded_name(available: Sequence[str], given: GraphColumns) -> di
 def fold_name(name: str) -> str:
     """Return the form in which names of columns are compared.
 
-    >>> [folded(name) for name in ("Edge Label", "startNode", "_labels", "~from", "name:String")]
+    >>> [fold_name(name) for name in ("Edge Label", "startNode", "_labels", "~from", "name:String")]
     ['edge_label', 'start_node', 'labels', 'from', 'name']
     """
     bare = _TYPED.sub("", name.strip()).lstrip("_~@").rstrip("_")

@@ -165,7 +165,7 @@ def left_out_note(left: Counter[str]) -> tuple[str, ...]:
 def speech_lines(messages: Iterable[SpokenMessage], *, times: bool = False) -> str:
     """Return a paragraph for each message, ``Speaker: words``, and the date before the first of each day.
 
-    >>> lines_of_speech([SpokenMessage("Ada Fell", "Is it open?"), SpokenMessage("Tom", "Yes.")])
+    >>> speech_lines([SpokenMessage("Ada Fell", "Is it open?"), SpokenMessage("Tom", "Yes.")])
     'Ada Fell: Is it open?\\n\\nTom: Yes.'
     """
     parts, day = [], None

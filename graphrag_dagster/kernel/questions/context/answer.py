@@ -255,7 +255,7 @@ class Answer:
         return self._with_verdict("not")
 
     @property
-    def general_statements(self) -> int:
+    def general(self) -> int:
         """Number of statements marked as general knowledge."""
         return sum(statement.general for statement in self.statements)
 

@@ -46,11 +46,11 @@ _CALLED = re.compile(
 def leading_words(text: str) -> tuple[str, ...]:
     """Return the subject of a text's first sentence and its other names there; empty if there is none.
 
-    >>> leads('The "Blue Harbour" is a film.')
+    >>> leading_words('The "Blue Harbour" is a film.')
     ('Blue Harbour',)
-    >>> leads("Ernest Shaw (born 1975), better known as DJ Clue, is a singer.")
+    >>> leading_words("Ernest Shaw (born 1975), better known as DJ Clue, is a singer.")
     ('Ernest Shaw', 'DJ Clue')
-    >>> leads("In the morning it was cold.")
+    >>> leading_words("In the morning it was cold.")
     ()
     """
     beginning = text[:_READ].lstrip()

@@ -26,8 +26,8 @@ _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 def normalise_answer(text: str) -> str:
     """Return a text in lower case without ASCII punctuation, the words a, an and the, and surplus blanks.
 
-    >>> normalised("The Beatles!"), normalised("$"), normalised("a -> starred_actors -> Dr. No")
-    ('beatles', '', 'starredactors dr no')
+    >>> [normalise_answer(text) for text in ("The Beatles!", "$", "a -> starred_actors -> Dr. No")]
+    ['beatles', '', 'starredactors dr no']
     """
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 

@@ -65,9 +65,9 @@ def strip_marks(asked: str) -> tuple[str, tuple[str, ...]]:
 
     Brackets within the outer ones are of the name.
 
-    >>> unmarked("who directed [[REC]]")
+    >>> strip_marks("who directed [[REC]]")
     ('who directed [REC]', ('[REC]',))
-    >>> unmarked("who directed [REC")
+    >>> strip_marks("who directed [REC")
     ('who directed REC', ())
     """
     depth, start = 0, 0

@@ -92,8 +92,8 @@ def test_a_reply_that_waits_is_found_and_does_not_hurry_for_others(memory: Any) 
 
     def look() -> tuple[Any, int, Any]:
         memory.replies.keep(KEY, "extract", "m", ChatReply("all"), 0.1, USER)
-        other, written = memory.replies.shown(OTHER), said.count("commit")
-        return other, written, memory.replies.shown(KEY)
+        other, written = memory.replies.cached_reply_for_display(OTHER), said.count("commit")
+        return other, written, memory.replies.cached_reply_for_display(KEY)
 
     assert on_the_loop(look) == (None, 0, ChatReply("all"))
 

@@ -62,7 +62,7 @@ def test_a_refusal_shows_the_nearest_passage_and_the_filters(index: Index) -> No
     assert answer.nearest
     assert answer.nearest.evidence
     assert "Dockers" in answer.nearest.evidence.quotation
-    assert f"{answer.nearest.evidence.told.where}: “{answer.nearest.evidence.quotation}”" in answer.text
+    assert f"{answer.nearest.evidence.told.location}: “{answer.nearest.evidence.quotation}”" in answer.text
     assert json.loads(json.dumps(answer.to_dict()))["nearest"]["evidence"]["path"].startswith("news/")
 
 

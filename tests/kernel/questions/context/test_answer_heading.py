@@ -51,7 +51,7 @@ def test_statements_are_counted_by_their_verdict() -> None:
         "llm",
         statements=(*said, Statement("So.", (), 0, None, general=True)),
     )
-    assert (answer.partly_supported, answer.unsupported, answer.general_statements, answer.calls) == (
+    assert (answer.partly_supported, answer.unsupported, answer.general, answer.calls) == (
         2,
         1,
         1,

@@ -136,7 +136,7 @@ def test_general_knowledge_is_marked_and_neither_supported_nor_unsupported(
     assert "1998 [1]." in answer.text
     told = {one.text.strip(" ."): (one.general, one.verdict) for one in answer.statements}
     if not allowed:
-        assert not answer.general_statements
+        assert not answer.general
         return
     assert told == {
         "Quays are built of stone": (True, None),
@@ -145,5 +145,5 @@ def test_general_knowledge_is_marked_and_neither_supported_nor_unsupported(
         "They sink": (False, "not"),
         "They rise": (True, None),
     }
-    assert (answer.general_statements, answer.unsupported) == (3, 1)
+    assert (answer.general, answer.unsupported) == (3, 1)
     assert answer.to_dict()["general"] == 3

@@ -15,7 +15,7 @@ def decode_extended_json(value: Any) -> Any:
     """Return a value with the plain one for each that is written with its type, and an Elasticsearch hit as
     what it was made of.
 
-    >>> understood({"_id": {"$oid": "64b0"}, "at": {"$date": {"$numberLong": "1617580800000"}}})
+    >>> decode_extended_json({"_id": {"$oid": "64b0"}, "at": {"$date": {"$numberLong": "1617580800000"}}})
     {'_id': '64b0', 'at': '2021-04-05T00:00:00Z'}
     """
     if isinstance(value, list):
