@@ -72,7 +72,7 @@ def test_what_does_not_fit_is_left_out_and_said(coast: Path, tmp_path: Path) -> 
     whole = export_page("coast", tmp_path / "whole.html", 5_000_000)
     made = export_page("coast", tmp_path / "less.html", whole.bytes - 5_000)
     assert made.bytes <= whole.bytes - 5_000
-    assert re.search(r"it has [\d,]+ of", made.told)
+    assert re.search(r"only [\d,]+ of", made.told)
     told, answers = _answers(made.file.read_text(encoding="utf-8"))
     assert told == made.told
     assert "/corpora/coast/drawn" in answers

@@ -44,7 +44,7 @@ def test_the_token_is_asked_for_once(browser: "Browser", harbour_home: Path) -> 
     ):
         page.get_by_label("Token").fill("not the token of it")
         page.get_by_role("button", name="Enter").click()
-        page.get_by_text("That is not the token").wait_for()
+        page.get_by_text("Wrong token").wait_for()
         page.get_by_label("Token").fill(TOKEN)
         page.keyboard.press("Enter")
         page.wait_for_url("**/#/harbour/map")

@@ -23,7 +23,7 @@ def test_a_newer_snapshot_is_told_and_shown_when_it_is_asked_for(browser: "Brows
         page.get_by_text(f"{len(entities)} entities").first.wait_for()
         warehouse.write(tables.ENTITIES, "coast", entities.head(-1))
         publish(warehouse, "coast")
-        page.get_by_text("A newer state of this corpus").wait_for(timeout=30_000)
+        page.get_by_text("A newer snapshot of this corpus").wait_for(timeout=30_000)
         page.get_by_role("button", name="Show it").click()
         page.get_by_text(f"{len(entities) - 1} entities").first.wait_for()
-        assert page.get_by_text("A newer state of this corpus").count() == 0
+        assert page.get_by_text("A newer snapshot of this corpus").count() == 0

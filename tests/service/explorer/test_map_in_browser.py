@@ -185,7 +185,7 @@ def test_the_treemap_stands_before_the_drawing_program_is_fetched_and_nothing_mo
     page.add_init_script(_SHIFTS)
     page.route("**/vendored.js", lambda route: route.abort())
     page.reload()
-    page.get_by_text("What draws graphs could not be loaded").wait_for()
+    page.get_by_text("The graph library could not be loaded").wait_for()
     assert page.locator(".treemap-cell").count() > 0
     page.unroute("**/vendored.js")
     page.reload()
@@ -205,5 +205,5 @@ def test_a_changed_theme_is_drawn_in_its_colours(page: "Page") -> None:
 def test_a_level_that_is_not_there_is_told_calmly(page: "Page", served: str) -> None:
     _open(page, served, "?level=99")
     page.get_by_role("heading", name="This cannot be shown").wait_for()
-    page.get_by_role("link", name="To the map").click()
+    page.get_by_role("link", name="Go to the map").click()
     page.locator(".treemap-cell").first.wait_for()

@@ -105,7 +105,7 @@ def test_what_has_gone_is_told_with_ways_on(page: "Page", kind: str) -> None:
     go_to(page, f"harbour/{kind}/gone-since-long")
     assert "is not in the current snapshot" in page.locator("h1").inner_text()
     page.get_by_role("link", name="Search for it").click()
-    page.get_by_text("Write words in the search field").wait_for()
+    page.get_by_text("Type words into the search field").wait_for()
 
 
 @pytest.fixture

@@ -137,7 +137,7 @@ def test_a_search_for_nothing_and_without_success_says_what_to_try(page: "Page")
     page.get_by_text("Nothing was found.").wait_for()
     assert page.get_by_role("link", name="all entities").is_visible()
     go_to(page, "harbour/find")
-    assert page.get_by_text("Write words in the search field").is_visible()
+    assert page.get_by_text("Type words into the search field").is_visible()
 
 
 def test_one_snapshot_has_nothing_to_be_compared_with(page: "Page") -> None:
@@ -166,7 +166,7 @@ def test_what_a_further_document_changed_is_listed(
         page.wait_for_selector("#main[data-shown=changes]")
         page.get_by_label("Before").select_option(index=0)
         page.get_by_role("button", name="Compare").click()
-        page.get_by_text("one and the same snapshot").wait_for()
+        page.get_by_text("are the same snapshot").wait_for()
         page.get_by_label("After").select_option(index=1)
         page.get_by_role("button", name="Compare").click()
         went = entities.locator("details.went li", has_text="Lavinia Thorne")
@@ -176,6 +176,6 @@ def test_what_a_further_document_changed_is_listed(
 
 def test_a_snapshot_that_is_not_kept_is_told_of(page: "Page") -> None:
     go_to(page, "harbour/changes?before=0123456789abcdef")
-    page.get_by_text("is not kept any more").wait_for()
+    page.get_by_text("no longer exists").wait_for()
     page.get_by_role("link", name="Compare the last two").click()
     page.get_by_text("Only this snapshot is kept").wait_for()
