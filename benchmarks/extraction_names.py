@@ -50,10 +50,11 @@ import polars as pl
 
 from graphrag_dagster.engines.extractive.graph_extractor import extract_side_by_side
 from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import load_pipeline
-from graphrag_dagster.engines.extractive.parsing.type_lexicon import LABELS, words_of
+from graphrag_dagster.engines.extractive.parsing.type_lexicon import LABELS
 from graphrag_dagster.kernel.documents.text_decoding import decode
 from graphrag_dagster.kernel.documents.text_units import cut_text_units
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
+from graphrag_dagster.kernel.text.english_words import word_set
 
 DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "redocred" / "dev_revised.json"
 #: Text units among whose names are drawn those to be read.
@@ -66,7 +67,7 @@ REST = ("inside a phrase", "too long", "people or language", "not in the gold")
 
 _NO_SPACE_BEFORE = re.compile(r"[.,;:!?%)\]}]+|'s|’s|'|n't|'(?:re|ve|ll|d|m)|…|°.?")
 _NO_SPACE_AFTER = frozenset("([{$£€#")
-_NUMBER_WORDS = words_of(
+_NUMBER_WORDS = word_set(
     """
     january february march april may june july august september october november december jan feb mar apr jun
     jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday first second third
@@ -76,7 +77,7 @@ _NUMBER_WORDS = words_of(
     early late mid bc ad bce ce am pm and of the to in
     """
 )
-_PRONOUNS = words_of(
+_PRONOUNS = word_set(
     """
     i me my you your he him his she her it its we us our they them their this that these those who which what
     there here

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graphrag_dagster.engines.extractive.names import name_wordlists as wordlists
-from graphrag_dagster.engines.extractive.parsing.type_lexicon import GEO, KINDS, PERSON, words_of
+from graphrag_dagster.engines.extractive.parsing.type_lexicon import GEO, KINDS, PERSON
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_for_overview
+from graphrag_dagster.kernel.text.english_words import word_set
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.text_similarity import stem, words
 
@@ -30,15 +31,15 @@ _BY_WORD: dict[str, Kind] = {
     "whom": "person",
     "whose": "person",
 }
-_TIMES = words_of("year date day month time decade century hour")
-_NUMBERS = words_of("number share proportion percentage percent age size distance length height population")
+_TIMES = word_set("year date day month time decade century hour")
+_NUMBERS = word_set("number share proportion percentage percent age size distance length height population")
 _MONEY = re.compile(
     r"\b(?:cost|costs|price|pay|paid|spen[dt]|raised?|earn(?:ed)?|len[dt]|owe[ds]?|sold|sell|worth|money|salary|"
     r"fees?|fined?|funding|budget|revenue|profit|loan)\b",
     re.IGNORECASE,
 )
 _PRICE = re.compile(r"\bwhat\b.*\b(?:cost|price|salary|fee|fine|budget)\b", re.IGNORECASE)
-_CAUSES = words_of("cause caused causes led made prompted")
+_CAUSES = word_set("cause caused causes led made prompted")
 _DEFINITION = re.compile(
     r"\s*(?:what|who)(?:['’]s| is| are| was| were) (?!(?:(?:a|an|the) )?\S+ of\b)(?:(?:a|an|the) )?"
     r"(?:[\w'’.-]+ ){0,3}[\w'’.-]+\s*\?*\s*\Z"
@@ -66,7 +67,7 @@ _SIDES = tuple(
     )
 )
 #: Nouns that say no more than the type of what is listed.
-OF_ANY = words_of(
+OF_ANY = word_set(
     """
     people persons individuals men women names companies organisations organizations firms institutions places
     countries cities towns villages locations ships vessels boats events

@@ -16,8 +16,8 @@ from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import (
     map_units,
     parse_all,
 )
-from graphrag_dagster.engines.extractive.parsing.type_lexicon import words_of
 from graphrag_dagster.kernel.tasks.task_ports import ClaimInstance, Engine, TextUnit, UnitExtraction
+from graphrag_dagster.kernel.text.english_words import word_set
 from graphrag_dagster.kernel.text.text_similarity import normalise
 
 if TYPE_CHECKING:
@@ -109,19 +109,19 @@ def _exists(year: int, month: int, day: int = 1) -> bool:
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _OBJECTS = frozenset({"dobj", "obj", "dative", "attr", "oprd"})
 _NUMBERS = frozenset({"DATE", "TIME", "MONEY", "PERCENT", "QUANTITY", "CARDINAL", "ORDINAL"})
-_STATES = words_of(
+_STATES = word_set(
     """
     be have seem know think feel want like love hope believe mean need wish understand look appear
     remain belong contain include consist depend matter exist sound guess suppose do get go let
     """
 )
-_HEDGES = words_of(
+_HEDGES = word_set(
     """
     may might could allegedly reportedly apparently perhaps possibly probably presumably supposedly
     seemingly likely alleged suspected accused rumoured rumored
     """
 )
-_DOUBTING = words_of(
+_DOUBTING = word_set(
     """
     allege suspect accuse believe assume suppose think claim guess fear deny doubt speculate suggest
     expect appear seem dispute wonder

@@ -8,9 +8,9 @@ from math import sqrt
 from typing import Final
 
 from graphrag_dagster.engines.extractive.names.name_wordlists import OFFICES
-from graphrag_dagster.engines.extractive.parsing.type_lexicon import words_of
 from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.tasks.task_ports import DescriptionGroup, Engine, MergedDescription
+from graphrag_dagster.kernel.text.english_words import word_set
 
 _BOUNDARY = re.compile(r"\b")
 _AFTER = re.compile(
@@ -47,7 +47,7 @@ _QUESTION, _DEFINES = 0.5, 2.0
 _MOST_CANDIDATES = 256
 _TOKEN = re.compile(r"[^\W_]+")
 _WHOLE = re.compile(r"[\W_]*(?:[^\W\d_a-zß-öø-ÿ]|\d).*[.!?…。！？][\"'”’)\]»*_]*\Z", re.DOTALL)
-_STOP_WORDS = words_of(
+_STOP_WORDS = word_set(
     """
     a about after all also an and any are as at be because been before but by can could did do does
     for from had has have he her him his how i if in into is it its may more most no not of on one

@@ -453,21 +453,23 @@ _KINDS: Mapping[str, type] = {
 def built_in_of_kind(kind: str) -> Sequence[Any]:
     """Return the catalogue entries of a kind that this package and the systems declare."""
     if kind == "engine":
-        return tuple(replace(engine, does=_made_by(engine.name)) for engine in ENGINES)
+        return tuple(
+            replace(
+                engine,
+                # The factory of each task that the engine performs.
+                does={
+                    task.name: f"{system.engines[engine.name]}:{task.name}"
+                    for system in systems().values()
+                    for task in tasks_of_system(system)
+                    if engine.name in task.done_by
+                },
+            )
+            for engine in ENGINES
+        )
     if kind == "method":
         declared = [method for system in systems().values() for method in system.methods]
         return sorted(declared, key=lambda method: (method.condition, bool(method.without)))
     return {"embedder": EMBEDDERS, "reranker": RERANKERS, "reader": FORMATS}[kind]
-
-
-def _made_by(engine: str) -> Mapping[str, str]:
-    """Return the factory of each task that a built-in engine performs."""
-    return {
-        task.name: f"{system.engines[engine]}:{task.name}"
-        for system in systems().values()
-        for task in tasks_of_system(system)
-        if engine in task.done_by
-    }
 
 
 def _with_plugins(kind: str, ours: Sequence[N]) -> Mapping[str, N]:

@@ -8,17 +8,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from graphrag_dagster.kernel.text.english_words import STOP_WORDS
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from graphrag_dagster.kernel.text.english_words import STOP_WORDS, word_set
 
 _WORD = re.compile(r"(?:[^\W\d_]\.){2,}|[^\W_]+(?:['’][^\W\d_]+)?\.?")
 _POSSESSIVE = re.compile(r"['’]s?\Z")
 #: Capitalised for another reason than being a name.
-_NO_NAMES = _words(
+_NO_NAMES = word_set(
     """
     however although additionally moreover furthermore overall according january february march april
     may june july august september october november december two three four five six seven eight nine
@@ -176,16 +171,10 @@ Kind = Literal["count", "percent", "decade", "century", "month"]
 Bound = Literal["about", "over", "under"]
 
 
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-_UNITS = _listed(
-    """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-    seventeen eighteen nineteen
-    """
-)
+_UNITS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _SMALL = MappingProxyType(
     {
@@ -198,7 +187,7 @@ _TO_TWELFTH = "third fourth fifth sixth seventh eighth ninth tenth eleventh twel
 #: "first" and "second" are excluded: they state an order or a time as often as a number.
 _ORDINALS = MappingProxyType(
     {
-        **{word: number for number, word in enumerate(_listed(_TO_TWELFTH), start=3)},
+        **{word: number for number, word in enumerate(_TO_TWELFTH.split(), start=3)},
         "twentieth": 20,
     }
 )
@@ -214,7 +203,10 @@ _SCALES = MappingProxyType(
         "bn": 1e9,
     }
 )
-_MONTHS = _listed("january february march april may june july august september october november december")
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
 _MONTH_OF = MappingProxyType(
     {name: number for number, month in enumerate(_MONTHS, start=1) for name in (month, month[:3])}
     | {"sept": 9}

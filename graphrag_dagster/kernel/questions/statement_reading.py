@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from graphrag_dagster.kernel.questions.citations import rewrite_citations
 from graphrag_dagster.kernel.questions.names_and_numbers import KnownWords, Number, is_among, numbers_of
-from graphrag_dagster.kernel.text.english_words import STOP_WORDS
+from graphrag_dagster.kernel.text.english_words import STOP_WORDS, word_set
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.text_similarity import stem
 
@@ -142,29 +142,25 @@ def _negated_stems(negation: int, stem_at: Mapping[int, str]) -> set[str]:
     return {stem_at[position] for position in near or before}
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-NEGATIONS = _words(
+NEGATIONS = word_set(
     """
     not no never neither nor none nobody nothing nowhere without cannot hardly barely scarcely unable
     fail failed fails failing refuse refused refuses deny denied denies lack lacked lacks cant wont didnt
     """
 )
 #: These cancel a preceding negation: not only, not until, no longer than.
-NO_NEGATION = _words("only just merely until limited least less fewer more")
+NO_NEGATION = word_set("only just merely until limited least less fewer more")
 #: State a direction or a bound; elsewhere they are stop words.
-MEANT = _words("more less most least before after over under above below up down against")
+MEANT = word_set("more less most least before after over under above below up down against")
 #: Mark a sentence as a mere possibility.
-HEDGES = _words(
+HEDGES = word_set(
     """
     might possibly perhaps maybe allegedly alleged reportedly rumoured rumored supposedly presumably proposed
     suspected unconfirmed hypothetical
     """
 )
 #: Refer to somebody or something named before.
-PRONOUNS = _words("he she it they him her them his hers its their theirs")
+PRONOUNS = word_set("he she it they him her them his hers its their theirs")
 
 _OPPOSITES = """
     rise:fall,drop,decline,decrease,sink increase:decrease,drop,decline,fall,reduce,shrink,cut

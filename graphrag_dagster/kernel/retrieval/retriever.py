@@ -93,7 +93,8 @@ class Retriever:
         decomposer: Decomposer | None = None,
         shelf: Shelf | None = None,
     ) -> None:
-        self._units = _in_order(_with_titles(text_chunks), _OF_UNITS)
+        title = pl.col("title").fill_null("") if "title" in text_chunks.columns else pl.lit("")
+        self._units = _in_order(text_chunks.with_columns(title=title), _OF_UNITS)
         self._entities = _in_order(entities, _OF_ENTITIES)
         self._relationships = relationships
         self._unit_vectors = unit_vectors
@@ -369,10 +370,6 @@ class Retriever:
 
 def _in_order(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return frame if frame.is_empty() else frame.select(columns).sort("human_readable_id", columns[0])
-
-
-def _with_titles(units: pl.DataFrame) -> pl.DataFrame:
-    return units.with_columns(title=pl.col("title").fill_null("") if "title" in units.columns else pl.lit(""))
 
 
 def _with_title(title: str, text: str) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text, separated by white space, as a set."""
     return frozenset(text.split())
 
 
@@ -13,7 +14,7 @@ def _pairs(text: str) -> Mapping[str, str]:
 
 
 #: Words without meaning by themselves.
-STOP_WORDS = _words(
+STOP_WORDS = word_set(
     """
     a about above after again against all also am among an and any are as at be because been before
     being below between both but by can cannot could did do does doing done down during each either
@@ -45,7 +46,7 @@ BASE_FORMS = _pairs(
     """
 )
 #: Verb forms that do not end in -ed; a sentence has a verb, a list of names does not.
-VERBS = _words(
+VERBS = word_set(
     """
     is are was were be been has have had do does did will would can could may might must shall
     should am isn't wasn't weren't aren't hasn't haven't hadn't won't wouldn't can't couldn't didn't
@@ -59,7 +60,7 @@ VERBS = _words(
     """
 )
 #: At the beginning of a sentence, words that only connect or refer to context or speaker.
-DANGLING = _words(
+DANGLING = word_set(
     """
     he she it they him them his her its their this that these those there here such both another
     neither so but and or yet then thus hence therefore however moreover also besides instead
@@ -68,14 +69,14 @@ DANGLING = _words(
     """
 )
 #: Those among them that refer to somebody or something named before.
-POINTING = _words(
+POINTING = word_set(
     """
     he she it they him them his her its their this that these those both another it's he's she's
     they're that's it’s he’s she’s they’re that’s
     """
 )
 #: Words of a question that ask for an overview or an answer without saying of what.
-GENERAL = _words(
+GENERAL = word_set(
     """
     main major key important significant central big biggest theme themes topic topics subject
     subjects overview overall general summary summarise summarize outline gist describe description
@@ -90,9 +91,9 @@ GENERAL = _words(
     """
 )
 #: Those among them that ask for the themes of the whole.
-THEMES = _words("theme themes topic topics subject subjects summary summarise summarize overview gist")
+THEMES = word_set("theme themes topic topics subject subjects summary summarise summarize overview gist")
 #: Names for a corpus in questions about its themes.
-GENRES = _words(
+GENRES = word_set(
     """
     book books novel novels paper papers letter letters interview interviews transcript transcripts
     podcast podcasts episode episodes conversation conversations discussion discussions note notes
@@ -101,7 +102,7 @@ GENRES = _words(
     """
 )
 #: Common words that are not themes.
-COMMON = _words(
+COMMON = word_set(
     """
     able actual again ago amazing anybody anyone anything area areas around aspect away awesome back bad
     basic basically best better bit bunch call called came case cases certain challenge chance change
@@ -125,7 +126,7 @@ COMMON = _words(
     """
 )
 #: Words that ask for an overview of many texts: their themes, patterns and conclusions.
-OVERVIEW = _words(
+OVERVIEW = word_set(
     """
     theme topic overview overall overarching general generally gist main major key important significant
     central big biggest summary summarise summarize outline recurring recur common commonly typical
@@ -134,7 +135,7 @@ OVERVIEW = _words(
     """
 )
 #: Words for many authors, speakers or texts at once.
-MANY = _words(
+MANY = word_set(
     """
     people guest speaker participant expert leader author document text source report article letter episode
     interview conversation discussion paper study meeting everyone everybody all every most many several
@@ -142,7 +143,7 @@ MANY = _words(
     """
 )
 #: Ordinary words that are also names of people and places.
-PLAIN_OR_NAME = _words(
+PLAIN_OR_NAME = word_set(
     """
     amber angel april art august autumn baker banks bell best bill bishop black bliss bloom bob brook
     brooks brown buck bush butler carol carpenter carter chance chase chip christian clay cliff cook
@@ -158,13 +159,13 @@ PLAIN_OR_NAME = _words(
     """
 )
 #: Words before a name that are not part of it.
-FORMS_OF_ADDRESS = _words(
+FORMS_OF_ADDRESS = word_set(
     "the mr mrs ms miss dr prof professor sir dame lord lady st saint president captain"
 )
 #: Words after the name of a company or person that are not part of it.
-LEGAL_FORMS = _words("inc ltd limited llc plc corp corporation co company gmbh ag sa jr sr")
+LEGAL_FORMS = word_set("inc ltd limited llc plc corp corporation co company gmbh ag sa jr sr")
 #: First words of sentences that do not begin with their subject.
-SUBJECT_ELSEWHERE = _words(
+SUBJECT_ELSEWHERE = word_set(
     """
     after although as at because before but by during for from he her his however i if in it its many
     most on one she since some such that the their there these they this those to two we when where
@@ -172,7 +173,7 @@ SUBJECT_ELSEWHERE = _words(
     """
 )
 #: Words of saying and thinking; the answer to a question with one of them is a stretch of talk.
-SAYING = _words(
+SAYING = word_set(
     """
     address advice advise agree answer argue argument ask attitude belief believe claim comment concern
     conclude conclusion consider consideration criticise criticize debate decide decision describe
@@ -182,7 +183,7 @@ SAYING = _words(
     """
 )
 #: Kinds of documents.
-DOCUMENTS = _words(
+DOCUMENTS = word_set(
     """
     account accounts agenda article book brief briefing bulletin call chapter conference conversation
     decision diary discussion document edition email entry episode evidence filing file hearing interview

@@ -6,6 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from graphrag_dagster.kernel.text.english_words import word_set
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
@@ -85,32 +87,28 @@ def _normalised_character(char: str) -> str:
 _ALIKE = _Alike()
 
 
-def _listed(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 #: Come before a name: the sentence continues.
-TITLES = _listed(
+TITLES = word_set(
     """
     mr mrs ms mx dr prof rev fr sr st ste hon gen col maj capt lt sgt cpl cmdr cdr adm gov sen rep pres
     supt insp det messrs mme mlle m mgr msgr amb atty asst assoc dept mt ft
     """
 )
 #: Come before a number: the sentence continues only if one follows.
-BEFORE_NUMBERS = _listed(
+BEFORE_NUMBERS = word_set(
     """
     no nos nr vol vols fig figs sec secs ch chap art arts p pp para paras eq eqs ref refs tab app ed eds
     pt pts col cols lot ll jan feb mar apr jun jul aug sep sept oct nov dec cl reg regs sch ver
     """
 )
 #: Come before more of the same sentence.
-INSIDE = _listed(
+INSIDE = word_set(
     """
     e.g eg i.e ie viz cf vs v ca c approx incl excl esp resp namely a.k.a aka al
     """
 )
 #: May end a sentence: it ends if a word that begins sentences follows.
-EITHER = _listed(
+EITHER = word_set(
     """
     inc ltd co corp bros plc llc jr sr esq etc st ave rd blvd dept univ est ext tel govt intl natl assn
     mon tue tues wed thu thur thurs fri sat sun ph.d phd m.d md b.a ba m.a ma b.sc m.sc bsc msc d.phil
@@ -118,7 +116,7 @@ EITHER = _listed(
     """
 )
 #: Words that often begin a sentence and are seldom part of a name.
-STARTERS = _listed(
+STARTERS = word_set(
     """
     a about after all also although among an and another any are as asked at because before both but by
     can could despite did do does during each either even every everyone few first for from further had

@@ -2,10 +2,11 @@
 
 from typing import Final
 
-from graphrag_dagster.engines.extractive.parsing.type_lexicon import KINDS, PEOPLE, words_of
+from graphrag_dagster.engines.extractive.parsing.type_lexicon import KINDS, PEOPLE
+from graphrag_dagster.kernel.text.english_words import word_set
 
 #: Titles that are never part of a name.
-TITLES: Final = words_of(
+TITLES: Final = word_set(
     """
     capt captain cllr col colonel corporal councillor cpl dame doctor dr frau herr hon lieutenant lt
     madam madame messrs miss mister monsieur mr mrs ms mx prof professor rev reverend sergeant señor
@@ -13,7 +14,7 @@ TITLES: Final = words_of(
     """
 )
 #: Titles that also begin names of other things ("General Electric", "Justice Department").
-POSSIBLE_TITLES: Final = words_of(
+POSSIBLE_TITLES: Final = word_set(
     """
     admiral ambassador archbishop aunt author bishop brother cardinal chair chairman chairwoman
     chancellor chief coach commander commissioner commodore congressman congresswoman constable
@@ -23,23 +24,23 @@ POSSIBLE_TITLES: Final = words_of(
     """
 )
 #: Roles that stand before names and never belong to them.
-ROLES: Final = words_of(
+ROLES: Final = word_set(
     """
     ceo cfo chairman cio co-founder cofounder coo cto evp ex-president svp vp
     """
 )
-MALE_TITLES: Final = words_of(
+MALE_TITLES: Final = word_set(
     """
     herr mister monsieur mr señor sir
     """
 )
-FEMALE_TITLES: Final = words_of(
+FEMALE_TITLES: Final = word_set(
     """
     dame frau madam madame miss mrs ms señora
     """
 )
 #: Verbs whose subject is a person as a rule.
-SPEECH: Final = words_of(
+SPEECH: Final = word_set(
     """
     added adds admitted answered answers argued argues asked asks ate believed believes born cried
     denied died drank exclaimed explained explains felt heard hoped insisted knew laughed lived
@@ -49,57 +50,57 @@ SPEECH: Final = words_of(
     """
 )
 #: Verbs whose object is a person as a rule.
-ADDRESSED: Final = words_of(
+ADDRESSED: Final = word_set(
     """
     ask asked married met persuaded telephoned tell thank thanked told
     """
 )
 #: Verbs whose object is an organisation as a rule.
-FOUNDED: Final = words_of(
+FOUNDED: Final = word_set(
     """
     founded co-founded cofounded established acquired incorporated dissolved joined chairs chaired liquidated
     nationalised nationalized merged
     """
 )
 #: What people, and what bodies, as a rule are said to have done ("directed by", "published by").
-BY_PEOPLE: Final = words_of(
+BY_PEOPLE: Final = word_set(
     """
     authored choreographed coached composed conducted co-written cowritten designed directed edited
     fathered hosted illustrated invented narrated painted penned performed photographed played portrayed
     presented sculpted starred sung translated voiced written
     """
 )
-BY_BODIES: Final = words_of(
+BY_BODIES: Final = word_set(
     """
     acquired aired administered broadcast commissioned developed distributed funded issued maintained
     managed manufactured marketed operated organised organized owned published released sponsored
     """
 )
-SAILS: Final = words_of(
+SAILS: Final = word_set(
     """
     anchored berthed capsized docked drifted drifting drifts foundered grounded moored sail sailed
     sailing sails sank steamed
     """
 )
-SAILED: Final = words_of(
+SAILED: Final = word_set(
     """
     aboard berthed boarded chartered moor moored skippered tow towed towing
     """
 )
-PLACING: Final = words_of(
+PLACING: Final = word_set(
     """
     across around in inside into near off outside throughout toward towards
     """
 )
 #: Nouns and directions whose "of" a place follows ("the town of X", "north of Y").
-PLACES_OF: Final = words_of(
+PLACES_OF: Final = word_set(
     """
     cities city county district east island isle north northeast northwest port province settlement south
     southeast southwest strait suburb suburbs town towns village villages west
     """
 )
 #: Nouns that a name stands before as that of a place ("the Olza river").
-PLACES_AFTER: Final = words_of(
+PLACES_AFTER: Final = word_set(
     """
     barracks basin coast counties county district island islands mountain mountains neighborhood
     neighborhoods neighbourhood neighbourhoods peninsula province region river rivers suburb town valley
@@ -107,7 +108,7 @@ PLACES_AFTER: Final = words_of(
     """
 )
 #: Days and months, without those that are names and verbs as well.
-CALENDAR: Final = words_of(
+CALENDAR: Final = word_set(
     """
     apr april aug august dec december feb february fri friday jan january jul july jun june mon
     monday nov november oct october saturday sep sept september sunday thu thur thurs thursday tue
@@ -115,7 +116,7 @@ CALENDAR: Final = words_of(
     """
 )
 #: Words that alone, or with each other, are no name.
-NOT_NAMES: Final = words_of(
+NOT_NAMES: Final = word_set(
     """
     a.m. absolutely abstract acknowledgements acknowledgments ad ah alas am amen answer appendix
     applause apr april aug august author awesome ba background bah bc bcc bce bravo bsc cc cd ce ceo
@@ -134,7 +135,7 @@ NOT_NAMES: Final = words_of(
     """
 )
 #: Words that never begin a name, though sentences begin with them.
-NEVER_FIRST: Final = words_of(
+NEVER_FIRST: Final = word_set(
     """
     a about above after again all also an and any as at because before below between both but by
     during each either even every for from he her here him his how i if in into it its just like
@@ -144,17 +145,17 @@ NEVER_FIRST: Final = words_of(
     """
 )
 #: Words before names of people and holidays ("Old Joe", "Merry Christmas").
-EPITHETS: Final = words_of(
+EPITHETS: Final = word_set(
     """
     dead dear good great happy late little merry old poor young
     """
 )
 #: Words after "the" that end names of people ("Ivan the Terrible").
-EPITHETS_AFTER: Final = words_of(
+EPITHETS_AFTER: Final = word_set(
     "apostle baptist bold conqueror confessor elder evangelist great terrible wise younger"
 )
 #: Words that only together with others make a name: "the Council" is none.
-GENERIC: Final = words_of(
+GENERIC: Final = word_set(
     """
     state states nation national international world people internal external annual general senior junior
     special joint main central public royal federal grand chief executive high day technology science business
@@ -162,12 +163,12 @@ GENERIC: Final = words_of(
     """
 ).union(KINDS, NOT_NAMES, TITLES, POSSIBLE_TITLES, NEVER_FIRST)
 #: Words that make an office of the noun that follows ("Senior Cloud Advocate").
-RANKS: Final = words_of("senior junior chief vice executive principal deputy assistant head lead managing")
+RANKS: Final = word_set("senior junior chief vice executive principal deputy assistant head lead managing")
 OFFICES: Final = PEOPLE | POSSIBLE_TITLES
 #: Names made of these alone name an office, not who holds it ("Chief Engineer").
 ROLE_WORDS: Final = OFFICES | NOT_NAMES | TITLES | {"of", "and", "the"}
 #: Given names that tell whether "Mrs X" can be the person whose full name is known.
-MALE_NAMES: Final = words_of(
+MALE_NAMES: Final = word_set(
     """
     adam alan albert alexander alfred andrew anthony arthur ben benjamin bill bob brian charles
     chris christopher daniel dave david donald ebenezer edward eric ernest francis frank fred
@@ -178,7 +179,7 @@ MALE_NAMES: Final = words_of(
     william
     """
 )
-FEMALE_NAMES: Final = words_of(
+FEMALE_NAMES: Final = word_set(
     """
     ada agnes alice alison amanda amy andrea angela ann anna anne barbara beatrice betty carol
     caroline catherine charlotte christine clara deborah diana dorothy edith eleanor elizabeth ella

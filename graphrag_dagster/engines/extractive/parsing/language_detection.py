@@ -7,7 +7,7 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from graphrag_dagster.engines.extractive.parsing.type_lexicon import words_of
+from graphrag_dagster.kernel.text.english_words import word_set
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
@@ -17,7 +17,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 #: Links, paths, addresses and names in code.
 _NO_WORDS = re.compile(r"\S*[/\\@_=<>{}]\S*")
 #: Words that stand in every English text and hardly in any other.
-_ONLY_ENGLISH = words_of(
+_ONLY_ENGLISH = word_set(
     """
     about and because been being could from have his into it's should that the their them there these they
     this those was were what when which who will with would you your

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from graphrag_dagster.engines.extractive.parsing.type_lexicon import words_of
+from graphrag_dagster.kernel.text.english_words import word_set
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -77,7 +77,7 @@ _ADVISES = re.compile(
 _QUOTED = re.compile(r"[“\"][^”\"]*[”\"]")
 _AUTHOR = re.compile(r"\bas an? (?:(?:ai|large|language)\b(?: \w+){0,3}|assistant), i\b", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？][\"'”’)\]]*\Z")
-_JUDGES = words_of(
+_JUDGES = word_set(
     """
     admirable amazing beautiful best better brilliant challenging compelling complex critical crucial
     difficult essential evident exciting extraordinary fascinating good great helpful ideal impactful
@@ -170,9 +170,9 @@ def root_of(doc: "Doc") -> "Token":
 _VERBS: Final = _FINITE | {"VB", "VBN", "VBG"}
 _CONTRASTS = frozenset({"while", "whereas", "although", "though"})
 _ALTERNATIVES = frozenset({"or", "nor"})
-_NEGATIVE = words_of("no nobody none neither nothing few little hardly")
+_NEGATIVE = word_set("no nobody none neither nothing few little hardly")
 # With these, "which" means as a rule all that was said before, and not the noun next to it.
-_ABOUT_IT_ALL = words_of(
+_ABOUT_IT_ALL = word_set(
     """
     allow allows allowed cause causes caused contribute contributes contributed demonstrate demonstrates
     enable enables enabled explain explains explained gave give gives help helps helped highlight highlights

@@ -2,11 +2,7 @@
 
 from typing import Final
 
-
-def words_of(text: str) -> frozenset[str]:
-    """Return the words of a text."""
-    return frozenset(text.split())
-
+from graphrag_dagster.kernel.text.english_words import word_set
 
 PERSON: Final = "PERSON"
 ORGANIZATION: Final = "ORGANIZATION"
@@ -128,13 +124,13 @@ KINDS: Final = HEADS | _types(
     (_PRODUCTS, PRODUCT), (_VESSELS, VESSEL), (_PEOPLE, PERSON), (_NOUNS_OF_WORKS, WORK),
     (_NOUNS_OF_GROUPS, ORGANIZATION), (_NOUNS_OF_PLACES, GEO),
 )  # fmt: skip
-PEOPLE: Final = words_of(_PEOPLE)
+PEOPLE: Final = word_set(_PEOPLE)
 #: First word of a name → type ("Lake Como", "Storm Agda").
 FIRST_WORDS: Final = _types(
     ("lake mount loch lough port cape isle gulf fort mt", GEO), ("storm hurricane typhoon operation", EVENT)
 )
 #: Words before "of" in names of people ("Duke of Wellington").
-NOBLES: Final = words_of(
+NOBLES: Final = word_set(
     """
     archbishop baron baroness bishop count countess duchess duke earl emperor empress ghost king
     lady lord marquess pope prince princess queen spirit sultan viscount
@@ -143,7 +139,7 @@ NOBLES: Final = words_of(
 #: Words after which a name goes on with "of" or "for" ("University of Averness", "Isle of Man").
 TAKES_OF: Final = frozenset(HEADS) | NOBLES | {"laws"}
 #: Names that end so may hold an "and" ("Port and Pilotage Board").
-JOINED_BY_AND: Final = words_of(
+JOINED_BY_AND: Final = word_set(
     """
     agency association authority board bureau centre commission committee company corporation
     council department fund group institute laboratory ministry museum office partners press school
@@ -151,7 +147,7 @@ JOINED_BY_AND: Final = words_of(
     """
 )
 #: Words that end names of places and things, and are surnames as well.
-SURNAMES: Final = words_of(
+SURNAMES: Final = word_set(
     """
     bank banks battle beach bell bond book brook brooks carol chambers church cliff close cross
     field fields ford forest forum garden gates grant green hall heath hill house lake lane law
@@ -160,14 +156,14 @@ SURNAMES: Final = words_of(
     """
 )
 #: Bodies that are called after fields, often two ("Ministry of Education and Research").
-BODIES_OF_FIELDS: Final = words_of(
+BODIES_OF_FIELDS: Final = word_set(
     """
     academy association board bureau centre center chamber college committee commission council
     department faculty hospital institute ministry office school society
     """
 )
 #: What bodies of several words are called after ("Olympic Hall of Fame", "Federal Court of Appeals").
-FIELDS: Final = words_of(
+FIELDS: Final = word_set(
     """
     agriculture appeals art arts commerce commons defence defense economics education energy engineering
     fame health history justice labor labour law medicine music representatives science sciences state
@@ -175,26 +171,26 @@ FIELDS: Final = words_of(
     """
 )
 #: Possessors that are part of a name ("King's College", "St Ronan's Kirk").
-POSSESSIVE_NAMES: Final = words_of(
+POSSESSIVE_NAMES: Final = word_set(
     """
     children christie devil farmer fisherman god king lloyd mariners men orphan people prince queen
     saint scholar seamen sotheby st veterans widow woman women workers
     """
 )
-HOLIDAYS: Final = words_of(
+HOLIDAYS: Final = word_set(
     """
     candlemas christmas diwali easter eid halloween hanukkah hogmanay lent michaelmas passover pentecost
     ramadan thanksgiving whitsun
     """
 )
 #: Acronyms of places; others that the recogniser takes for places mostly are not.
-PLACE_ACRONYMS: Final = words_of(
+PLACE_ACRONYMS: Final = word_set(
     """
     DC EU GDR HK LA NYC NZ SF UAE UK UN US USA USSR
     """
 )
 #: Acronyms that name no organisation.
-TERMS: Final = words_of(
+TERMS: Final = word_set(
     """
     agi ai api apis ar basic cad covid covid-19 cpu cpus crispr css dna dos dram ev evs faq gdp gps
     gpt gpu gpus gui hiv hr html ide iot ip ipo json kpi lan llm llms mba ml mrna nlp os pc pcr pcs

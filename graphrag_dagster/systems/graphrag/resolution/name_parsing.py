@@ -8,15 +8,15 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from graphrag_dagster.engines.extractive.names.name_wordlists import GENERIC, POSSIBLE_TITLES, TITLES
-from graphrag_dagster.engines.extractive.parsing.type_lexicon import NOBLES, words_of
+from graphrag_dagster.engines.extractive.parsing.type_lexicon import NOBLES
 from graphrag_dagster.kernel.text import markup_spans as marks
-from graphrag_dagster.kernel.text.english_words import FORMS_OF_ADDRESS, LEGAL_FORMS
+from graphrag_dagster.kernel.text.english_words import FORMS_OF_ADDRESS, LEGAL_FORMS, word_set
 from graphrag_dagster.kernel.text.text_similarity import clean
 
 _ROMAN = ("ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
 _NUMERALS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
-ARTICLES: Final = words_of("the a an")
+ARTICLES: Final = word_set("the a an")
 #: Before the name of a person, not a part of it.
 ADDRESS: Final = FORMS_OF_ADDRESS | TITLES | POSSIBLE_TITLES | NOBLES | marks.TITLES
 #: At the end of the name of a person: which of several generations it is.
@@ -26,18 +26,18 @@ GENERATIONS: Final = MappingProxyType(
     | {numeral: str(number) for number, numeral in enumerate(_ROMAN, start=2)}
 )
 #: At the end of the name of an organisation: its legal form.
-FORMS: Final = (LEGAL_FORMS - GENERATIONS.keys()) | words_of(
+FORMS: Final = (LEGAL_FORMS - GENERATIONS.keys()) | word_set(
     "incorporated aktiebolag ab oy kg llp spa srl bv nv"
 )
 #: Inside names, too small to count.
-PARTICLES: Final = words_of("of the and for in on at de la le du des del di da von van der den e y und et")
+PARTICLES: Final = word_set("of the and for in on at de la le du des del di da von van der den e y und et")
 #: Of a kind of thing: alone they name none.
 KINDS_OF_THINGS: Final = GENERIC | FORMS
 NUMERALS: Final = MappingProxyType({word: str(number) for number, word in enumerate(_NUMERALS, start=1)})
 #: What differs in one of these differs.
 OPPOSITES: Final = tuple(
     map(
-        words_of,
+        word_set,
         (
             "north south east west northern southern eastern western central",
             "northeast northwest southeast southwest",
