@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt
+from graphrag_dagster.kernel.models.chat.repeating_replies import is_repetitive
 from graphrag_dagster.kernel.models.chat.reply_parsing import CutOff, NotUsable
 
 _WITHHELD = frozenset({"refusal", "content_filter"})
@@ -24,8 +25,8 @@ _ROOMY = 2000
 _SHOWN = 1500
 #: Fewer tokens than these are no reasoning.
 _FEW = 50
-#: So many characters at the end, come so many times among so many, are a loop.
-_SAME, _TURNS, _WRITTEN = 60, 5, 4000
+#: How a reply ends whose call was ended because it repeated itself.
+REPETITION = "repetition"
 #: Characters of a reply for each token of its limit, and those that every reply may have.
 _MOST_PER_TOKEN, _ALWAYS = 32, 100_000
 
@@ -66,7 +67,9 @@ class RetrySequence:
     @property
     def runs_on(self) -> bool:
         """Whether more room is not likely to give the last reply, which was cut off, an end."""
-        return self._finish == "length" and (self._raised or is_repetitive(self._text))
+        return self._finish == REPETITION or (
+            self._finish == "length" and (self._raised or is_repetitive(self._text))
+        )
 
     def __iter__(self) -> Iterator[ChatRequest]:
         yield self._first
@@ -102,11 +105,6 @@ class RetrySequence:
         )
 
 
-def is_repetitive(text: str) -> bool:
-    """Whether the end of a text has come several times: whoever writes so will not stop by himself."""
-    return len(text) > _SAME and text[-_WRITTEN:].count(text[-_SAME:]) >= _TURNS
-
-
 def is_endless(reply: ChatReply, limit: int) -> bool:
     """Whether a reply has far more characters than its limit of tokens could have."""
     return len(reply.text) > max(_MOST_PER_TOKEN * limit, _ALWAYS)
@@ -124,6 +122,8 @@ def check_complete(reply: ChatReply, text: str, limit: int, whole: bool) -> None
         raise CutOff(_truncation_reason(reply, limit))
     if reply.finish_reason == "length" and whole:
         raise CutOff(f"the reply was cut off at its limit of {limit} tokens; be briefer")
+    if reply.finish_reason == REPETITION:
+        raise CutOff("the reply repeated itself and was ended; give each record once, then stop")
     if reply.finish_reason in _WITHHELD:
         raise NotUsable(f"the model withheld its reply ({reply.finish_reason})")
     if not text:

@@ -25,6 +25,7 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_in_order
 from graphrag_dagster.kernel.models.chat.hidden_reasoning import ShownReply, split
 from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt, PromptSource
+from graphrag_dagster.kernel.models.chat.repeating_replies import before_repetition
 from graphrag_dagster.kernel.models.chat.reply_parsing import (
     CutOff,
     Incomplete,
@@ -32,7 +33,12 @@ from graphrag_dagster.kernel.models.chat.reply_parsing import (
     read_typed,
     visible_text,
 )
-from graphrag_dagster.kernel.models.chat.retry_policy import RetrySequence, check_complete, is_endless
+from graphrag_dagster.kernel.models.chat.retry_policy import (
+    REPETITION,
+    RetrySequence,
+    check_complete,
+    is_endless,
+)
 from graphrag_dagster.kernel.tasks.task_ports import Engine, Items, Usage
 
 T = TypeVar("T")
@@ -265,6 +271,8 @@ class _Ladder(Generic[T]):
         text = "" if is_endless(reply, current.max_tokens) else visible_text(reply.text)
         if self._listen and split(reply.text).unopened:
             _reason_unmarked.add(self._model.name)
+        if (before := self._read_before_repetition(kept, text)) is not None:
+            return before
         try:
             check_complete(reply, text, current.max_tokens, self._whole)
             value, repaired = self._read(text)
@@ -281,6 +289,18 @@ class _Ladder(Generic[T]):
             used = replace(kept.usage, repaired=int(repaired))
             return CachedReply(UsableReply(value, text, used, repaired, kept.note), kept)
         return None
+
+    def _read_before_repetition(self, reply: ChatReply, text: str) -> CachedReply[T] | None:
+        """Use the records of a cut-off reply that came before it began to repeat itself."""
+        if reply.finish_reason not in {"length", REPETITION} or (begun := before_repetition(text)) is None:
+            return None
+        try:
+            value, _ = self._read(begun)
+        except NotUsable:
+            return None
+        used = replace(reply.usage, repaired=1)
+        note = "the reply repeated itself; what came before is used"
+        return CachedReply(UsableReply(value, begun, used, True, note), reply)
 
     @property
     def _prompt(self) -> str:

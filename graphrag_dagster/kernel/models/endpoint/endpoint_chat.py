@@ -37,6 +37,8 @@ _NEW = 0.1
 #: How many of the last whole replies to a task tell how long one may be, since what is large is begun first;
 #: how much longer than all of them it may be; and what any may have.
 _FEWEST, _LAST, _ROOM, _ALWAYS = 20, 60, 2, 1000
+#: How many times as long as expected replies are taken to be while only a few were seen.
+_UNSEEN = 2.0
 
 
 def _last() -> "deque[float]":
@@ -72,19 +74,20 @@ class ReplyLengths:
         seen = self._tasks.get(_kind(request))
         return min(_FIRST_GUESS if seen is None else int(seen.mean), request.max_tokens)
 
-    def limit(self, request: ChatRequest) -> int:
+    def limit(self, request: ChatRequest, *, slow: bool = False) -> int:
         """Return the tokens after which a first reply is better cut off: it runs on without an end.
 
-        Nothing is lost with one that does end: what was cut off is asked for again, with all the room.
+        Nothing is lost with one that does end: what was cut off is asked for again, with all the room. Of a
+        slow model the limit follows what is expected before many replies were seen.
         """
-        most, seen = request.max_tokens, self._tasks.get(_kind(request))
-        if seen is None:
-            return most
+        most, seen = request.max_tokens, self._tasks.get(_kind(request), _Seen(0))
         likely = [
             factor * max(of)
             for of, factor in ((seen.lengths, 1), (seen.ratios, request.expected))
             if len(of) >= _FEWEST and factor
         ]
+        if not likely and request.expected and slow:
+            likely = [request.expected * max([_UNSEEN, *seen.ratios])]
         return min(most, max(round(_ROOM * min(likely)), _ALWAYS)) if likely else most
 
 
@@ -207,20 +210,22 @@ class OpenAIChatModel:
         from graphrag_dagster.kernel.models.endpoint.openai_client import CHATS, post, stream_reply
 
         # Made at last: while it waited for its turn, others have told how long a reply may be.
-        body = chat_body(self.settings, self._with_reply_limit(request), used)
-        slow = used.counts and self.connection.is_slow(size)
-        if not used.stream or not (listen or slow):
+        likely = Size(size.prompt, self._lengths.expected(request))
+        slow = self.connection.pace.is_watched(likely)
+        body = chat_body(self.settings, self._with_reply_limit(request, slow=slow), used)
+        watched = used.counts and (slow or self.connection.is_slow(size))
+        if not used.stream or not (listen or watched):
             return await post(client, CHATS, body)
-        text, headers = await stream_reply(client, body, listen, heard)
+        text, headers = await stream_reply(client, body, listen, heard, size.prompt)
         if _UNCOUNTED in text and (known := self._capabilities()).counts:
             self._set(replace(known, counts=False))
         return text, headers
 
-    def _with_reply_limit(self, request: ChatRequest) -> ChatRequest:
+    def _with_reply_limit(self, request: ChatRequest, *, slow: bool) -> ChatRequest:
         """What is asked again has all the room there is."""
         if request.again:
             return request
-        return replace(request, max_tokens=self._lengths.limit(request))
+        return replace(request, max_tokens=self._lengths.limit(request, slow=slow))
 
     def _learn(self, request: ChatRequest, reply: ChatReply, seconds: float) -> None:
         whole = reply.finish_reason == "stop"

@@ -13,6 +13,8 @@ from openai import AsyncAzureOpenAI, AsyncOpenAI, Omit
 from openai.lib.azure import API_KEY_SENTINEL
 
 from graphrag_dagster.kernel.models.chat.chat_model import Listener
+from graphrag_dagster.kernel.models.chat.repeating_replies import is_repetitive
+from graphrag_dagster.kernel.models.chat.retry_policy import REPETITION
 from graphrag_dagster.kernel.models.endpoint.endpoint_address import Address, ClientOptions
 from graphrag_dagster.kernel.models.endpoint.response_parsing import (
     MalformedResponse,
@@ -24,6 +26,8 @@ from graphrag_dagster.kernel.models.endpoint.response_parsing import (
 #: Where chat requests go.
 CHATS = "/chat/completions"
 _SHOWN = 400
+#: Characters between two looks at whether a reply repeats itself.
+_LOOK_EVERY = 500
 
 
 @dataclass(slots=True)
@@ -32,6 +36,8 @@ class _Heard:
     refusal: list[str] = field(default_factory=list)
     hidden: bool = False
     finish: object = None
+    length: int = 0
+    looked_at: int = 0
     usage: Mapping[str, Any] = field(default_factory=dict)
 
     def takes(self, event: Mapping[str, Any], listen: Listener | None) -> bool:
@@ -45,9 +51,22 @@ class _Heard:
             self.refusal.append(delta.refusal)
         if delta.text:
             self.content.append(delta.text)
+            self.length += len(delta.text)
             if listen:
                 listen(delta.text)
         return bool(self.hidden or self.content or self.refusal or self.finish)
+
+    def repeats(self) -> bool:
+        """Whether what has come so far repeats itself; looked at from time to time."""
+        if self.length - self.looked_at < _LOOK_EVERY:
+            return False
+        self.looked_at = self.length
+        return is_repetitive("".join(self.content))
+
+    def end_early(self, prompt_tokens: int) -> None:
+        """Take what has come for the reply; a piece is about a token, and servers count only at the end."""
+        self.finish = REPETITION
+        self.usage = {"prompt_tokens": prompt_tokens, "completion_tokens": len(self.content)}
 
     def answer(self) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": "".join(self.content)}
@@ -61,15 +80,22 @@ class _Heard:
 
 
 async def stream_reply(
-    client: "AsyncOpenAI", body: Mapping[str, Any], listen: Listener | None, heard: Callable[[], None]
+    client: "AsyncOpenAI",
+    body: Mapping[str, Any],
+    listen: Listener | None,
+    heard: Callable[[], None],
+    prompt_tokens: int = 0,
 ) -> "Sent":
     """Return the body of a reply that came piece by piece, as that of a whole one, and its headers.
+
+    A reply that repeats itself is ended: the connection is closed, which makes servers stop writing.
 
     Args:
         client: the client of the endpoint.
         body: the request.
         listen: hears the text of each piece.
         heard: is told of each piece, also of hidden reasoning; that a reply has begun is none.
+        prompt_tokens: of the request, for the account of a reply that is ended.
 
     Raises:
         openai.OpenAIError: the endpoint does not answer, or breaks off.
@@ -90,6 +116,9 @@ async def stream_reply(
             async for event in stream:
                 if told.takes(mapping(event), listen):
                     heard()
+                if told.repeats():
+                    told.end_early(prompt_tokens)
+                    break
         except (ValueError, RecursionError) as problem:
             shown = str(getattr(problem, "doc", ""))[:_SHOWN].strip()
             raise MalformedResponse(f"sent no usable JSON: {shown or 'an empty event'}") from None

@@ -19,6 +19,8 @@ _FORMAT_WORDS = (
     "json_object",
     "grammar",
 )
+#: How servers complain of the longest list that a schema allows; the last is vLLM's, of any such key.
+_LIST_WORDS = ("maxitems", "features not supported by xgrammar")
 _THINKING_WORDS = ("reasoning_effort", "reasoning effort", "chat_template_kwargs", "enable_thinking")
 
 Silence = Literal["not needed", "template", "none", "minimal", "impossible"]
@@ -30,12 +32,14 @@ _OPENAI: tuple[Silence, ...] = ("not needed", "none", "minimal", "impossible")
 class Capabilities:
     """Capabilities that requests may use.
 
-    ``counts``: a stream tells its tokens. ``silence`` is how hidden reasoning is switched off, once some was
-    seen. Of calls for vectors: ``texts`` and ``characters`` are most in one call, ``longest`` is most
-    characters of one text, None where nothing was refused; ``encoding``: the form of numbers may be named.
+    ``most_items``: a schema may say how long a list can be. ``counts``: a stream tells its tokens.
+    ``silence`` is how hidden reasoning is switched off, once some was seen. Of calls for vectors: ``texts``
+    and ``characters`` are most in one call, ``longest`` is most characters of one text, None where nothing
+    was refused; ``encoding``: the form of numbers may be named.
     """
 
     format: Literal["json_schema", "json_object", "text"] = "json_schema"
+    most_items: bool = True
     logit_bias: bool = True
     temperature: bool = True
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -59,6 +63,8 @@ class Capabilities:
             if self.silence not in {"not needed", "impossible"}:
                 return self.with_less_reasoning(url)
             return replace(self, effort=False) if self.effort else None
+        if self.most_items and any(word in words for word in _LIST_WORDS):
+            return replace(self, most_items=False)
         if self.format != "text" and any(word in words for word in _FORMAT_WORDS):
             return replace(self, format="json_object" if self.format == "json_schema" else "text")
         if self.stream and "stream" in words:
@@ -102,6 +108,8 @@ def thinking_keys(settings: ModelSettings, capabilities: Capabilities) -> dict[s
 
 
 _BIAS = 100
+#: Tokens of a record of an entity or a relationship; few different lengths of lists, since each is a grammar.
+_RECORD, _ROUND = 40, 20
 
 
 def chat_body(settings: ModelSettings, request: ChatRequest, capabilities: Capabilities) -> dict[str, Any]:
@@ -128,7 +136,10 @@ def chat_body(settings: ModelSettings, request: ChatRequest, capabilities: Capab
     if request.schema is None:
         return body
     if capabilities.format == "json_schema":
-        body["response_format"] = {"type": "json_schema", "json_schema": _named(request.task, request.schema)}
+        most = _most_records(request.expected) if capabilities.most_items else None
+        schema, strict = limited_schema(request.schema, most)
+        named = {"name": request.task, "schema": schema, "strict": strict}
+        body["response_format"] = {"type": "json_schema", "json_schema": named}
         return body
     shown = prompts.load("json_only").render(schema=_compact_json(request.schema))
     messages[0] = {**messages[0], "content": f"{messages[0]['content']}\n\n{shown}"}
@@ -147,9 +158,25 @@ def strict_schema(shape: type[BaseModel]) -> tuple[dict[str, Any], bool]:
     return schema, _close(schema)
 
 
-def _named(task: str, shape: type[BaseModel]) -> dict[str, Any]:
+def _most_records(expected_tokens: int) -> int | None:
+    """Return the most records that a reply may list under one name: twice what is expected, in twenties."""
+    return _ROUND * -(-2 * expected_tokens // (_RECORD * _ROUND)) if expected_tokens else None
+
+
+@cache
+def limited_schema(shape: type[BaseModel], most: int | None) -> tuple[dict[str, Any], bool]:
+    """Return :func:`strict_schema` with at most so many items in each list of the outermost object.
+
+    Small models go round in a list until their limit; one that is full sends them on to what follows.
+    """
     schema, strict = strict_schema(shape)
-    return {"name": task, "schema": schema, "strict": strict}
+    if most is None:
+        return schema, strict
+    properties = {
+        name: {**inner, "maxItems": most} if inner.get("type") == "array" else inner
+        for name, inner in schema.get("properties", {}).items()
+    }
+    return {**schema, "properties": properties}, strict
 
 
 def _compact_json(shape: type[BaseModel]) -> str:

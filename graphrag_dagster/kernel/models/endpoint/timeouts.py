@@ -21,6 +21,8 @@ _LONGEST = 3600.0
 #: A smaller answer that came quickly tells how long the way is, not how fast the model is.
 _MIN_TIMED_WORK, _SLOW = 40.0, 2.0
 _FORGETTING = 0.1
+#: Seconds of a reply above which it is read as it comes.
+_WATCHED = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,13 @@ class Pace:
             return 0
         worked = seconds / self.seconds_per_token - size.prompt * _READING
         return min(max(round(worked), 0), size.reply)
+
+    def is_watched(self, size: Size) -> bool:
+        """Return whether a reply is worth reading as it comes: it is likely to take more than ten seconds.
+
+        One that repeats itself can then be ended.
+        """
+        return (self.seconds_per_token or 0.0) * size.work > _WATCHED
 
     def limit(self, size: Size, least: float) -> float:
         """Return the seconds that a call may take, from ``least`` to the longer of it and an hour."""

@@ -18,8 +18,8 @@ from support.endpoint import Fault, Scripted, ScriptedEndpoint
 
 FIRST, SECOND = "Ann Lee met Bo Ray.", "Cy Dee left Eve Fox."
 TEXT = f"{FIRST} {SECOND}"
-#: More room gives it no end.
-LOOP = '{"entities": [' + '{"name": "Ann Lee", "type": "person", "description": "She is here."}, ' * 9
+#: More room gives it no end, and it has no whole record.
+LOOP = '{"entities": [{"name": "Ann Lee", "type": "person", "description": "' + "She is here and there. " * 40
 #: Longer than any test takes.
 _NEVER = 60.0
 
@@ -139,3 +139,16 @@ def test_of_ways_the_first_that_ends_counts_and_the_others_are_given_up() -> Non
         assert ended == ["a", "i"]
 
     run_one(race())
+
+
+def test_records_before_a_loop_are_used_and_the_text_is_not_asked_about_again(memory: Any) -> None:
+    rows = [json.dumps({"name": name, "type": "person", "description": "Here."}) for name in ("Ann", "Bo")]
+    looping = '{"entities": [' + ", ".join(rows * 20) + ', {"name": "An'
+    with ScriptedEndpoint(lambda _: Scripted(looping, "length")) as endpoint:
+        unit = extract(memory.chat(endpoint))
+        again = extract(memory.chat(endpoint, memory.account(run="r2")))
+        assert len(endpoint.chats) == 1
+    assert (names(unit), unit.state) == (["ANN", "BO"], "repaired")
+    assert "repeated itself" in (unit.reason or "")
+    assert unit.usage.repaired == 1
+    assert again == unit

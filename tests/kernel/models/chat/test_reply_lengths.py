@@ -36,7 +36,16 @@ def test_no_limit_is_below_twice_the_longest_of_the_last_whole_replies(seen: lis
 
 @given(st.lists(TOKENS, max_size=19), st.integers(1, 5000))
 def test_few_replies_lower_no_limit(seen: list[int], limit: int) -> None:
-    assert learnt("report", seen, 100).limit(request("report", limit, expected=1)) == limit
+    assert learnt("report", seen).limit(request("report", limit)) == limit
+
+
+def test_the_limit_of_a_slow_model_is_four_times_what_is_expected_until_many_replies_were_seen() -> None:
+    lengths = ReplyLengths()
+    assert lengths.limit(request("extract", expected=500), slow=True) == 2000
+    assert lengths.limit(request("extract", expected=10), slow=True) == 1000
+    lengths.learn(request("extract", expected=500), 1500, whole=True)
+    # One whole reply was three times as long as expected.
+    assert lengths.limit(request("extract", expected=500), slow=True) == 3000
 
 
 def test_a_text_of_which_little_is_expected_has_a_limit_of_its_own() -> None:

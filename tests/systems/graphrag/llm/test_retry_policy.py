@@ -139,11 +139,13 @@ def test_a_small_limit_is_raised_to_what_hidden_reasoning_may_take(model_of: Cal
 
 @FORMS
 def test_a_reply_that_its_limit_cuts_off_gets_a_higher_one(model_of: Callable[..., Any], form: str) -> None:
+    long = " ".join(f"word{number}" for number in range(40))
+
     def wordy(body: dict[str, Any]) -> str:
         names = [f"Ann {chr(65 + n)}ee" for n in range(20)]
         if form == "tuples":
-            return "\n##\n".join(f'("entity"<|>{n}<|>PERSON<|>{"x " * 99})' for n in names) + "<|COMPLETE|>"
-        entities = [{"name": n, "type": "person", "description": "x " * 99} for n in names]
+            return "\n##\n".join(f'("entity"<|>{n}<|>PERSON<|>{long})' for n in names) + "<|COMPLETE|>"
+        entities = [{"name": n, "type": "person", "description": long} for n in names]
         return json.dumps({"entities": entities, "relationships": []})
 
     with ScriptedEndpoint(wordy, obey_limit=True) as endpoint:

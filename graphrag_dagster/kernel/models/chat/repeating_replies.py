@@ -1,0 +1,64 @@
+"""Replies that repeat themselves, as small models' do: detected as they arrive, cut to what is new."""
+
+import re
+
+#: Characters at the end that are looked for before it, how often it must recur, longest period in characters.
+_TAIL, _ROUNDS, _LONGEST_ROUND = 60, 5, 800
+#: Records in a row that were all given before.
+_OLD_RECORDS = 6
+#: A record: a flat JSON object, or a delimited tuple on its own.
+_JSON_RECORD = re.compile(r'\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}')
+_TUPLE_RECORD = re.compile(r'\("?(?:entity|relationship|claim)"?<\|>[^\n]*?\)(?=\s*(?:##|\Z|<\|COMPLETE))')
+_CLOSING = {"{": "}", "[": "]"}
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+
+
+def is_repetitive(text: str) -> bool:
+    """Return whether the end of a reply repeats itself, so that it is not likely to end.
+
+    Either it goes round: its end is five times the same, of up to 800 characters; or its last six records
+    were all given before.
+    """
+    tail = text[-_TAIL:]
+    before = text.rfind(tail, 0, len(text) - 1)
+    period = len(text) - len(tail) - before
+    if before >= 0 and period <= _LONGEST_ROUND and len(tail) == _TAIL:
+        rounds = text[-_ROUNDS * max(period, _TAIL // _ROUNDS) :]
+        if len(rounds) >= _ROUNDS * period and rounds[period:] == rounds[:-period]:
+            return True
+    records = [record for _, record in _records(text)]
+    return len(records) > _OLD_RECORDS and set(records[-_OLD_RECORDS:]) <= set(records[:-_OLD_RECORDS])
+
+
+def before_repetition(text: str) -> str | None:
+    """Return the beginning of a repetitive reply up to its last record that is new, with brackets closed.
+
+    Args:
+        text: the visible reply, JSON with lists of records or delimited tuples, cut off anywhere.
+
+    Returns:
+        JSON, or tuples; None if the reply is not repetitive or has no whole record.
+    """
+    if not is_repetitive(text):
+        return None
+    seen: set[str] = set()
+    end = 0
+    for at, record in _records(text):
+        if record not in seen:
+            seen.add(record)
+            end = at
+    if not end:
+        return None
+    opened: list[str] = []
+    for mark in _BRACKETS.finditer(text, 0, end):
+        if mark[0] in _CLOSING:
+            opened.append(_CLOSING[mark[0]])
+        elif mark[0] in "]}" and opened:
+            opened.pop()
+    return text[:end] + "".join(reversed(opened))
+
+
+def _records(text: str) -> list[tuple[int, str]]:
+    """Return the end of each whole record and the record with its white space normalised."""
+    pattern = _JSON_RECORD if text.lstrip()[:1] in {"{", "[", "`"} else _TUPLE_RECORD
+    return [(found.end(), " ".join(found[0].split())) for found in pattern.finditer(text)]

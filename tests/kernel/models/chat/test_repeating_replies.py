@@ -1,0 +1,106 @@
+"""Replies that repeat themselves are ended while they come, and what is whole of them is used."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
+from graphrag_dagster.kernel.models.chat.repeating_replies import before_repetition, is_repetitive
+from graphrag_dagster.kernel.models.endpoint.timeouts import Size
+from support.endpoint import Scripted, ScriptedEndpoint
+
+NAMES = ("Selma Dray", "Velm", "Oslin", "Marrow Lane", "Tobin", "Ilka Venn", "Ostrefield")
+
+
+def record(name: str) -> str:
+    return json.dumps({"name": name, "type": "GEO", "description": f"{name} is a place on the river."})
+
+
+def looping(names: list[str], times: int) -> str:
+    """A JSON reply whose list of entities goes round and round, cut off in the middle of a record."""
+    rows = [record(name) for name in names * times]
+    return '{"entities": [\n' + ",\n".join(rows) + ',\n{"name": "Ve'
+
+
+@given(st.lists(st.sampled_from(NAMES), min_size=1, unique=True), st.integers(7, 12))
+def test_a_looping_reply_is_cut_to_what_is_new(names: list[str], times: int) -> None:
+    text = looping(names, times)
+    assert is_repetitive(text)
+    begun = before_repetition(text)
+    assert begun is not None
+    assert [one["name"] for one in json.loads(begun)["entities"]] == names
+
+
+@given(st.lists(st.text(), min_size=1, max_size=40, unique=True))
+def test_records_that_are_all_new_are_not_repetitive(names: list[str]) -> None:
+    rows = [{"name": name, "about": f"{name} {number * 7919:x}"} for number, name in enumerate(names)]
+    assert before_repetition(json.dumps({"entities": rows})) is None
+
+
+def test_a_loop_inside_a_record_leaves_the_records_before_it() -> None:
+    text = (
+        f'{{"entities": [{record("Velm")}, {{"name": "Oslin", "description": "'
+        + "a barge on the river, " * 90
+    )
+    assert json.loads(before_repetition(text) or "")["entities"] == [json.loads(record("Velm"))]
+
+
+def test_delimited_tuples_are_cut_between_records() -> None:
+    rows = [f'("entity"<|>{name}<|>GEO<|>{name} is a place.)' for name in NAMES]
+    text = "\n##\n".join(rows * 4) + '\n##\n("entity"<|>Ve'
+    assert before_repetition(text) == "\n##\n".join(rows)
+
+
+def test_a_loop_without_a_whole_record_has_nothing_to_use() -> None:
+    assert before_repetition("and so on and on and over the river and so on, " * 100) is None
+
+
+@pytest.fixture
+def request_() -> ChatRequest:
+    return ChatRequest("extract_graph", (Message("user", "Who is there?" * 30),), 4000)
+
+
+def slow_model(model_of: Callable[..., Any], endpoint: ScriptedEndpoint) -> Any:
+    """A model whose replies took long, as those of one that runs on a small machine."""
+    model = model_of(endpoint)
+    model.connection.pace.on_answer(Size(100, 500), 30.0)
+    return model
+
+
+def test_a_stream_that_repeats_itself_is_ended_and_counted(
+    model_of: Callable[..., Any], request_: ChatRequest
+) -> None:
+    whole = looping(list(NAMES), 60)
+    with ScriptedEndpoint(lambda _: Scripted(whole, output_tokens=9000)) as endpoint:
+        reply: ChatReply = asyncio.run(slow_model(model_of, endpoint).complete(request_))
+    assert reply.finish_reason == "repetition"
+    assert whole.startswith(reply.text)
+    assert len(reply.text) < len(whole) / 10
+    assert 0 < reply.output_tokens < len(reply.text)
+    assert reply.input_tokens > 50
+
+
+def test_a_long_reply_that_goes_on_is_read_to_its_end(
+    model_of: Callable[..., Any], request_: ChatRequest
+) -> None:
+    rows = ",".join(record(f"{name} the {number}th") for number in range(60) for name in NAMES)
+    whole = f'{{"entities": [{rows}]}}'
+    with ScriptedEndpoint(lambda _: Scripted(whole)) as endpoint:
+        reply: ChatReply = asyncio.run(slow_model(model_of, endpoint).complete(request_))
+    assert (reply.text, reply.finish_reason) == (whole, "stop")
+
+
+def test_a_quick_model_is_not_watched(model_of: Callable[..., Any], request_: ChatRequest) -> None:
+    async def ask(model: Any) -> None:
+        await model.complete(request_)
+
+    with ScriptedEndpoint(lambda _: Scripted("Nobody. " * 60)) as endpoint:
+        model = model_of(endpoint)
+        model.connection.pace.on_answer(Size(100, 500), 0.05)
+        asyncio.run(ask(model))
+        assert ["stream" in chat.body for chat in endpoint.chats] == [False]
