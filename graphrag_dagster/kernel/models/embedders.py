@@ -95,6 +95,13 @@ def static_embedder(_session: TaskProvider) -> Embedder:
     return StaticEmbedder()
 
 
+def minilm_embedder(_session: TaskProvider) -> Embedder:
+    """Packaged all-MiniLM-L6-v2 on onnxruntime."""
+    from graphrag_dagster.kernel.models.minilm_embedder import MinilmEmbedder
+
+    return MinilmEmbedder()
+
+
 def sentence_transformer_embedder(session: TaskProvider) -> Embedder:
     """A sentence-transformers model on this machine."""
     from graphrag_dagster.kernel.models.local_embedders import shared_sentence_transformer

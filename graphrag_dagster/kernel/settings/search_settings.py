@@ -42,7 +42,9 @@ class EmbeddingSettings(Section):
     """Vectors of text units, entities and reports."""
 
     embedder: Annotated[str, NamedChoice(embedders)] = Field(
-        "static", description="packaged static vectors, sentence-transformers (extra), or the endpoint"
+        "static",
+        description="packaged static vectors; the packaged all-MiniLM-L6-v2 on onnxruntime (extra minilm), "
+        "which knows meanings better and takes longer; sentence-transformers (extra); or the endpoint",
     )
     model: str | None = Field(
         None,
