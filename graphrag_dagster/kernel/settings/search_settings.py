@@ -44,7 +44,8 @@ class EmbeddingSettings(Section):
     embedder: Annotated[str, NamedChoice(embedders)] = Field(
         "static",
         description="packaged static vectors; the packaged all-MiniLM-L6-v2 on onnxruntime (extra minilm), "
-        "which knows meanings better and takes longer; sentence-transformers (extra); or the endpoint",
+        "which knows meanings better and takes longer; multilingual-e5 (extra), for other languages than "
+        "English; sentence-transformers (extra); or the endpoint",
     )
     model: str | None = Field(
         None,

@@ -130,7 +130,8 @@ class TaskProvider:
         kind = require_named(embedders(), settings.embedder, "embedder")
         with plugin_errors("embedder", kind.name, "being made"):
             embedder = load_target(kind.factory)(self)
-        return CorpusEmbedder(guard_plugin(embedder, "embedder", kind.name), settings.prefixes)
+        prefixes = settings.prefixes or kind.prefixes
+        return CorpusEmbedder(guard_plugin(embedder, "embedder", kind.name), prefixes)
 
     def reranker(self) -> Reranker | None:
         """Return the reranker of the first text units found; None to keep their order."""

