@@ -1,13 +1,14 @@
 """The whole index of a corpus without a model, beside spaCy alone over the same texts in the same run.
 
     python benchmarks/index.py [ARCHIVE.zip | PASSAGES.json …] [--processes N] [--again] [--without-spacy]
+        [--embedder NAME]
 
 ARCHIVE.zip: text files, each one text unit; default the Podcast corpus of the paper where it lies beside the
 checkout. PASSAGES.json: a list of titles and texts, or sentences by title. Several are one corpus together.
 Prints seconds per step of the Dagster job, the peak memory of the whole process tree, and, unless told
 otherwise, the ratio of the seconds to those of spaCy alone with the same number of processes. With --again:
 seconds of two further runs after one document more each; the first takes the unchanged text units over, the
-second extracts all of them anew.
+second extracts all of them anew. NAME: an embedder, as `embeddings.embedder` has it.
 """
 
 import argparse
@@ -129,6 +130,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--without-spacy", action="store_true")
+    parser.add_argument("--embedder", default="static")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -138,6 +140,7 @@ def main() -> None:
             write_texts(one, corpus / str(number))
         (corpus / "corpus.yaml").write_text(
             f"text_units: {{strategy: none}}\nextraction: {{processes: {options.processes}}}\n"
+            f"embeddings: {{embedder: {options.embedder}}}\n"
         )
         env = os.environ | {"GRAPHRAG_DAGSTER_HOME": str(home), "DAGSTER_HOME": str(home / ".dagster_home")}
         alone, words, alone_peak = 0.0, 0, 0
