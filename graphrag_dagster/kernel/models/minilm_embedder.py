@@ -24,17 +24,15 @@ _EXTRA = "minilm"
 
 _TEXTS_AT_ONCE = 512
 _THREADS = 2
-# The model reads no more of a text.
+# In one window, which is as much as the model was made for; and in one call of it, which fits the cache.
 _MOST_TOKENS = 256
-# More in one call of the model than of the longest text do not fit the cache of a processor.
-_TOKENS_AT_ONCE = _MOST_TOKENS
 
 
 class MinilmEmbedder:
     """all-MiniLM-L6-v2 with weights of 8 bits on onnxruntime, on the CPU, 384 dimensions; nothing is fetched.
 
-    A text's vector is the mean of the model's last states over its tokens, rounded and brought to length 1;
-    of a text longer than 256 tokens only the first 256 are read. Texts are read together only if they have
+    A text's vector is the mean of the model's last states over its tokens, rounded and brought to length 1.
+    A text longer than 256 tokens is read in windows of 256. Windows are read together only if they have
     equally many tokens, without padding; a vector depends on its text alone.
     """
 
@@ -64,26 +62,30 @@ class MinilmEmbedder:
 
     def _rounded_means(self, texts: list[str]) -> Vectors:
         tokenizer, session = _minilm()
-        tokens = [encoding.ids for encoding in tokenizer.encode_batch(texts)]
+        encodings = tokenizer.encode_batch(texts)
+        windows = [
+            (place, window.ids)
+            for place, encoding in enumerate(encodings)
+            for window in (encoding, *encoding.overflowing)
+        ]
 
-        def means_of(places: list[int]) -> NDArray[np.float64]:
-            ids = np.array([tokens[place] for place in places], dtype=np.int64)
-            states = session.run(
-                None,
-                {
-                    "input_ids": ids,
-                    "attention_mask": np.ones_like(ids),
-                    "token_type_ids": np.zeros_like(ids),
-                },
-            )[0]
-            return np.asarray(states.mean(axis=1, dtype=np.float64))
+        def summed_states(batch: Sequence[tuple[int, list[int]]]) -> NDArray[np.float64]:
+            ids = np.array([window for _, window in batch], dtype=np.int64)
+            inputs = {
+                "input_ids": ids,
+                "attention_mask": np.ones_like(ids),
+                "token_type_ids": np.zeros_like(ids),
+            }
+            return np.asarray(session.run(None, inputs)[0].sum(axis=1, dtype=np.float64))
 
-        means = np.empty((len(texts), self.dimension), dtype=np.float32)
-        batches = list(_batches([len(ids) for ids in tokens]))
+        sums = np.zeros((len(texts), self.dimension))
+        batches = list(_batches(windows))
         with ThreadPoolExecutor(_THREADS) as pool:
-            for places, found in zip(batches, pool.map(means_of, batches), strict=True):
-                means[places] = in_steps(found)
-        return means
+            for batch, found in zip(batches, pool.map(summed_states, batches), strict=True):
+                # Windows of a text are added in their order, whatever other texts there are.
+                for (place, _), states in zip(batch, found, strict=True):
+                    sums[place] += states
+        return in_steps(sums)
 
 
 @cache
@@ -112,10 +114,10 @@ def _minilm() -> tuple[Any, Any]:
         return _load_minilm()
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the places of texts that are read together, the longest first, so that no thread ends late."""
-    longest_first = sorted(range(len(lengths)), key=lambda place: -lengths[place])
-    for length, places in groupby(longest_first, key=lengths.__getitem__):
-        alike, size = list(places), max(1, _TOKENS_AT_ONCE // length)
+def _batches(windows: Sequence[tuple[int, list[int]]]) -> Iterator[list[tuple[int, list[int]]]]:
+    """Yield windows that are read together, the longest first, so that no thread ends late."""
+    longest_first = sorted(windows, key=lambda window: -len(window[1]))
+    for length, group in groupby(longest_first, key=lambda window: len(window[1])):
+        alike, size = list(group), max(1, _MOST_TOKENS // length)
         for start in range(0, len(alike), size):
             yield alike[start : start + size]
