@@ -1,25 +1,15 @@
-"""Do the contexts of experts' questions about whole articles hold the words that answer them?
+"""98 articles of COVID-QA as documents, and experts' questions with the words that answer them.
 
-    python benchmarks/articles.py [--questions N] [--home FOLDER] [--ways NAME …]
-
-98 articles of COVID-QA, each a document, are indexed without a model; of its 1,380 questions so many, drawn
-with a fixed seed, are asked over all articles. The words that answer a question are looked for in its
-article, since the offsets that the data set gives do not always fit; questions whose words do not stand
-there are left out and counted. *sent*, *ranked* and the rest are those of ``meetings.py``.
+The words that answer a question are looked for in its article, since the offsets that the data set gives do
+not always fit. Of the questions in the order that ``SEED`` draws, the first ``QUESTIONS`` are for reporting.
 """
 
-import argparse
 import json
-import random
 import re
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
-from measuring import BASIC, DATA, Corpus, Stretch, Way, coverage, coverage_header, coverage_row, table
+from measuring import DATA, Stretch
 
-BUDGETS = (4_000, 10_000, 20_000)
-WAYS = (Way("local", "local", {}), *BASIC)
 QUESTIONS, SEED = 300, 98
 _LINK = re.compile(r"articles/(PMC\d+)")
 
@@ -49,30 +39,3 @@ def words_of(file: str, text: str, answers: Sequence[dict]) -> list[Stretch]:
             start, end = min(places, key=lambda place: abs(place[0] - answer["answer_start"]))
             found.append(Stretch(file, start, end))
     return found
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--questions", type=int, default=QUESTIONS)
-    parser.add_argument("--home", type=Path)
-    parser.add_argument("--ways", nargs="*", metavar="NAME")
-    given = parser.parse_args()
-    documents, questions = articles()
-    asked = [one for one in questions if one[1]]
-    print(f"{len(documents)} articles, {len(questions)} questions, {len(questions) - len(asked)} left out")
-    random.Random(SEED).shuffle(asked)
-    with tempfile.TemporaryDirectory() as made:
-        corpus = Corpus(given.home or Path(made), "articles", documents)
-        rows, asked = [], asked[: given.questions]
-        for way in WAYS:
-            if not given.ways or way.name in given.ways:
-                found = [coverage(corpus, text, way, gold, BUDGETS) for text, gold in asked]
-                rows.append([way.name, *coverage_row(found, BUDGETS)])
-        table(["method", *coverage_header(BUDGETS)], rows)
-
-
-if __name__ == "__main__":
-    main()

@@ -53,7 +53,7 @@ class Set:
     """The questions over one index, with the places of their gold passages."""
 
     def __init__(self, name: str, home: Path, *, titled: bool) -> None:
-        index(name, home, titled=titled)
+        index(name, home, titled=titled, resolved=True)
         self.called = f"{name}, {'titled' if titled else 'untitled'}"
         asked, measured = questions(name), Measured(name, titled=titled)
         self._retriever = measured.retriever

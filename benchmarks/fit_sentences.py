@@ -2,14 +2,13 @@
 
     python benchmarks/fit_sentences.py --podcast HOME --meetings HOME --articles HOME [--write]
 
-The homes are those of ``podcast.py``, ``meetings.py`` and ``articles.py`` (``--home``). For each question of
-their halves for tuning (``train`` of the meetings; 400 questions about the articles that ``articles.py``
-leaves out), the sentences of the text units that are found first by words, by words and meaning, and by
-``local`` are a choice, in which those that lie in the words that answer the question are right. The weights
-are those that make the right ones likeliest (a conditional logit, with a penalty on large weights); a
-question about the podcasts counts as three. Prints, for both halves of each set, the share of questions of
-which a right sentence is among the first 1, 3, 5 and 12; --write writes
-``kernel/retrieval/sentence_weights.py``.
+The homes are folders for the indexes, which are used again. For each question of the halves for tuning
+(``train`` of the meetings; of the articles 400 questions that are not for reporting), the sentences of the
+text units that are found first by words, by words and meaning, and by ``local`` are a choice, in which those
+that lie in the words that answer the question are right. The weights are those that make the right ones
+likeliest (a conditional logit, with a penalty on large weights); a question about the podcasts counts as
+three. Prints, for both halves of each set, the share of questions of which a right sentence is among the
+first 1, 3, 5 and 12; --write writes ``kernel/retrieval/sentence_weights.py``.
 """
 
 import argparse

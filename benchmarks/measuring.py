@@ -4,7 +4,6 @@ A *stretch* is characters of a document: path, first and one past the last.
 """
 
 import argparse
-import csv
 import os
 import time
 import uuid
@@ -23,7 +22,6 @@ from graphrag_dagster.kernel.catalogue.tasks import Task
 from graphrag_dagster.kernel.common.bootstrap_intervals import mean_interval
 from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache, User
 from graphrag_dagster.kernel.questions.context.answer import Answer
-from graphrag_dagster.kernel.questions.context.context_chunks import row
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
 from graphrag_dagster.kernel.questions.question import Question
 from graphrag_dagster.kernel.questions.searcher import Searcher
@@ -33,7 +31,6 @@ from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
 from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
-from graphrag_dagster.kernel.text.evidence import Words
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER, EXPLORER
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
@@ -41,8 +38,6 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 FIRST = 3
 #: Share of a gold sentence's characters from which it counts as cited or shown.
 ENOUGH = 0.5
-#: Characters to a token of English prose, rounded down, so that a budget in tokens is never too small.
-CHARACTERS_PER_TOKEN = 4
 
 
 class Stretch(NamedTuple):
@@ -171,24 +166,6 @@ class Corpus:
         settings = CorpusStore().settings(self.name)
         return session_of(self.name, with_search(settings, self._search))
 
-    def texts(self, shown: Iterable[Shown], budget: int) -> list[Stretch]:
-        """Return the documents' characters that stand in the first so many characters of what was shown.
-
-        Only text units count: what reports, entities, relationships and claims say is no text of a document.
-        """
-        found = []
-        for one in shown:
-            found += list(self._texts_of(one, budget))
-            budget -= len(one.rendered)
-            if budget <= 0:
-                break
-        return found
-
-    def ranked_texts(self, shown: Iterable[Shown], budget: int) -> list[Stretch]:
-        """Return so many characters of the text units that were shown, in their order, each once."""
-        shown_units = dict(self._sources(shown)).items()
-        return within([self._stretch(unit, len(text)) for unit, text in shown_units], budget)
-
     def units(self, unit_ids: Iterable[str]) -> list[Stretch]:
         """Return where text units stand."""
         passages = self.index.searcher.index.passages
@@ -200,44 +177,12 @@ class Corpus:
         """Return the text units that were shown, in their order, each once."""
         return list(dict(self._sources(shown)))
 
-    def held(self, shown: Iterable[Shown]) -> list[Stretch]:
-        """Return what was shown of the documents: text units, and the sentences that other rows rest on."""
-        found = []
-        for one in shown:
-            for unit in one.rows:
-                quotes = [quote for _, quote in unit.sentences if quote]
-                if unit.kind == "source" and quotes:
-                    found.append(self._stretch(quotes[0].unit_id, len(unit.text)))
-                else:
-                    found += [self._part(q.unit_id, q.span.start, q.span.end) for q in quotes]
-        return found
-
-    def _texts_of(self, one: Shown, budget: int) -> Iterator[Stretch]:
-        at = 0
-        for unit in one.rows:
-            written = row(unit)
-            begin = one.rendered.find(written, at)
-            quotes = [quote for _, quote in unit.sentences if quote]
-            if begin < 0 or unit.kind != "source" or not quotes:
-                continue
-            at = begin + len(written)
-            cells = next(csv.reader([written[: max(budget - begin, 0)]], delimiter="|"), [])
-            if len(cells) == 3:
-                yield self._stretch(quotes[0].unit_id, len(cells[2]))
-
     def _sources(self, shown: Iterable[Shown]) -> Iterator[tuple[str, str]]:
         for one in shown:
             for unit in one.rows:
                 quotes = [quote for _, quote in unit.sentences if quote]
                 if unit.kind == "source" and quotes:
                     yield quotes[0].unit_id, unit.text
-
-    def _stretch(self, unit_id: str, characters: int) -> Stretch:
-        return self._part(unit_id, 0, characters)
-
-    def _part(self, unit_id: str, start: int, end: int) -> Stretch:
-        passage = self.index.searcher.index.passages[unit_id]
-        return Stretch(passage.path, passage.start_char + start, passage.start_char + end)
 
 
 def extraction(*, noun_phrases: bool) -> str:
@@ -327,19 +272,6 @@ class _Watcher:
         return getattr(self._who, name)
 
 
-def cited(answer: Answer, first: int = FIRST) -> list[list[Stretch]]:
-    """Return the words that each of the first statements cites."""
-    words = {
-        source.number: Stretch(source.evidence.path, source.evidence.start_char, source.evidence.end_char)
-        for source in answer.sources
-        if isinstance(source.evidence, Words)
-    }
-    return [
-        [words[number] for number in statement.sources if number in words]
-        for statement in answer.statements[:first]
-    ]
-
-
 def covered(gold: Stretch, by: Iterable[Stretch]) -> int:
     """Return how many characters of a stretch others cover, each counted once."""
     inside = sorted(
@@ -365,78 +297,6 @@ def within(stretches: Iterable[Stretch], budget: int) -> list[Stretch]:
 def share_covered(gold: Sequence[Stretch], by: Sequence[Stretch]) -> float:
     """Return which share of the characters of all gold stretches, which do not overlap, others cover."""
     return sum(covered(one, by) for one in gold) / sum(one.end - one.start for one in gold)
-
-
-def holds_any(gold: Iterable[Stretch], by: Sequence[Stretch]) -> bool:
-    """Return whether at least half of the characters of one of the gold stretches are covered."""
-    return any(covered(one, by) >= ENOUGH * (one.end - one.start) for one in gold)
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """What a context has of the gold characters, and an answer of the gold stretches, of one question.
-
-    Attributes:
-        sent: share of gold characters by budget, in a context packed for the budget and cut there.
-        ranked: the same of the text units alone, in their order, until the budget is full.
-        any_said: one of the first three statements tells gold: see :func:`tells`.
-        said: share of the first three statements that do.
-        refused: nothing was answered.
-    """
-
-    sent: Mapping[int, float]
-    ranked: Mapping[int, float]
-    any_said: bool
-    said: float
-    refused: bool
-
-
-def coverage(
-    corpus: Corpus,
-    question: str,
-    way: SearchMethod,
-    gold: Sequence[Stretch],
-    budgets: Sequence[int],
-    filters: Filters = ALL,
-) -> Coverage:
-    """Ask with the context's usual size, and once for each budget in characters."""
-    asked = corpus.ask(question, way, filters)
-    told = [tells(gold, words) for words in cited(asked.answer)]
-    sent = {}
-    for budget in budgets:
-        packed = corpus.context(question, way, filters, context_tokens=budget // CHARACTERS_PER_TOKEN)
-        sent[budget] = share_covered(gold, corpus.texts(packed, budget))
-    ranked = {b: share_covered(gold, corpus.ranked_texts(asked.shown, b)) for b in budgets}
-    return Coverage(sent, ranked, any(told), sum(told) / FIRST, asked.answer.refused)
-
-
-def tells(gold: Sequence[Stretch], words: Sequence[Stretch]) -> bool:
-    """Return whether cited words and the gold share at least half of the characters of the shorter."""
-    shared = sum(covered(one, gold) for one in words)
-    sizes = [sum(one.end - one.start for one in each) for each in (gold, words)]
-    return shared > 0 and shared >= ENOUGH * min(sizes)
-
-
-def ceiling_row(golds: Sequence[Sequence[Stretch]], budgets: Sequence[int]) -> list[str]:
-    """Return the cells of what no context can exceed: gold characters may be more than the budget."""
-    sizes = [sum(one.end - one.start for one in gold) for gold in golds]
-    most = [f"{sum(min(1.0, budget / size) for size in sizes) / len(sizes):.3f}" for budget in budgets]
-    return ["*at most*", *(one for each in most for one in (each, each)), "", "", ""]
-
-
-def coverage_row(found: Sequence[Coverage], budgets: Sequence[int]) -> list[str]:
-    """Return the cells of a way under :func:`coverage_header`."""
-    cells = [
-        interval([getattr(one, name)[b] for one in found]) for b in budgets for name in ("sent", "ranked")
-    ]
-    said = [interval([one.any_said for one in found]), f"{sum(one.said for one in found) / len(found):.3f}"]
-    return [*cells, *said, str(sum(one.refused for one in found))]
-
-
-def coverage_header(budgets: Sequence[int]) -> list[str]:
-    """Return the names of the columns of a table of coverage."""
-    columns = [f"{name} {budget:,}" for budget in budgets for name in ("sent", "ranked")]
-    return [*columns, "any of 3", "share of 3", "refused"]
 
 
 def interval(values: Sequence[float]) -> str:

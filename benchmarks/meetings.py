@@ -1,48 +1,19 @@
-"""Do the contexts of questions about meetings hold the turns that answer them?
+"""Meetings of QMSum as documents, and their questions with the turns that answer them.
 
-    python benchmarks/meetings.py [train] [val] [academic] [--home FOLDER] [--ways NAME …] [--variants NAME …]
-
-30 committee meetings of QMSum are one corpus, its 9 research meetings another, each a document, indexed
-without a model. Their questions were written for one meeting each and are asked over all: as they stand, and
-with the meeting named; and as they stand over their meeting alone, given as filter. train is for tuning, val
-and academic are for reporting.
-
-*sent*: share of the gold turns' characters in the context as a model would be sent it, packed for a budget of
-tokens and cut after so many characters; *ranked*: the same of the text units of the usual context alone, in
-their order. Only characters of text units count. *any of 3*: share of questions of which at least one of the
-first three statements cites words that share half of the characters of the shorter with the gold turns;
-*share of 3*: how many of the three do.
+30 committee meetings are one corpus, 9 research meetings another. Questions were written for one meeting
+each and are asked over all; weights were fitted on those of ``train``.
 
 A title is what the data says of a meeting: the committee as its opening words name it, and the number that
 they give the meeting, or else its place in the file of the data set.
 """
 
-import argparse
 import json
 import re
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from measuring import (
-    BASIC,
-    DATA,
-    Corpus,
-    Stretch,
-    Way,
-    ceiling_row,
-    coverage,
-    coverage_header,
-    coverage_row,
-    table,
-)
+from measuring import DATA, Stretch
 
-from graphrag_dagster import Filters
-from graphrag_dagster.kernel.questions.document_filters import ALL
-
-BUDGETS = (4_000, 12_000)
-WAYS = (Way("local", "local", {}), *BASIC, Way("drift", "drift", {}), Way("auto", "auto", {}))
 FILES = {"train": "committee_train", "val": "committee_val", "academic": "academic_val"}
 CORPORA = {"committee": ("train", "val"), "academic": ("academic",)}
 _COMMITTEE = re.compile(
@@ -116,52 +87,3 @@ def merged(file: str, turns: Sequence[tuple[int, int]], spans: Sequence[Sequence
 def named(question: str, title: str) -> str:
     """The question with its meeting in it."""
     return f"In the meeting {title}, {question[0].lower()}{question[1:]}"
-
-
-#: What is asked, and from which documents.
-VARIANTS: Mapping[str, Callable[[str, Meeting], tuple[str, Filters]]] = {
-    "as it stands": lambda question, _: (question, ALL),
-    "meeting named": lambda question, meeting: (named(question, meeting.title), ALL),
-    "filtered": lambda question, meeting: (question, Filters(documents=(meeting.file,))),
-}
-
-
-def measure(corpus: Corpus, name: str, ways: Sequence[Way], variants: Sequence[str]) -> None:
-    asked = [(one, question, gold) for one in meetings(name) for question, gold in one.questions]
-    for variant in variants:
-        print(f"\n{name}, {len(asked)} questions, {variant}")
-        rows = []
-        for way in ways:
-            found = []
-            for one, question, gold in asked:
-                said, filters = VARIANTS[variant](question, one)
-                found.append(coverage(corpus, said, way, gold, BUDGETS, filters))
-            rows.append([way.name, *coverage_row(found, BUDGETS)])
-        rows.append(ceiling_row([gold for _, _, gold in asked], BUDGETS))
-        table(["method", *coverage_header(BUDGETS)], rows)
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("sets", nargs="*", metavar="SET", help=f"{', '.join(FILES)}; default: all")
-    parser.add_argument("--home", type=Path)
-    parser.add_argument("--ways", nargs="*", metavar="NAME")
-    parser.add_argument("--variants", nargs="*", choices=VARIANTS)
-    given = parser.parse_args()
-    if unknown := set(given.sets) - set(FILES):
-        parser.error(f"there is no set {', '.join(sorted(unknown))}; there are {', '.join(FILES)}")
-    ways = [way for way in WAYS if not given.ways or way.name in given.ways]
-    with tempfile.TemporaryDirectory() as made:
-        for name, sets in CORPORA.items():
-            if chosen := [one for one in sets if one in (given.sets or FILES)]:
-                documents = {one.file: one.text for part in sets for one in meetings(part)}
-                corpus = Corpus((given.home or Path(made)) / name, name, documents)
-                for one in chosen:
-                    measure(corpus, one, ways, given.variants or list(VARIANTS))
-
-
-if __name__ == "__main__":
-    main()
