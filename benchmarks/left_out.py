@@ -297,9 +297,9 @@ def measured(given: argparse.Namespace, home: Path) -> list[Row]:
     for name in chosen_sets(given.sets):
         index = indexed(home.resolve(), SETS[name], settings)
         questions = sample(SETS[name].questions(), given.half, given.questions)
-        for method in given.methods:
+        for method in given.methods or METHODS:
             # The first answer opens what all others use.
-            index.ask(questions[0].text, method=method)
+            ask(index, name, method, questions[0], show=False)
             rows += [ask(index, name, method, one, show=given.show) for one in questions]
             if given.json:
                 kept = {"settings": settings, "rows": [asdict(row) for row in rows]}
@@ -315,7 +315,9 @@ def main() -> None:
     parser.add_argument(
         "--sets", nargs="*", default=[], metavar="NAME", help=f"{', '.join(SETS)}; default: all"
     )
-    parser.add_argument("--methods", nargs="*", default=list(METHODS), metavar="NAME")
+    parser.add_argument(
+        "--methods", nargs="*", default=[], metavar="NAME", help=f"default: {' '.join(METHODS)}"
+    )
     parser.add_argument("--half", choices=("all", CHOSEN, REPORTED), default="all")
     parser.add_argument("--questions", type=int, metavar="N")
     parser.add_argument("--setting", action="append", default=[], metavar="KEY=VALUE")
@@ -334,7 +336,9 @@ def main() -> None:
         rows = [
             row
             for row in read_rows(given.read)
-            if row.set in names and row.method in given.methods and given.half in ("all", row.half)
+            if row.set in names
+            and row.method in (given.methods or [row.method])
+            and given.half in ("all", row.half)
         ]
     else:
         with tempfile.TemporaryDirectory() as made:
