@@ -18,7 +18,11 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 
 install: $(VENV)/.installed ## make the virtual environment in .venv
 
-demo: install ## index the sample corpus without a model, ask it a question
+$(VENV)/.cross-encoder: $(VENV)/.installed $(wildcard packages/cross-encoder/pyproject.toml)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check ./packages/cross-encoder
+	@touch $@
+
+demo: $(VENV)/.cross-encoder ## index the sample corpus without a model, ask it a question
 	$(RUN) index examples/harbour
 	$(RUN) ask harbour "$(QUESTION)" --level C1
 	@echo
@@ -50,6 +54,7 @@ lint: install ## check style and formatting
 
 types: install ## check types
 	$(BIN)/mypy
+	$(BIN)/mypy packages/cross-encoder/graphrag_dagster_cross_encoder
 
 contracts: install ## check which room may import which
 	$(BIN)/lint-imports

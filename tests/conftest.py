@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from graphrag_dagster import Index
 from graphrag_dagster.cli import main
+from graphrag_dagster.kernel.catalogue.engines import CROSS_ENCODER_MODULE
 from graphrag_dagster.kernel.models.endpoint.endpoint_chat import OpenAIChatModel
+from graphrag_dagster.kernel.models.packaged_cross_encoder import packaged_cross_encoder
 from graphrag_dagster.kernel.settings.model_settings import ModelSettings
 from support.commands import Run
 from support.corpora import write_corpus
@@ -52,6 +55,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put files first whose tests run whole pipelines: begun last, one would keep other processors idle."""
     runs = Counter(item.path for item in items if "home" in getattr(item, "fixturenames", ()))
     items.sort(key=lambda item: -runs[item.path])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_packaged_model() -> Iterator[None]:
+    """Answer as the base installation does, whatever else is installed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, CROSS_ENCODER_MODULE, None)
+        yield
+
+
+@pytest.fixture
+def packaged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The packaged cross-encoder, installed or as it lies in the repository; skipped without onnxruntime."""
+    pytest.importorskip("onnxruntime")
+    monkeypatch.delitem(sys.modules, CROSS_ENCODER_MODULE)
+    if not find_spec(CROSS_ENCODER_MODULE):
+        monkeypatch.syspath_prepend(str(REPOSITORY / "packages" / "cross-encoder"))
+    packaged_cross_encoder.cache_clear()
+    yield
+    packaged_cross_encoder.cache_clear()
 
 
 @pytest.fixture(scope="session", autouse=True)

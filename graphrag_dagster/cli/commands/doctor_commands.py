@@ -52,7 +52,7 @@ def doctor(target: str | None, *, fix: bool = False, as_json: bool) -> int:
         raise CorpusError("--fix needs the name of a corpus")
     name = None if target is None else CorpusStore().resolve(target)
     settings = _settings_from_environment() if name is None else CorpusStore().settings(name)
-    reranked = bool(rerankers()[settings.search.reranker].packages)
+    reranked = bool(rerankers()[settings.search.chosen_reranker].packages)
     local = engines()[settings.engine_of("extraction")].examined
     if not as_json and not asks_models(settings) and not reranked and not local:
         OUT.say(f"{escape(str(name))}: no model is used, so there is nothing to probe; nothing was sent")

@@ -11,6 +11,7 @@ import numpy as np
 from graphrag_dagster.engines.extractive import sentence_selection as focused
 from graphrag_dagster.engines.extractive.answer_layouts import list_entities, points_of_both, themes
 from graphrag_dagster.engines.extractive.answer_types import OF_ANY, AnswerType, answer_type_of
+from graphrag_dagster.engines.extractive.sentence_fusion import fuse_values
 from graphrag_dagster.engines.extractive.sentence_selection import (
     RankedSentence,
     in_reading_order,
@@ -21,6 +22,7 @@ from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.models.embedders import Embedder
+from graphrag_dagster.kernel.models.packaged_cross_encoder import PackagedCrossEncoder
 from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, relevance
 from graphrag_dagster.kernel.tasks.answer_form import AnswerForm, most_sentences
@@ -70,6 +72,7 @@ class ExtractiveAnswerer:
     Args:
         form: what is wished of the answer; of its response type only a number of sentences or points can be
             met, which is then the most that are quoted.
+        cross_encoder: scores sentences beside the rules; None: rules alone.
 
     Raises:
         EngineError: the form asks for what quotations cannot give.
@@ -77,9 +80,15 @@ class ExtractiveAnswerer:
 
     engine: Final[Engine] = "extractive"
 
-    def __init__(self, embedder: Embedder, form: AnswerForm | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        form: AnswerForm | None = None,
+        cross_encoder: PackagedCrossEncoder | None = None,
+    ) -> None:
         own = form or AnswerForm()
         self._embedder = embedder
+        self._cross_encoder = cross_encoder
         self._most = _sentence_limit(own.response_type) if own.response_type else None
         if own.general_knowledge:
             raise EngineError(
@@ -110,6 +119,8 @@ class ExtractiveAnswerer:
         if points:
             return _partials_of_points(points, chunks, rendered)
         value = self._values([question], sought, sentences)
+        if self._cross_encoder:
+            value = fuse_values(question, sentences, value, self._cross_encoder)
         return [
             self._partial(question, sought, number, sentences, value, len(rendered[number]) // 2)
             for number in range(len(chunks))

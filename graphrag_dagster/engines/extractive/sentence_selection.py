@@ -165,14 +165,14 @@ def sentence_values(
     value[quoted] = found.value[quoted]
     chosen = [one for one, is_quoted in zip(sentences, quoted, strict=True) if is_quoted]
     value[quoted] *= np.exp(SHARPNESS * standalone_scores(question, wanted, chosen) @ _WEIGHTS)
-    again = _repeats_question(question, sentences)
+    again = repeats_question(question, sentences)
     if np.any(value[~again] > 0):
         value[again] = 0
     return round_for_comparison(value)
 
 
-def _repeats_question(question: str, sentences: Sequence[RankedSentence]) -> NDArray[np.bool_]:
-    """Which sentences ask what is asked, as people of a chat may have done before: none of them answers."""
+def repeats_question(question: str, sentences: Sequence[RankedSentence]) -> NDArray[np.bool_]:
+    """Return which sentences ask what is asked, as people of a chat may have done: none of them answers."""
     known = frozenset(map(stem, words(question)))
 
     def is_again(said: str) -> bool:

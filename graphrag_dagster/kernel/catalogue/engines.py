@@ -182,8 +182,10 @@ EMBEDDERS = (
 
 #: The reranker that needs no model.
 LEXICAL = "lexical"
-#: The default cross-encoder model.
-CROSS_ENCODER = "cross-encoder/ms-marco-MiniLM-L6-v2"
+#: The reranker with a model that reads question and text together.
+CROSS_ENCODER = "cross-encoder"
+#: The module of the packaged cross-encoder.
+CROSS_ENCODER_MODULE = "graphrag_dagster_cross_encoder"
 
 RERANKERS = (
     RerankerKind(
@@ -197,11 +199,11 @@ RERANKERS = (
         "graphrag_dagster.kernel.retrieval.rerankers:lexical_reranker",
     ),
     RerankerKind(
-        "cross-encoder",
-        "a sentence-transformers cross-encoder on this machine",
-        "graphrag_dagster.kernel.retrieval.rerankers:cross_encoder_reranker",
-        packages=("sentence-transformers",),
-        libraries=("sentence-transformers",),
+        CROSS_ENCODER,
+        "by a model on this machine that reads question and text together",
+        "graphrag_dagster.kernel.retrieval.packaged_reranker:cross_encoder_reranker",
+        packages=("graphrag-dagster-cross-encoder",),
+        libraries=("graphrag-dagster-cross-encoder", "onnxruntime", "sentence-transformers"),
     ),
 )
 

@@ -6,12 +6,16 @@ from dataclasses import replace
 from functools import cache, wraps
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from graphrag_dagster.errors import CatalogueError, PluginError, WarehouseError
 from graphrag_dagster.kernel.catalogue.engines import (
+    CROSS_ENCODER,
+    CROSS_ENCODER_MODULE,
     EMBEDDERS,
     ENGINES,
+    LEXICAL,
     RERANKERS,
     EmbedderKind,
     Engine,
@@ -75,6 +79,11 @@ def embedders() -> Mapping[str, EmbedderKind]:
 def rerankers() -> Mapping[str, RerankerKind]:
     """Return the reranker kinds by name, built-in ones first."""
     return _with_plugins("reranker", RERANKERS)
+
+
+def default_reranker() -> str:
+    """Return the reranker unless the settings choose one: with the packaged model where installed."""
+    return CROSS_ENCODER if find_spec(CROSS_ENCODER_MODULE) else LEXICAL
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from graphrag_dagster.kernel.catalogue.engines import Engine
 from graphrag_dagster.kernel.catalogue.registry import (
     declared_table,
+    default_reranker,
     embedders,
     engines,
     engines_reading,
@@ -299,7 +300,7 @@ def stages_of_libraries(names: Iterable[str], now: Mapping[str, Any]) -> set[str
     embedder = embedders().get(str(now.get("embeddings.embedder")))
     if embedder and changed.intersection(embedder.libraries):
         affected |= stages_reading("embeddings")
-    reranker = rerankers().get(str(now.get("search.reranker")))
+    reranker = rerankers().get(str(now.get("search.reranker") or default_reranker()))
     if reranker and changed.intersection(reranker.libraries):
         affected.add(stage_of("search"))
     return affected

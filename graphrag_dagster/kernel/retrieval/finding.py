@@ -20,6 +20,7 @@ from graphrag_dagster.kernel.questions.context.answer import (
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search, retriever_of
 from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
+from graphrag_dagster.kernel.retrieval.packaged_reranker import stages
 from graphrag_dagster.kernel.retrieval.ranking import Mode, Ranking, first_places
 from graphrag_dagster.kernel.retrieval.rerankers import Reranked, Sought, rerank
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
@@ -111,12 +112,13 @@ def rerank_units(
     Raises:
         EngineError: the reranker cannot be used.
     """
-    reranker, first = search.engines.reranker(), search.options.rerank_first
     sought = Sought(question, search.retriever.length, followed)
-    if reranker is None or not unit_ids or not reranker.counts(sought):
-        return unit_ids, []
-    unit_order, changes = rerank(unit_ids, search.retriever.text, sought, reranker, first)
-    return unit_order, [changes]
+    changes = []
+    for reranker, first in stages(search.engines.reranker(), search.options.rerank_first):
+        if unit_ids and reranker.counts(sought):
+            unit_ids, change = rerank(unit_ids, search.retriever.text, sought, reranker, first)
+            changes.append(change)
+    return unit_ids, changes
 
 
 def prior_of(search: Search) -> Scores | None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from graphrag_dagster.errors import EngineError, GraphragError
-from graphrag_dagster.kernel.catalogue.engines import CROSS_ENCODER
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.models.local_models import LocalModel
@@ -213,11 +212,6 @@ def no_reranker(_session: TaskProvider) -> None:
 def lexical_reranker(_session: TaskProvider) -> Reranker:
     """The lexical reranker."""
     return LexicalReranker()
-
-
-def cross_encoder_reranker(session: TaskProvider) -> Reranker:
-    """A local cross-encoder of sentence-transformers."""
-    return shared_cross_encoder(session.settings.search.reranker_model or CROSS_ENCODER)
 
 
 def probe_reranker(make: Callable[[], Reranker | None]) -> list[ProbeFinding]:

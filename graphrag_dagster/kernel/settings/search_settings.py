@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from graphrag_dagster.kernel.catalogue.engines import CROSS_ENCODER, LEXICAL, JudgeName
 from graphrag_dagster.kernel.catalogue.registry import (
     declared_methods,
+    default_reranker,
     embedders,
     rerankers,
 )
@@ -140,15 +141,17 @@ class SearchSettings(Section):
         "hybrid",
         description=f"how {_deciding('retrieval')} find text units; {BASELINE} uses vectors only",
     )
-    reranker: Annotated[str, NamedChoice(rerankers)] = Field(
-        LEXICAL,
+    reranker: Annotated[str, NamedChoice(rerankers)] | None = Field(
+        None,
         description=f"{_deciding('reranker')}: reranker of the text units found: none; words (which "
-        "sentences of a long document answer; not for basic); or a cross-encoder on this machine (extra "
-        "sentence-transformers)",
+        "sentences of a long document answer; not for basic); or a cross-encoder on this machine, which also "
+        f"helps the extractive engine to choose statements; default: {CROSS_ENCODER} where its package is "
+        f"installed, else {LEXICAL}",
     )
     reranker_model: str | None = Field(
         None,
-        description=f"for cross-encoder a folder or hub name, default: {CROSS_ENCODER}",
+        description=f"for {CROSS_ENCODER} a folder or hub name (extra sentence-transformers), default: the "
+        "packaged model",
     )
     rerank_first: Annotated[int, Field(ge=2, le=1000)] = Field(
         60, description="number of the best text units that the reranker reorders"
@@ -204,6 +207,11 @@ class SearchSettings(Section):
         description=f"allow a model to add general knowledge, each such sentence marked {KNOWLEDGE_MARK}; "
         "the extractive engine has none and rejects this",
     )
+
+    @property
+    def chosen_reranker(self) -> str:
+        """Name of the reranker in use."""
+        return self.reranker or default_reranker()
 
     @model_validator(mode="after")
     def _check_nli_model(self) -> "SearchSettings":

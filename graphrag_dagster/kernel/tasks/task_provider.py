@@ -135,7 +135,7 @@ class TaskProvider:
 
     def reranker(self) -> Reranker | None:
         """Return the reranker of the first text units found; None to keep their order."""
-        kind = require_named(rerankers(), self.settings.search.reranker, "reranker")
+        kind = require_named(rerankers(), self.settings.search.chosen_reranker, "reranker")
         with plugin_errors("reranker", kind.name, "being made"):
             reranker: Reranker | None = load_target(kind.factory)(self)
         return None if reranker is None else guard_plugin(reranker, "reranker", kind.name)

@@ -57,12 +57,15 @@ def answerer(session: TaskProvider) -> Answerer:
     """
     from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
     from graphrag_dagster.kernel.models.local_embedders import shared_static
+    from graphrag_dagster.kernel.retrieval.packaged_reranker import PackagedReranker
 
     if session.settings.search.unit == "points":
         raise EngineError(
             "search.unit is 'points', which needs a model; set search.unit: answer, or search.engine: llm"
         )
-    return ExtractiveAnswerer(shared_static(), session.answer_form)
+    reranker = session.reranker()
+    cross_encoder = reranker.encoder if isinstance(reranker, PackagedReranker) else None
+    return ExtractiveAnswerer(shared_static(), session.answer_form, cross_encoder)
 
 
 def rater(_session: TaskProvider) -> ReportRater:
