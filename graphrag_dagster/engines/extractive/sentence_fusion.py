@@ -40,11 +40,16 @@ def fuse_values(
     if not by_rules:
         return value
     by_model = _order_by_model(question, sentences, value, encoder)
-    joint = [place for place in chain(*zip_longest(by_model, by_rules)) if place is not None]
-    first = list(dict.fromkeys(joint))[: len(by_rules)]
+    first = _take_turns(by_model, by_rules)[: len(by_rules)]
     fused = np.zeros_like(value)
     fused[first] = value[by_rules]
     return fused
+
+
+def _take_turns(one: Sequence[int], other: Sequence[int]) -> list[int]:
+    """Return the first of one, the first of the other, the second of one and so on, each once."""
+    joint = chain.from_iterable(zip_longest(one, other))
+    return list(dict.fromkeys(place for place in joint if place is not None))
 
 
 def _order_by_model(

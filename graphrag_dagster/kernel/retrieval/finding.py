@@ -114,7 +114,11 @@ def rerank_units(
     """
     sought = Sought(question, search.retriever.length, followed)
     changes = []
-    for reranker, first in stages(search.engines.reranker(), search.options.rerank_first):
+    # Follow-up questions are many, and the packaged model takes its time for each.
+    asked_once = question == with_history(search)
+    for reranker, first in stages(
+        search.engines.reranker(), search.options.rerank_first, asked_once=asked_once
+    ):
         if unit_ids and reranker.counts(sought):
             unit_ids, change = rerank(unit_ids, search.retriever.text, sought, reranker, first)
             changes.append(change)

@@ -106,7 +106,7 @@ def cross_encoder_reranker(session: "TaskProvider") -> Reranker:
     return shared_cross_encoder(named) if named else PackagedReranker(packaged_cross_encoder())
 
 
-def stages(reranker: Reranker | None, first: int) -> list[tuple[Reranker, int]]:
+def stages(reranker: Reranker | None, first: int, *, asked_once: bool = True) -> list[tuple[Reranker, int]]:
     """Return the rerankers to apply after one another, each with the number of units that it scores.
 
     The packaged cross-encoder scores the best units of the order by words, since it takes milliseconds for
@@ -115,9 +115,11 @@ def stages(reranker: Reranker | None, first: int) -> list[tuple[Reranker, int]]:
     Args:
         reranker: the one that the settings choose.
         first: number of units that the settings let it score.
+        asked_once: False for one of several questions of an answer, whose units words alone put in order.
     """
     if reranker is None:
         return []
     if isinstance(reranker, PackagedReranker):
-        return [(LexicalReranker(), first), (reranker, min(first, _UNITS))]
+        by_words: tuple[Reranker, int] = (LexicalReranker(), first)
+        return [by_words, (reranker, min(first, _UNITS))] if asked_once else [by_words]
     return [(reranker, first)]

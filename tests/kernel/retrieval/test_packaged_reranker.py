@@ -40,6 +40,7 @@ def test_it_scores_the_first_units_of_the_order_by_words(packaged: None) -> None
     [(words, first), (model, most)] = stages(reranker, 60)
     assert (type(words), first, model, most) == (LexicalReranker, 60, reranker, 12)
     assert stages(reranker, 5)[1] == (reranker, 5)
+    assert [type(one) for one, _ in stages(reranker, 60, asked_once=False)] == [LexicalReranker]
     assert [first for _, first in stages(LexicalReranker(), 60)] == [60]
     assert stages(None, 60) == []
 
