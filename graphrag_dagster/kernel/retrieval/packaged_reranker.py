@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from graphrag_dagster.kernel.common.stable_values import Scores
 from graphrag_dagster.kernel.models.packaged_cross_encoder import PackagedCrossEncoder, packaged_cross_encoder
 from graphrag_dagster.kernel.retrieval.rerankers import (
@@ -19,8 +17,8 @@ from graphrag_dagster.kernel.retrieval.rerankers import (
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 
-#: Most text units that are scored, and most passages of each.
-_UNITS, _PASSAGES = 12, 2
+#: Most text units that are scored.
+_UNITS = 20
 #: Most characters of a passage, so that it fits into the model's input beside title and question.
 _LONGEST = 640
 _LONGEST_TITLE = 200
@@ -34,9 +32,9 @@ def titled_passage(title: str, text: str) -> str:
 
 
 def passage_scores(encoder: PackagedCrossEncoder, sought: Sought, texts: Sequence[tuple[str, str]]) -> Scores:
-    """Return how well each text answers the question, by the best of its passages [n].
+    """Return how well each text answers the question, by one of its passages [n].
 
-    A text is split into passages at sentence starts; those that match best by words are scored.
+    A text is split into passages at sentence starts; the one that matches best by words is scored.
 
     Args:
         encoder: scores the passages.
@@ -52,18 +50,12 @@ def passage_scores(encoder: PackagedCrossEncoder, sought: Sought, texts: Sequenc
     ]
     by_words = LexicalReranker().scores(sought, [part for own in parts for part in own])
     ends = accumulate(map(len, parts))
-    chosen = [
-        [own[place] for place in np.argsort(-by_words[end - len(own) : end], kind="stable")[:_PASSAGES]]
-        for own, end in zip(parts, ends, strict=True)
-    ]
-    scores = encoder.scores(sought.question, [part for own in chosen for part in own])
-    starts = np.cumsum([0, *map(len, chosen)])[:-1]
-    best: Scores = np.maximum.reduceat(scores, starts) if texts else np.zeros(0)
-    return best
+    chosen = [own[int(by_words[end - len(own) : end].argmax())] for own, end in zip(parts, ends, strict=True)]
+    return encoder.scores(sought.question, chosen)
 
 
 class PackagedReranker:
-    """Scores a text unit by the best of its passages, with the packaged cross-encoder.
+    """Scores a text unit by the passage that matches best by words, with the packaged cross-encoder.
 
     Args:
         encoder: scores the passages.
@@ -82,7 +74,7 @@ class PackagedReranker:
         return _COUNTS
 
     def scores(self, sought: Sought, texts: Sequence[str]) -> Scores:
-        """Return the score of the best passage of each text.
+        """Return the score of one passage of each text.
 
         Raises:
             EngineError: the cross-encoder cannot be used.

@@ -17,7 +17,7 @@ ANSWER = "Selma Dray dredged the harbour with two boats."
 QUESTION = "Who led the Dockers Union?"
 
 
-def test_the_best_passage_of_a_text_unit_counts(packaged: None) -> None:
+def test_the_passage_of_a_text_unit_that_matches_best_counts(packaged: None) -> None:
     reranker = PackagedReranker(packaged_cross_encoder())
     texts = [f"Minutes\n{IDLE}", f"Minutes\n{IDLE}{ANSWER} {IDLE}", "Minutes\nBread is baked at night."]
     scores = reranker.scores(SOUGHT, texts)
@@ -38,7 +38,7 @@ def test_passages_are_read_below_the_title_of_their_document(packaged: None) -> 
 def test_it_scores_the_first_units_of_the_order_by_words(packaged: None) -> None:
     reranker = PackagedReranker(packaged_cross_encoder())
     [(words, first), (model, most)] = stages(reranker, 60)
-    assert (type(words), first, model, most) == (LexicalReranker, 60, reranker, 12)
+    assert (type(words), first, model, most) == (LexicalReranker, 60, reranker, 20)
     assert stages(reranker, 5)[1] == (reranker, 5)
     assert [type(one) for one, _ in stages(reranker, 60, asked_once=False)] == [LexicalReranker]
     assert [first for _, first in stages(LexicalReranker(), 60)] == [60]
