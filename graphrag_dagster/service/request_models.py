@@ -146,7 +146,8 @@ class AnswerBody(BaseModel):
         "restriction and in the whole corpus"
     )
     favoured: tuple[Favoured, ...] = Field(
-        description="documents that the question names, whose passages were preferred"
+        description="documents that the question names, whose passages were preferred; only: no others were "
+        "searched"
     )
     nearest: Source | None = Field(
         None,

@@ -37,7 +37,8 @@ class RankedSentence:
     @property
     def line(self) -> SentenceLine:
         """The sentence as it is compared with a question."""
-        return SentenceLine(self.text, self.place, len(self.row.sentences), self.row.id, self.row.title)
+        row = self.row
+        return SentenceLine(self.text, self.place, len(row.sentences), row.id, row.title, row.selected)
 
     @property
     def bare_text(self) -> str:

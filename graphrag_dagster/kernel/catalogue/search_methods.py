@@ -37,7 +37,10 @@ COMMUNITY_TABLES = ("graph.communities",)
 REPORT_VECTOR_TABLES = ("embeddings.community_reports",)
 
 #: Keys of the section ``search`` that decide answers together.
-FORM_OPTIONS = ("engine", "context_tokens", "response_type", "general_knowledge", "soft_filters")
+FORM_OPTIONS = (
+    *("engine", "context_tokens", "response_type", "general_knowledge"),
+    *("soft_filters", "hard_filters"),
+)
 MAP_OPTIONS = (*FORM_OPTIONS, "unit")
 OVERVIEW_OPTIONS = (*MAP_OPTIONS, "seed")
 RETRIEVAL_OPTIONS = ("retrieval", "reranker", "reranker_model", "rerank_first")

@@ -51,7 +51,7 @@ class Stage:
 KERNEL_STAGES = (
     Stage(
         "corpus",
-        version=3,
+        version=4,
         reads=("imports",),
         sections=("corpora", "files", "tables", "text_units"),
         libraries=(

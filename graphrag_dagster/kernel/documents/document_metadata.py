@@ -150,6 +150,11 @@ _OTHERS = frozenset(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _BETWEEN_WORDS = re.compile(r"(?<!\d)[-_]+|[-_]+(?!\d)")
+#: Where a word begins inside a name: at a capital, between small letters and digits, and at a fiscal year.
+_WORD_BEGINS = re.compile(
+    r"(?<=[^\W\d_A-Z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[A-Z]?[a-z]{3}|[A-Z][a-z])"
+    r"|(?<=[a-z]{3})(?=\d)|(?<=[A-Z])(?=FY\d)"
+)
 _MOST_PERIODS, _LINES, _HEAD_CHARACTERS = 8, 5, 600
 #: A year alone among the first lines is seldom the document's.
 _TOO_WIDE = ("year", "years")
@@ -191,8 +196,14 @@ def _rows(told: _DocumentRow, month_first: bool) -> Iterator[dict[str, object]]:
     for found_in, text in _period_sources(told):
         periods = periods_in(text, month_first=month_first)
         if found_in == "first_lines":
-            # What stands further on is what the document speaks of.
-            periods = [named for named in periods if named.form not in _TOO_WIDE][:1]
+            # What stands further on is what the document speaks of; a fiscal period has a day beside it.
+            narrow = [named for named in periods if named.form not in _TOO_WIDE]
+            fiscal = [named for named in narrow if named.form == "fiscal"][:1]
+            periods = (
+                [*fiscal, *[named for named in narrow if named.form != "fiscal"][:1]]
+                if fiscal
+                else narrow[:1]
+            )
         for named in periods:
             found.setdefault(named.period, (found_in, named))
     ordered = sorted(found.values(), key=lambda one: one[1].period.years >= _MANY_YEARS)
@@ -213,8 +224,8 @@ def _period_sources(told: _DocumentRow) -> Iterator[tuple[str, str]]:
     if told.date:
         yield "date", told.date
     yield from (("metadata", text) for text in _date_values(told.metadata))
-    yield "title", with_spaces(told.title)
-    yield "path", with_spaces(path_without_extension(told.path).replace("/", "-"))
+    yield "title", name_parts(told.title)
+    yield "path", name_parts(path_without_extension(told.path).replace("/", "-"))
     if told.row is None:
         lines = filter(None, map(str.strip, told.first_lines.splitlines()))
         yield "first_lines", "\n".join(islice(lines, _LINES))
@@ -251,3 +262,15 @@ def with_spaces(name: str) -> str:
     'annual report 2023-04-12'
     """
     return _BETWEEN_WORDS.sub(" ", name)
+
+
+def name_parts(name: str) -> str:
+    """Return a name with blanks between its words, also where only capitals or digits part them.
+
+    A name with blanks is written in words already and is split at hyphens and underscores alone.
+
+    >>> name_parts("TranscriptFY24Q2"), name_parts("minutes25July2019"), name_parts("2009-04-at")
+    ('Transcript FY24Q2', 'minutes 25 July 2019', '2009-04 at')
+    """
+    spaced = with_spaces(name)
+    return spaced if " " in name else _WORD_BEGINS.sub(" ", spaced)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import polars as pl
 
 from graphrag_dagster.errors import QuestionError
+from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.documents.documents import name_of
 from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
     from graphrag_dagster.kernel.settings.search_settings import SearchSettings
     from graphrag_dagster.kernel.tasks.answering_ports import SupportJudge
-    from graphrag_dagster.kernel.tasks.task_ports import Turn
+    from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Turn
 
 
 #: Text of a refusal, followed by what was searched. Test ``Answer.refused`` instead of this text.
@@ -142,13 +143,24 @@ class Search(Basis):
     @property
     def favour(self) -> Favour:
         """Documents that the question names; if it names none, those of the previous question."""
-        soft = self.question.filters.soft
+        soft, exact = self.question.filters.soft, self.options.hard_filters
         if not (self.options.soft_filters if soft is None else soft):
             return Favour()
-        favour = favour_of(self.question.text, self.index)
+        favour = favour_of(self.question.text, self.index, exact=exact)
         if favour.clues or favour.notes or not self.question.history:
             return favour
-        return favour_of(self.question.history[-1].question, self.index)
+        return favour_of(self.question.history[-1].question, self.index, exact=exact)
+
+    def asked_of(self, engine: str, rows: Iterable[ContextUnit]) -> str:
+        """Return the question for an engine to answer from rows.
+
+        One without a model goes by words: where all rows are of documents that the question names exactly, it
+        is asked without the words that name them.
+        """
+        text = self.question.text
+        if asks_model(engine) or not all(row.selected for row in rows):
+            return text
+        return self.favour.asked_inside(text)
 
 
 def validate_question(question: str) -> str:

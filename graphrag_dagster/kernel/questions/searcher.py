@@ -21,7 +21,7 @@ from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapsh
 from graphrag_dagster.kernel.questions.document_filters import level_of
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Engines, Question, Search
 from graphrag_dagster.kernel.questions.scope.scope_selection import restrict_index, scope_of, selected
-from graphrag_dagster.kernel.retrieval.finding import text_query
+from graphrag_dagster.kernel.retrieval.finding import prior_of, text_query
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words
 from graphrag_dagster.kernel.tasks.task_ports import Quote
 from graphrag_dagster.kernel.text.markup_spans import Span, mark_before
@@ -62,19 +62,31 @@ def with_search_summary(search: Search, made: Answer) -> Answer:
         return made
     if not made.method or not search.method.tables:
         return replace(made, text=f"{REFUSAL} No document was searched.")
-    nearest = _nearest_sentence(search)
+    nearest = _nearest_sentence(search, made)
     text = f"{REFUSAL} {_search_summary(search, made)}"
     return replace(made, text="\n\n".join(filter(None, (text, _describe_nearest(nearest)))), nearest=nearest)
 
 
 def _search_summary(search: Search, answer: Answer) -> str:
-    index = search.index
-    within = f"{plural(len(index.documents), 'document')} ({plural(len(index.text_chunks), 'text unit')})"
+    within = _searched(search, answer)
     rows = Counter(row.kind for row in answer.context)
     read = ", ".join(plural(number, *_ROWS.get(kind, (kind,))) for kind, number in rows.items())
     summary = f"The method {answer.method} searched {within}{f' and read {read}' if read else ''}"
     filters = ", ".join(_filters(search.scope.filters)) if search.scope else ""
     return f"{summary}; filters in force: {filters}." if filters else f"{summary}."
+
+
+def _searched(search: Search, answer: Answer) -> str:
+    """Return how many documents and text units were searched, and of how many if the question names them."""
+    documents, units = search.index.documents, search.index.text_chunks
+    chosen = search.favour.selected if any(one.only for one in answer.favoured) else None
+    if chosen is None:
+        return f"{plural(len(documents), 'document')} ({plural(len(units), 'text unit')})"
+    inside = units["document_id"].is_in(list(chosen)).sum()
+    return (
+        f"the {len(chosen):,} of {plural(len(documents), 'document')} that the question names ({inside:,} of "
+        f"{plural(len(units), 'text unit')})"
+    )
 
 
 def _filters(given: Mapping[str, Any]) -> Iterator[str]:
@@ -85,13 +97,15 @@ def _filters(given: Mapping[str, Any]) -> Iterator[str]:
         yield f"{_FILTERS[name]} {values}"
 
 
-def _nearest_sentence(search: Search) -> Source | None:
-    """Return the readable sentence that shares the most words with the question, if any."""
-    index = search.index
+def _nearest_sentence(search: Search, answer: Answer) -> Source | None:
+    """Return the readable sentence of what was searched that shares most words with the question, if any."""
+    index, asked, prior = search.index, search.question.text, None
     if index.text_chunks.is_empty():
         return None
-    wanted = frozenset(map(stem, asked_words(search.question.text))) or frozenset(stems(search.question.text))
-    ranking = search.retriever.units(search.question.text, None, "lexical", most=_UNITS)
+    if any(one.only for one in answer.favoured):
+        asked, prior = search.favour.asked_inside(asked), prior_of(search)
+    wanted = frozenset(map(stem, asked_words(asked))) or frozenset(stems(asked))
+    ranking = search.retriever.units(asked, None, "lexical", most=_UNITS, prior=prior)
     best: tuple[int, float, Quote] | None = None
     for unit_id in ranking.ids:
         for span, words in spans_of(index, unit_id):

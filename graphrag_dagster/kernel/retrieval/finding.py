@@ -128,7 +128,10 @@ def rerank_units(
 def prior_of(search: Search) -> Scores | None:
     """Return the weight of each text unit of the retriever by the favoured documents; None without any."""
     favour = search.favour
-    return favour.prior(search.index.once(_documents_of_units)) if favour.clues else None
+    if not favour.clues:
+        return None
+    of_units = search.index.once(_documents_of_units)
+    return favour.prior(of_units.document_ids)[of_units.numbers]
 
 
 def with_retrieval_trace(
@@ -265,10 +268,19 @@ def _question_vector(
     return None, "lexical", f"found by words alone: {problem}"
 
 
-def _documents_of_units(index: IndexSnapshot) -> tuple[str, ...]:
-    """Return the document of each text unit in the order of the retriever."""
+@dataclass(frozen=True)
+class _UnitDocuments:
+    """The documents of the text units; ``numbers``: that of each unit, in the order of the retriever."""
+
+    document_ids: tuple[str, ...]
+    numbers: NDArray[np.int64]
+
+
+def _documents_of_units(index: IndexSnapshot) -> _UnitDocuments:
     of_unit = dict(index.text_chunks.select("text_unit_id", "document_id").iter_rows())
-    return tuple(of_unit[unit] for unit in retriever_of(index).unit_ids)
+    number_of = {one: number for number, one in enumerate(dict.fromkeys(of_unit.values()))}
+    numbers = [number_of[of_unit[unit]] for unit in retriever_of(index).unit_ids]
+    return _UnitDocuments(tuple(number_of), np.array(numbers, dtype=np.int64))
 
 
 class PassageVectors:

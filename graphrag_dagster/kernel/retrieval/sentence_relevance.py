@@ -365,8 +365,13 @@ def _focused_relevance(question: str, lines: Sequence[SentenceLine], embedder: E
 
 
 def _is_in_scope_of(parsed: _QuestionFeatures, lines: Sequence[SentenceLine]) -> bool:
-    """Return whether a question is in the scope of the sentences."""
+    """Return whether a question is in the scope of the sentences.
+
+    Where it names their documents, one of its words suffices: it is no question about something else.
+    """
     asked, alignment = parsed.asked, parsed.found
+    if all(line.selected for line in lines) and alignment.same.any():
+        return True
     occurs = np.maximum.reduce(
         [
             alignment.same,

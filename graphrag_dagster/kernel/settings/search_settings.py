@@ -178,6 +178,11 @@ class SearchSettings(Section):
         description="basic, local, drift: prefer passages of the documents, periods, folders and places that "
         "the question names",
     )
+    hard_filters: bool = Field(
+        True,
+        description="of soft_filters: search only the documents that the question names exactly; off: prefer "
+        "them",
+    )
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
     context_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(

@@ -348,7 +348,8 @@ class ContextUnit:
 
     ``id`` is local to the search: 1…n over all its rows. ``sentences`` are what an extractive answer may
     quote, each with its position (None if unknown). ``kind`` is the name of the row's kind in citations.
-    ``background`` describes the text units, None if nothing is known.
+    ``background`` describes the text units, None if nothing is known. ``selected``: whether the question
+    names its document.
     """
 
     id: int
@@ -357,6 +358,7 @@ class ContextUnit:
     sentences: tuple[tuple[str, Quote | None], ...] = ()
     kind: ContextKind = "report"
     background: Background | None = field(default=None, compare=False, repr=False)
+    selected: bool = False
 
 
 @dataclass(frozen=True, slots=True)

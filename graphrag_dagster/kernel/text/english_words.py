@@ -193,3 +193,26 @@ DOCUMENTS = word_set(
     volume
     """
 )
+#: Those among them that, beside a title or period, hardly mean anything else.
+FILED = _words(
+    """
+    agenda article briefing bulletin call chapter document edition email entry episode file hearing
+    interview issue letter log meeting memo memorandum minute minutes newsletter note notes notice
+    podcast proceedings report review session statement summary survey transcript update
+    """
+)
+#: Parts of an organisation or country, beside their names.
+DIVISIONS = _words(
+    """
+    area bank board branch bureau chapter committee council county department desk district division
+    edition fed group office panel province region section state station team unit
+    """
+)
+#: What a number counts that is no year: "of 2009 employees".
+COUNTED = _words(
+    """
+    beds cars cases copies deaths dollars employees euros homes households houses jobs members miles
+    pages patients people persons pounds rooms seats soldiers students units visitors votes words
+    workers
+    """
+)

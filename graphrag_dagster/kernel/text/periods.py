@@ -127,7 +127,11 @@ _MONTHS = {
     )
     for name in names.split()
 }
-_ORDINALS = {name: number for number, name in enumerate(("first", "second", "third", "fourth"), start=1)}
+_ORDINALS = {
+    name: number
+    for number, names in enumerate(("first 1st", "second 2nd", "third 3rd", "fourth 4th"), start=1)
+    for name in names.split()
+}
 _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
 _TO_MONTH = _MONTH.replace("month", "last_month")
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
@@ -168,7 +172,7 @@ def _named_day(parts: Parts) -> Period | None:
 
 
 def _numbered(parts: Parts) -> int:
-    name = parts["number"].casefold()
+    name = (parts.get("number") or parts["ordinal"]).casefold()
     return _ORDINALS.get(name) or int(name)
 
 
@@ -220,6 +224,9 @@ def _year(parts: Parts) -> Period | None:
 
 
 _NUMBER_WORDS = rf"(?P<number>{'|'.join(_ORDINALS)})"
+_QUARTER = rf"(?:(?:Q|quarter\s)(?P<number>\d)|(?P<ordinal>{'|'.join(_ORDINALS)})[\s_-]quarter)"
+_HALF = r"(?:H(?P<number>[12])|(?P<ordinal>first|1st|second|2nd)[\s_-]half)"
+_OF = r"(?:,?\s+(?:of\s+)?(?:the\s+)?)"
 
 #: Numeric dates whose order of day and month is not known.
 EITHER_ORDER = _pattern(
@@ -238,20 +245,20 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("week", rf"{_YEAR}-?W(?P<number>\d\d)(?:-?(?P<weekday>\d))?", _week),
     _pattern("week", rf"(?:week\s+|W)(?P<number>\d{{1,2}})(?:\s+of)?{_GAP}{_YEAR}", _week),
     _pattern("week", rf"{_YEAR}{_GAP}week{_GAP}(?P<number>\d{{1,2}})", _week),
-    _pattern("fiscal", rf"{_FISCAL_YEAR}{_NO_GAP}Q(?P<number>\d)", _quarter),
-    _pattern("fiscal", rf"Q(?P<number>\d){_NO_GAP}(?:of\s+)?{_FISCAL_YEAR}", _quarter),
-    _pattern("fiscal", rf"{_NUMBER_WORDS}\s+quarter\s+(?:of\s+)?(?:the\s+)?{_FISCAL_YEAR}", _quarter),
-    _pattern("fiscal", rf"{_FISCAL_YEAR}{_NO_GAP}H(?P<number>\d)", _half),
-    _pattern("fiscal", rf"H(?P<number>\d){_NO_GAP}(?:of\s+)?{_FISCAL_YEAR}", _half),
+    _pattern("fiscal", rf"{_FISCAL_YEAR}{_NO_GAP}{_QUARTER}", _quarter),
+    _pattern("fiscal", rf"{_QUARTER}(?:{_NO_GAP}|{_OF}){_FISCAL_YEAR}", _quarter),
+    _pattern("fiscal", rf"(?:fiscal|financial)\s+{_QUARTER}{_OF}{_YEAR}", _quarter),
+    _pattern("fiscal", rf"{_NUMBER_WORDS}\s+(?:fiscal|financial)\s+quarter{_OF}{_YEAR}", _quarter),
+    _pattern("fiscal", rf"{_FISCAL_YEAR}{_NO_GAP}{_HALF}", _half),
+    _pattern("fiscal", rf"{_HALF}(?:{_NO_GAP}|{_OF}){_FISCAL_YEAR}", _half),
     _pattern("fiscal", rf"{_FISCAL_YEAR}(?:{_DASH}(?P<last>\d{{4}}|\d\d))?", _fiscal),
-    _pattern("quarter", rf"Q(?P<number>\d)(?:{_NO_GAP}(?:of\s+)?|'){_YEAR}", _quarter),
+    _pattern("quarter", rf"{_QUARTER}(?:{_NO_GAP}|{_OF}|'){_YEAR}", _quarter),
     _pattern("quarter", r"Q(?P<number>\d)\s?'(?P<year>\d\d)", _quarter),
-    _pattern("quarter", rf"{_YEAR}{_NO_GAP}Q(?P<number>\d)", _quarter),
+    _pattern("quarter", rf"{_YEAR}{_NO_GAP}{_QUARTER}", _quarter),
     _pattern("quarter", r"(?P<number>[1-4])Q(?P<year>\d{4}|\d\d)", _quarter),
-    _pattern("quarter", rf"{_NUMBER_WORDS}\s+quarter\s+(?:of\s+)?{_YEAR}", _quarter),
-    _pattern("half", rf"H(?P<number>\d){_NO_GAP}(?:of\s+)?{_YEAR}", _half),
-    _pattern("half", rf"{_YEAR}{_NO_GAP}H(?P<number>\d)", _half),
-    _pattern("half", rf"(?P<number>first|second)\s+half\s+of\s+{_YEAR}", _half),
+    _pattern("half", rf"{_HALF}(?:{_NO_GAP}|{_OF}){_YEAR}", _half),
+    _pattern("half", rf"{_YEAR}{_NO_GAP}{_HALF}", _half),
+    _pattern("half", r"(?P<number>[12])H(?P<year>\d{4}|\d\d)", _half),
     _pattern(
         "season",
         rf"(?P<season>spring|summer|autumn|fall|winter){_GAP}(?:of\s+)?{_YEAR}"
@@ -269,7 +276,7 @@ PATTERNS: tuple[Pattern, ...] = (
 
 
 #: A text without any of these names no period.
-_SIGNS = re.compile(r"\d{4}|Q\d|\dQ|FY|fiscal|financial", re.IGNORECASE)
+_SIGNS = re.compile(r"\d{4}|Q\d|\d[QH]\d|FY|fiscal|financial", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

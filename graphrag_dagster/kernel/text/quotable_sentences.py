@@ -59,7 +59,7 @@ def is_question(sentence: str) -> bool:
 class SentenceLine:
     """A sentence in its context: its position in its row 0…, the size, number and title of the row.
 
-    Lines of one row are consecutive.
+    Lines of one row are consecutive. ``selected``: whether the question names the document.
     """
 
     text: str
@@ -67,6 +67,7 @@ class SentenceLine:
     size: int
     row: int
     title: str = ""
+    selected: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def _coterag_method(
         brief="" if without else "communities by summaries and terms, their paths, and a second look",
         tasks=("evidence_router", "evidence_answerer", "answer_validator"),
         tables=(*TEXT_UNIT_TABLES, "graph.entities", *UNIT_VECTOR_TABLES, *_TABLES),
-        options=("soft_filters", "coterag"),
+        options=("soft_filters", "hard_filters", "coterag"),
         features=tuple(one for one in _FEATURES if one not in lacking),
         needs="coterag",
         without=without,

@@ -109,6 +109,29 @@ def test_a_document_is_of_the_period_that_is_said_of_it_most_surely() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("title", "period"),
+    [
+        ("TranscriptFY24Q2", ("2024-04-01", "2024-06-30")),
+        ("MSFTFY24Q2call", ("2024-04-01", "2024-06-30")),
+        ("minutes25July2019", ("2019-07-25", "2019-07-25")),
+        ("2009-04-at", ("2009-04-01", "2009-04-30")),
+        ("EarningsCall2H2024", ("2024-07-01", "2024-12-31")),
+    ],
+)
+def test_a_period_inside_a_name_is_read(title: str, period: tuple[str, str]) -> None:
+    (found,) = told(periods_of(documents({"title": title, "path": f"{title}.txt"})))
+    assert found == (*period, "title")
+
+
+def test_a_fiscal_quarter_in_the_first_lines_has_the_day_beside_it() -> None:
+    row = {"text": "Ostrel FY24 Second Quarter Call\nTuesday, January 30, 2024\nOn 1 May 2020 it began."}
+    assert told(periods_of(documents(row))) == [
+        ("2024-04-01", "2024-06-30", "first_lines"),
+        ("2024-01-30", "2024-01-30", "first_lines"),
+    ]
+
+
 def test_a_life_and_a_year_in_passing_are_not_what_a_document_is_of() -> None:
     life = {"title": "Magnus, 1935–2023", "text": "Died 7 October 2023."}
     passing = {"text": "The house was built in 1911."}

@@ -217,6 +217,10 @@ class LocalContext:
     rendered: str
     row_tokens: Sequence[int] = ()
 
+    def of_selected(self) -> "LocalContext":
+        """Return the context with its rows marked as from documents that the question names."""
+        return replace(self, rows=[replace(row, selected=True) for row in self.rows])
+
     def uses(self, *, used: bool) -> tuple[ContextUse, ...]:
         """Return the rows as an answer tells of them, and whether its text was made from them."""
         return tuple(

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from graphrag_dagster.kernel.common.packed_arrays import NumbersByWord, Texts, WeightedLists
-from graphrag_dagster.kernel.documents.document_metadata import with_spaces
+from graphrag_dagster.kernel.documents.document_metadata import name_parts, with_spaces
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.scope.favoured_documents import DocumentNames, names_of
 from graphrag_dagster.kernel.retrieval.index_cache import load_or_build
@@ -80,8 +80,8 @@ _NO_DOCUMENTS = frozenset(
     }
 )
 #: Abbreviated nouns, which may be joined to their number.
-_SHORT = {"ep": "episode", "eps": "episode", "ch": "chapter", "vol": "volume", "mtg": "meeting", "pt": "part"}
-_JOINED = re.compile(rf"({'|'.join(_SHORT)})(\d{{1,4}})")
+SHORT = {"ep": "episode", "eps": "episode", "ch": "chapter", "vol": "volume", "mtg": "meeting", "pt": "part"}
+_JOINED = re.compile(rf"({'|'.join(SHORT)})(\d{{1,4}})")
 #: Numbers from here on are years.
 _YEARS_FROM = 1500
 
@@ -116,7 +116,7 @@ def _split_words(word: str) -> tuple[str, ...]:
 
 
 def _document_noun(word: str) -> str | None:
-    noun = _SHORT.get(word) or singular(word)
+    noun = SHORT.get(word) or singular(word)
     plain = word.isalpha() and len(noun) > 2 and noun not in _NO_DOCUMENTS
     return (
         noun
@@ -308,13 +308,13 @@ class _Gathered:
             self._files[file_name.casefold()].add(position)
         title = names.titles[position]
         for name in dict.fromkeys((title, *_PARTS.split(title), file.stem, names.source_ids[position] or "")):
-            key = tuple(words(with_spaces(name)))
-            self._titles[key].add(position)
-            self._titles[without_article(key)].add(position)
-            for numbered in numbered_in(key):
-                self._numbered[numbered].add(position)
-            if len(meaning := frozenset(meaningful_words(key))) > 1:
-                self._meaning[meaning].add(position)
+            for key in dict.fromkeys(tuple(words(split(name))) for split in (with_spaces, name_parts)):
+                self._titles[key].add(position)
+                self._titles[without_article(key)].add(position)
+                for numbered in numbered_in(key):
+                    self._numbered[numbered].add(position)
+                if len(meaning := frozenset(meaningful_words(key))) > 1:
+                    self._meaning[meaning].add(position)
 
     def _add_metadata(self, index: IndexSnapshot) -> None:
         position_of = {document_id: position for position, document_id in enumerate(self._names.ids)}

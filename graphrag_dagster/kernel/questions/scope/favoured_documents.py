@@ -1,5 +1,6 @@
 """Documents that a question favours because it names them, their period, folder or place."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.retrieval.search_words import words
+from graphrag_dagster.kernel.text.english_words import FILED
 
 _LEAST_PREFIX, _LISTED = 3, 8
 #: Similarities of names, of 100: to accept a near match, its lead over any other, and to suggest a name.
@@ -190,12 +192,18 @@ NAMED, LIKELY = 10.0, 3.0
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    """Something that a question names, and the documents that are or belong to it."""
+    """Something that a question names, and the documents that are or belong to it.
+
+    ``exact``: these documents are meant and no others. ``span``: where the question says so, first character
+    and one past the last; None if its words also say what to look for.
+    """
 
     kind: Kind
     words: str
     document_ids: frozenset[str]
     weight: float
+    exact: bool = False
+    span: tuple[int, int] | None = None
 
     @property
     def description(self) -> str:
@@ -210,21 +218,29 @@ class Clue:
 
 @dataclass(frozen=True, slots=True)
 class Favoured:
-    """A clue as reported in an answer: the number of favoured documents and their weight."""
+    """A clue as reported in an answer: the number of favoured documents and their weight.
+
+    ``only``: whether no other documents were searched.
+    """
 
     kind: Kind
     words: str
     documents: int
     weight: float
+    only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Favour:
-    """The favoured documents of a question; ``notes`` say what it names that is not in the corpus."""
+    """The favoured documents of a question; ``notes`` say what it names that is not in the corpus.
+
+    ``documents`` is the number of all documents.
+    """
 
     clues: tuple[Clue, ...] = ()
     notes: tuple[str, ...] = ()
     documents: int = 0
+    question: str = ""
 
     @property
     def names_documents(self) -> bool:
@@ -232,23 +248,82 @@ class Favour:
         return any(clue.weight >= NAMED for clue in self.clues)
 
     @property
+    def selected(self) -> frozenset[str] | None:
+        """The only documents to be searched: those that all exact clues mean; None without such a clue."""
+        return self._selection[0]
+
+    @property
+    def _selection(self) -> tuple[frozenset[str] | None, tuple[Clue, ...]]:
+        """The only documents to be searched, and the exact clues by which they were chosen.
+
+        Clues of one kind add to each other. A kind that has no document in common with those before it
+        selects nothing.
+        """
+        chosen: frozenset[str] | None = None
+        by_which: tuple[Clue, ...] = ()
+        for kind in _SELECTING:
+            clues = tuple(clue for clue in self.clues if clue.exact and clue.kind == kind)
+            ids = frozenset[str]().union(*(clue.document_ids for clue in clues))
+            if ids and (both := ids if chosen is None else chosen & ids):
+                chosen, by_which = both, (*by_which, *clues)
+        return chosen, tuple(clue for clue in by_which if chosen and clue.document_ids & chosen)
+
+    def asked_inside(self, question: str) -> str:
+        """Return a question without the words that selected documents, which need not stand in their texts.
+
+        A question other than the favour's own is returned unchanged.
+
+        >>> inside = Clue("period", "April 2009", frozenset({"d1"}), NAMED, exact=True, span=(31, 41))
+        >>> Favour((inside,), question="What was said about tourism in April 2009?").asked_inside(
+        ...     "What was said about tourism in April 2009?"
+        ... )
+        'What was said about tourism?'
+        """
+        if question != self.question:
+            return question
+        spans = [(clue.span, clue.kind) for clue in self._selection[1] if clue.span]
+        rest, place = "", 0
+        for (start, end), kind in sorted(spans, key=lambda one: (one[0][0], -one[0][1])):
+            if start < place:
+                continue
+            before = question[place:start]
+            leading = _NOUN_BEFORE.search(before)
+            trailing = None if kind == "place" else _NOUN_AFTER.match(question, end)
+            place = trailing.end() if trailing else end
+            is_time = kind == "period" and not leading and not trailing
+            leading = leading or (_PREPOSITION if is_time else _ARTICLE).search(before)
+            rest += before[: leading.start()] if leading else before
+            # A pronoun keeps the sentence whole and is no word to look for.
+            rest += "" if is_time else " they"
+        rest = " ".join((rest + question[place:]).split())
+        return re.sub(r"\s+(?=[?,.])", "", rest)
+
+    @property
     def all(self) -> tuple[Favoured, ...]:
         """The clues as reported in an answer."""
+        selecting = self._selection[1]
         return tuple(
-            Favoured(clue.kind, clue.words, len(clue.document_ids), clue.weight) for clue in self.clues
+            Favoured(clue.kind, clue.words, len(clue.document_ids), clue.weight, clue in selecting)
+            for clue in self.clues
         )
 
     @property
     def description(self) -> str:
         """A summary on one line; blank if there is nothing to report."""
-        return self.describe_as("favoured")
+        chosen, selecting = self._selection
+        only = ", ".join(clue.description for clue in selecting)
+        searched = "" if chosen is None else f"searched only: {only} ({len(chosen):,} of {self.documents:,})"
+        return self._summary(searched, "favoured", [clue for clue in self.clues if clue not in selecting])
 
     def describe_as(self, how: str) -> str:
         """Return a summary on one line; ``how`` says what was done with the documents."""
+        return self._summary("", how, self.clues)
+
+    def _summary(self, first: str, how: str, clues: Iterable[Clue]) -> str:
         descriptions = ", ".join(
-            f"{clue.description} ({len(clue.document_ids):,} of {self.documents:,})" for clue in self.clues
+            f"{clue.description} ({len(clue.document_ids):,} of {self.documents:,})" for clue in clues
         )
-        return "; ".join(filter(None, (descriptions and f"{how}: {descriptions}", *self.notes)))
+        return "; ".join(filter(None, (first, descriptions and f"{how}: {descriptions}", *self.notes)))
 
     def weights(self) -> Mapping[str, float]:
         """Return the weight of each favoured document.
@@ -265,9 +340,27 @@ class Favour:
         return weights
 
     def prior(self, document_ids: Sequence[str]) -> NDArray[np.float64]:
-        """Return the weight of each text unit, given its document id."""
-        weights = self.weights()
-        return np.array([weights.get(document_id, 1.0) for document_id in document_ids], dtype=np.float64)
+        """Return the weight of each of some documents: 0 if it is not to be searched."""
+        weights, chosen = self.weights(), self.selected
+        if chosen is not None:
+            weights = {document_id: weights[document_id] for document_id in chosen}
+        other = 1.0 if chosen is None else 0.0
+        return np.array([weights.get(document_id, other) for document_id in document_ids], dtype=np.float64)
+
+
+#: Words around a period, title or name that go with it.
+_NOUNS = "|".join(sorted(FILED))
+_PREPOSITION = re.compile(
+    r"\s*(?:\b(?:in|of|for|during|from|between|on|at|by|dated)\s+)?(?:\bthe\s+)?$", re.IGNORECASE
+)
+_NOUN_BEFORE = re.compile(
+    rf"\s*(?:\b(?:the|an?)\s+)?\b(?:{_NOUNS})s?\s+(?:(?:of|from|for|dated|called|titled|entitled)\s+)?(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_NOUN_AFTER = re.compile(rf"\s+(?:{_NOUNS})s?\b", re.IGNORECASE)
+_ARTICLE = re.compile(r"\s*(?:\bthe\s+)?$", re.IGNORECASE)
+#: Kinds of clues in the order in which they restrict each other.
+_SELECTING: tuple[Kind, ...] = ("document", "period", "place", "folder")
 
 
 def distinctive_clues(clues: Sequence[Clue], documents: int) -> tuple[Clue, ...]:
@@ -281,13 +374,18 @@ def distinctive_clues(clues: Sequence[Clue], documents: int) -> tuple[Clue, ...]
     for clue in clues:
         most = documents - 1 if clue.weight >= NAMED else documents // 2
         key = (clue.kind, clue.document_ids)
-        if 0 < len(clue.document_ids) <= most and (key not in distinct or distinct[key].weight < clue.weight):
+        known = distinct.get(key)
+        if 0 < len(clue.document_ids) <= most and (known is None or _rank(known) < _rank(clue)):
             distinct[key] = clue
     return tuple(
         clue
         for clue in distinct.values()
         if not any(
-            other.kind == clue.kind and other.weight >= clue.weight and other.document_ids < clue.document_ids
+            other.kind == clue.kind and _rank(other) >= _rank(clue) and other.document_ids < clue.document_ids
             for other in distinct.values()
         )
     )
+
+
+def _rank(clue: Clue) -> tuple[bool, float]:
+    return clue.exact, clue.weight

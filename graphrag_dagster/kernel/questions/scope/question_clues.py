@@ -7,17 +7,16 @@ which one is capitalised.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
-import polars as pl
-
-from graphrag_dagster.kernel.documents.document_metadata import with_spaces
+from graphrag_dagster.kernel.documents.document_metadata import name_parts, with_spaces
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
+from graphrag_dagster.kernel.questions.scope.document_codes import clues_among, code_clues
 from graphrag_dagster.kernel.questions.scope.document_names import (
-    BEYOND,
     CALLED,
     FOLDERS,
-    IN_TIME,
+    SHORT,
     Key,
     KnownDocuments,
     known_documents,
@@ -35,104 +34,120 @@ from graphrag_dagster.kernel.questions.scope.favoured_documents import (
     distinctive_clues,
     names_of,
 )
-from graphrag_dagster.kernel.retrieval.search_words import words, words_with_case
-from graphrag_dagster.kernel.text.english_words import DOCUMENTS
-from graphrag_dagster.kernel.text.periods import NamedPeriod, periods_in
+from graphrag_dagster.kernel.questions.scope.question_periods import period_clues
+from graphrag_dagster.kernel.questions.scope.question_words import QuestionWords
+from graphrag_dagster.kernel.retrieval.search_words import words
+from graphrag_dagster.kernel.text.english_words import DOCUMENTS, FILED
 
 _QUOTED = re.compile(r"[“\"«]([^“”\"«»]{2,200})[”\"»]|(?<!\w)[‘']([^‘’']{2,200})[’'](?!\w)")
 _FILE = re.compile(r"[\w./-]+\.\w{1,5}(?!\w)")
 #: "the interview with Ada Rusk": whom or what a document is with or about, often part of its title.
 _WITH = re.compile(
-    rf"\b(?i:{'|'.join(sorted(DOCUMENTS))})s? (?:with|about|on) "
+    rf"\b(?i:{'|'.join(sorted(DOCUMENTS))})s? (?P<with>with|about|on) "
     r"(?P<name>[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*){0,4})"
 )
-_SURE_WORDS, _NEAR = 3, 3
-#: Most days in a document's period that may contain the shorter period of a question.
-_WIDEST = 366
+_SURE_WORDS = 3
+#: Figures in an identifier.
+_FIGURES = 3
 
 
-def favour_of(question: str, index: IndexSnapshot) -> Favour:
+def favour_of(question: str, index: IndexSnapshot, *, exact: bool = True) -> Favour:
     """Return what a question favours among the documents of a snapshot.
 
     Args:
         question: as asked.
         index: the documents; their names are gathered once per snapshot.
+        exact: search only the documents that the question names exactly; else they are favoured.
     """
     known, names = index.once(known_documents), index.once(names_of)
-    asked = _Question(question)
-    periods, notes = _periods(asked, index)
+    asked = QuestionWords(question)
+    periods, notes = period_clues(asked, index)
     documents = _documents(asked, known, names)
-    clues = [*documents, *periods, *_folders(asked, known, names), *_places(asked, known, names)]
-    return Favour(distinctive_clues(clues, len(names.ids)), tuple(notes), len(names.ids))
+    codes = list(code_clues(asked, index))
+    of_period = frozenset[str]().union(*(clue.document_ids for clue in periods if clue.exact))
+    among = [] if codes else clues_among(asked, of_period, index)
+    places = [*_places(asked, known, names), *codes, *among]
+    clues = distinctive_clues([*documents, *periods, *_folders(asked, known, names), *places], len(names.ids))
+    if not exact:
+        clues = tuple(replace(clue, exact=False) for clue in clues)
+    return Favour(clues, tuple(notes), len(names.ids), question)
 
 
-class _Question:
-    """A question with its words, folded and as written."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        cased_words = words_with_case(text)
-        self.folded, self.written = cased_words.folded, cased_words.written
-        self.every = frozenset(self.folded)
-
-    def as_written(self, start: int, end: int) -> str:
-        """Return words as written, in quotation marks."""
-        match = re.search(r"\W+".join(map(re.escape, self.written[start:end])), self.text)
-        return f"“{match[0] if match else ' '.join(self.written[start:end])}”"
-
-    def has_together(self, some: frozenset[str]) -> bool:
-        """Whether words are adjacent in any order and one of them is capitalised."""
-        return any(
-            frozenset(self.folded[start : start + len(some)]) == some
-            and self.has_capital(range(start, start + len(some)))
-            for start in range(len(self.folded) - len(some) + 1)
-        )
-
-    def has_capital(self, places: Iterable[int]) -> bool:
-        """Whether one of the words, other than the first of the question, is capitalised."""
-        return any(position and self.written[position][:1].isupper() for position in places)
-
-    def adjacent(self, kinds: frozenset[str], start: int, end: int) -> bool:
-        """Whether a word of the given kinds is adjacent to the words ``start`` to ``end``."""
-        neighbours = (*self.folded[max(0, start - 1) : start], *self.folded[end : end + 1])
-        return bool(kinds.intersection(neighbours))
-
-    def names_source(self, start: int) -> bool:
-        """Whether "according to" precedes, with or without an article."""
-        return " ".join(self.folded[max(0, start - 3) : start]).removesuffix(" the").endswith("according to")
-
-
-def _documents(asked: _Question, known: KnownDocuments, names: DocumentNames) -> Iterator[Clue]:
+def _documents(asked: QuestionWords, known: KnownDocuments, names: DocumentNames) -> Iterator[Clue]:
     for match in _FILE.finditer(asked.text):
         name = match[0].strip("./")
-        yield _clue(name, names, known.files.of_word(name.casefold()), NAMED)
+        positions = known.files.of_word(name.casefold())
+        yield _clue(name, names, positions, NAMED, exact=True, span=match.span())
     for match in _QUOTED.finditer(asked.text):
-        quoted = match[1] or match[2]
-        yield _clue(f"“{quoted}”", names, known.titles[without_article(tuple(words(quoted)))], NAMED)
+        quoted, place = match[1] or match[2], asked.within(*match.span())
+        exact = asked.adjacent(FILED, place.start, place.stop)
+        positions = known.titles[without_article(tuple(words(quoted)))]
+        yield _clue(f"“{quoted}”", names, positions, NAMED, exact=exact, span=match.span())
     for start, end, key in known.titles.runs(asked.folded):
         if weight := _weight(asked, start, end, key):
-            yield _clue(asked.as_written(start, end), names, known.titles[key], weight)
+            exact = weight == NAMED and _is_file(asked, start, end, key)
+            span = asked.spans[start][0], asked.spans[end - 1][1]
+            label = asked.as_written(start, end)
+            yield _clue(label, names, known.titles[key], weight, exact=exact, span=span)
     for title_words, positions in known.with_all_words(asked.every):
         if len(title_words) >= _SURE_WORDS or asked.has_together(title_words):
             yield _clue(f"“{names.titles[min(positions)]}”", names, positions, LIKELY)
     for match in _WITH.finditer(asked.text):
         matches = with_title_words(frozenset(meaningful_words(words(match["name"]))), names)
-        yield _clue(f"“{match['name']}”", names, matches, NAMED if len(matches) == 1 else LIKELY)
+        one = len(matches) == 1
+        # A single word may as well be what was spoken of.
+        is_full_name = match["with"] == "with" and " " in match["name"]
+        exact = one and is_full_name and _is_conversation(names, matches[0])
+        yield _clue(f"“{match['name']}”", names, matches, NAMED if one else LIKELY, exact=exact)
     for noun, number in dict.fromkeys(numbered_in(asked.folded)):
         if best := _with_most_words(known.documents_numbered(noun, number), asked, names):
-            yield _clue(f"{noun} {number}", names, best, NAMED if len(best) == 1 else LIKELY)
+            one = len(best) == 1
+            exact = one and noun in DOCUMENTS
+            yield _clue(f"{noun} {number}", names, best, NAMED if one else LIKELY, exact=exact)
 
 
-def _clue(label: str, names: DocumentNames, positions: Iterable[int], weight: float) -> Clue:
-    return Clue("document", label, frozenset(names.ids[position] for position in positions), weight)
+def _clue(
+    label: str,
+    names: DocumentNames,
+    positions: Iterable[int],
+    weight: float,
+    *,
+    exact: bool = False,
+    span: tuple[int, int] | None = None,
+) -> Clue:
+    document_ids = frozenset(names.ids[position] for position in positions)
+    return Clue("document", label, document_ids, weight, exact, span)
 
 
-def _weight(asked: _Question, start: int, end: int, key: Key) -> float | None:
+def _is_file(asked: QuestionWords, start: int, end: int, key: Key) -> bool:
+    """Whether a title in the question can only be that of a document.
+
+    It has a noun for a document in it or beside it, or is one word with three figures, like INC-2017-04.
+    """
+    is_identifier = _is_identifier(asked, start, end)
+    return is_identifier or bool(FILED.intersection(key)) or asked.adjacent(FILED, start, end)
+
+
+def _is_identifier(asked: QuestionWords, start: int, end: int) -> bool:
+    written = asked.text[asked.spans[start][0] : asked.spans[end - 1][1]]
+    figures = sum(character.isdigit() for character in written)
+    return figures >= _FIGURES and not written.isdigit() and not re.search(r"\s", written)
+
+
+def _is_conversation(names: DocumentNames, position: int) -> bool:
+    """Whether the name of a document says that it is a conversation, an episode or the like."""
+    parts = words(name_parts(f"{names.titles[position]} {names.paths[position]}"))
+    return any(word in DOCUMENTS or word in SHORT for word in parts)
+
+
+def _weight(asked: QuestionWords, start: int, end: int, key: Key) -> float | None:
     """Return the weight of a title that occurs in the question; None if it is not meant."""
     meaning = sum(1 for _ in meaningful_words(key))
     has_capital = asked.has_capital(range(start, end))
     if not meaning:
         return None
+    if _is_identifier(asked, start, end):
+        return NAMED
     is_sure = meaning >= _SURE_WORDS or key[-1].isdigit() or asked.names_source(start)
     is_introduced = asked.adjacent(CALLED, start, end)
     is_document = (has_capital or meaning > 1) and asked.adjacent(DOCUMENTS, start, end)
@@ -143,7 +158,7 @@ def _weight(asked: _Question, start: int, end: int, key: Key) -> float | None:
     return NAMED if DOCUMENTS.intersection(key) else LIKELY
 
 
-def _with_most_words(positions: Iterable[int], asked: _Question, names: DocumentNames) -> list[int]:
+def _with_most_words(positions: Iterable[int], asked: QuestionWords, names: DocumentNames) -> list[int]:
     """Return the positions of the documents whose title and path share the most words with the question."""
     shared = {
         position: len(
@@ -155,57 +170,17 @@ def _with_most_words(positions: Iterable[int], asked: _Question, names: Document
     return [position for position, number in shared.items() if number == max(shared.values())]
 
 
-def _periods(asked: _Question, index: IndexSnapshot) -> tuple[list[Clue], list[str]]:
-    """Return clues for named periods: the documents inside a period, else those around it."""
-    clues: list[Clue] = []
-    notes: list[str] = []
-    named_periods = list(periods_in(asked.text))
-    known = index.periods if named_periods else pl.DataFrame()
-    for named in named_periods if len(known) else ():
-        before = words(asked.text[: named.start])[-_NEAR:]
-        if BEYOND.intersection(before[-2:]) or not _is_time(asked, named, before):
-            continue
-        first, last = named.period.start, named.period.end
-        start, end = pl.col("period_start"), pl.col("period_end")
-        inside = known.filter((start >= first) & (end <= last))["document_id"]
-        around = (start <= first) & (end >= last) & ((end - start).dt.total_days() <= _WIDEST)
-        document_ids = frozenset(inside) or frozenset(known.filter(around)["document_id"])
-        if named.ambiguous:
-            notes.append(f"{named.words} was read as {first.isoformat()}")
-        if document_ids:
-            weight = NAMED if _is_document_period(asked, named, before) else LIKELY
-            clues.append(Clue("period", named.words, document_ids, weight))
-        else:
-            notes.append(f"no document is of {named.words}")
-    return clues, notes
-
-
-def _is_time(asked: _Question, named: NamedPeriod, before: Sequence[str]) -> bool:
-    """Whether a number is a year: "2000" may count anything, but not in "in 2000"."""
-    return (
-        named.form != "year"
-        or bool(IN_TIME.intersection(before[-1:]))
-        or _is_document_period(asked, named, before)
-    )
-
-
-def _is_document_period(asked: _Question, named: NamedPeriod, before: Sequence[str]) -> bool:
-    """Whether a period is that of documents: it is fiscal, or a document noun is near."""
-    after = words(asked.text[named.end :])[:_NEAR]
-    return named.form == "fiscal" or bool(DOCUMENTS.intersection((*before, *after)))
-
-
-def _folders(asked: _Question, known: KnownDocuments, names: DocumentNames) -> Iterator[Clue]:
+def _folders(asked: QuestionWords, known: KnownDocuments, names: DocumentNames) -> Iterator[Clue]:
     for start, end, key in known.folders.runs(asked.folded):
         if asked.adjacent(FOLDERS, start, end):
             folders = names.folders
             for folder in sorted(folders[position] for position in known.folders[key]):
                 below = enumerate(path.startswith(f"{folder}/") for path in names.paths)
                 ids = frozenset(names.ids[position] for position, is_below in below if is_below)
-                yield Clue("folder", folder, ids, NAMED)
+                yield Clue("folder", folder, ids, NAMED, exact=True)
 
 
-def _places(asked: _Question, known: KnownDocuments, names: DocumentNames) -> Iterator[Clue]:
+def _places(asked: QuestionWords, known: KnownDocuments, names: DocumentNames) -> Iterator[Clue]:
     for start, end, key in known.located.runs(asked.folded):
         if asked.has_capital(range(start, end)):
             ids = frozenset(names.ids[position] for position in known.located[key])

@@ -33,19 +33,25 @@ def nearest(search: Search) -> Answer:
         QuestionError: the vectors cannot be used.
     """
     sought = text_query(search, search.question.text, "vector")
-    made = vector_rag(search, sought.units(favoured=False).ids)
+    made = vector_rag(search, sought.units(favoured=False).ids, favoured=False)
     return without_favour(search, replace(made, why=sought.note), "vectors alone choose the text units")
 
 
-def vector_rag(search: Search, ranked: Sequence[str]) -> Answer:
+def vector_rag(search: Search, ranked: Sequence[str], *, favoured: bool = True) -> Answer:
     """Answer a question from the best text units, taken in their order until the next does not fit.
 
     One call with the prompt of a partial answer makes the answer (spec_graphrag §7, SS).
+
+    Args:
+        search: the question.
+        ranked: ids of text units, best first.
+        favoured: whether they are from the documents that the question names, if it names any exactly.
     """
     answerer = search.engines.task(ANSWERER)
+    selected = favoured and search.favour.selected is not None
     units = sources_of(search.index)
     places = [units.number_of[unit_id] - 1 for unit_id in ranked if unit_id in units.number_of]
-    rows = LazySequence(len(places), lambda rank: units.all[places[rank]])
+    rows = LazySequence(len(places), lambda rank: replace(units.all[places[rank]], selected=selected))
     chunks = first_that_fit(rows, count=search.count, limit=search.options.context_tokens)
     answer = map_reduce(search, answerer, units, chunks, method=search.method.name, direct=True)
     return replace(

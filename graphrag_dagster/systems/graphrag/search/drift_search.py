@@ -40,7 +40,9 @@ def drift(search: Search) -> Answer:
         reranked.extend(one for _, done in found for one in done)
         return [context for context, _ in found]
 
-    made = drift_search(search, local=contexts, reports=nearest_reports(search))
+    # Reports were written from all documents, so that they prime nothing about selected ones.
+    reports = nearest_reports(search) if search.favour.selected is None else []
+    made = drift_search(search, local=contexts, reports=reports)
     return with_retrieval_trace(
         search, replace(made, trace=linked_names_section(names_in_question(search))), made.why, reranked
     )

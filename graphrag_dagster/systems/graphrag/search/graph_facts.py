@@ -244,9 +244,9 @@ def answered_at_once(
     """
     if not context.rows:
         return answer
-    final = search.engines.task(ANSWERER).answer(
-        search.question.text, context.rows, context.rendered, search.question.history
-    )
+    answerer = search.engines.task(ANSWERER)
+    asked = search.asked_of(answerer.engine, context.rows)
+    final = answerer.answer(asked, context.rows, context.rendered, search.question.history)
     if facts and not asks_model(final.engine):
         final = _with_edges(final, context.rows, facts, entities)
     used = bool(final.text.strip())

@@ -74,7 +74,10 @@ def context_around(search: Search, question: str) -> tuple[LocalContext, list[Re
 
 def _context(search: Search, sought: str, ranking: LocalRanking) -> tuple[LocalContext, list[Reranked]]:
     units, done = rerank_units(search, sought, ranking.units.ids, followed=True)
-    options, entities = search.options, ranking.entities.ids
+    options = search.options
+    selected = search.favour.selected is not None
+    # What is known of an entity, and reports, were written from all documents.
+    entities = () if selected else ranking.entities.ids
     context = local_context(
         search.index,
         units,
@@ -83,7 +86,7 @@ def _context(search: Search, sought: str, ranking: LocalRanking) -> tuple[LocalC
         limit=options.context_tokens,
         shares=options.shares,
     )
-    return context, done
+    return (context.of_selected() if selected else context), done
 
 
 def local_context(

@@ -43,7 +43,7 @@ def map_reduce(
         QuestionError: not even the best partial answer fits.
         EngineError: the answerer did not give one partial answer per chunk.
     """
-    question = search.question.text
+    question = search.asked_of(answerer.engine, (unit for chunk in chunks for unit in chunk.units))
     partials = _partials(answerer, question, chunks)
     cleaned, removed = _without_invented_citations(partials, chunks)
     kept = (
@@ -53,7 +53,7 @@ def map_reduce(
     )
     used = [number for number, partial in enumerate(cleaned) if any(partial is one for one in kept)]
     answer = Answer(
-        question=question,
+        question=search.question.text,
         method=method,
         level=search.level,
         text=REFUSAL,

@@ -150,11 +150,13 @@ def paths(search: Search) -> Answer:
     keys = found.keys
     stated = units_stating(search.index, keys)
     units, moves = rerank_units(search, sought, merge_orders(orders, stated), followed=True)
-    stating = facts_on(search, keys)
-    reported = (
-        orders.followed.entities.ids if search.settings.section(PathSettings).chosen_recipe.reports else ()
-    )
+    selected = search.favour.selected is not None
+    # Edges and reports were made from all documents.
+    stating = [] if selected else facts_on(search, keys)
+    reads_reports = search.settings.section(PathSettings).chosen_recipe.reports and not selected
+    reported = orders.followed.entities.ids if reads_reports else ()
     context = pack_context(search, units, stating, reported)
+    context = context.of_selected() if selected else context
     shown = sum(row.kind == "relationship" for row in context.rows)
     answer = Answer(
         *(search.question.text, search.method.name, None, REFUSAL),

@@ -10,6 +10,8 @@ from graphrag_dagster import Filters, Index
 from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.catalogue.registry import declared_methods
 from graphrag_dagster.kernel.questions.context.answer import Answer
+from graphrag_dagster.kernel.questions.question import Question
+from graphrag_dagster.kernel.questions.searcher import Searcher
 from graphrag_dagster.systems.coterag.search.coterag_snapshot import coterag_tables_of
 from support.commands import Run
 from support.corpora import DOCUMENTS
@@ -149,6 +151,29 @@ def test_documents_that_a_question_names_come_first(index: Index) -> None:
         assert {use.record_id for use in off.context if use.kind == "source"} == {
             use.record_id for use in answer.context if use.kind == "source"
         }
+
+
+@pytest.mark.parametrize("method", ["auto", "basic", "local", "drift", "paths"])
+def test_a_document_that_a_question_names_exactly_is_searched_alone(index: Index, method: str) -> None:
+    question = "What does the article “The strike” say of Selma Dray?"
+    answer = index.ask(question, method=method)
+    assert "searched only: the document “The strike” (1 of 4)" in (answer.why or "")
+    assert [(one.documents, one.only) for one in answer.favoured] == [(1, True)]
+    assert {(use.kind, use.title) for use in answer.context} == {("source", "The strike")}
+    assert {source.title for source in answer.sources} == {"The strike"}
+    soft = Searcher(index.searcher.index, index.searcher.settings, index.searcher.count)
+    favoured = soft.with_options(hard_filters=False).answer(Question(question, method), index._session())
+    assert "favoured: the document “The strike” (1 of 4)" in (favoured.why or "")
+    assert [one.only for one in favoured.favoured] == [False]
+
+
+def test_a_refusal_says_of_the_documents_that_were_named_what_was_searched(index: Index) -> None:
+    answer = index.ask("What does the article “The strike” say of marmalade and the Dockers?", method="basic")
+    refused = index.ask("What does the article “The strike” say of marmalade?", method="basic")
+    assert not answer.refused
+    assert refused.refused
+    assert "searched the 1 of 4 documents that the question names (1 of 4 text units)" in refused.text
+    assert refused.nearest is None or refused.nearest.title == "The strike"
 
 
 @pytest.mark.parametrize(

@@ -114,19 +114,22 @@ def test_a_folder_counts_where_it_is_called_one(index: IndexSnapshot) -> None:
 
 def test_what_no_document_is_of_is_said_and_restricts_nothing(index: IndexSnapshot) -> None:
     favour = favour_of("What was revenue in FY31 Q1?", index)
-    assert (favour.clues, favour.description) == ((), "no document is of FY31 Q1")
+    assert (favour.clues, favour.description) == (
+        (),
+        "no document is of FY31 Q1; the nearest are of FY24 Q3",
+    )
     assert favour_of("What was revenue in FY31 Q1?", titled("A", "B")).description == ""
 
 
 def test_it_is_told_how_many_documents_are_favoured(index: IndexSnapshot) -> None:
     assert (
         favour_of("What was revenue in FY24 Q2?", index).description
-        == "favoured: documents of FY24 Q2 (1 of 13)"
+        == "searched only: documents of FY24 Q2 (1 of 13)"
     )
     unsure = favour_of("What was said on 07/25/2019 or 03/04/2019?", index)
     assert unsure.description == (
         "favoured: documents of 07/25/2019 (1 of 13); 03/04/2019 was read as 2019-04-03; "
-        "no document is of 03/04/2019"
+        "no document is of 03/04/2019; the nearest are of 25 July 2019"
     )
 
 

@@ -28,7 +28,7 @@ export interface AnswerBody {
   query: Query | null;
   /** what the answer was restricted to; pairs are the numbers inside the restriction and in the whole corpus */
   scope: Scope | null;
-  /** documents that the question names, whose passages were preferred */
+  /** documents that the question names, whose passages were preferred; only: no others were searched */
   favoured: Favoured[];
   /** for a refused answer: the passage closest to the question, although it does not answer it */
   nearest: Source | null;
@@ -545,12 +545,17 @@ export interface ErrorDetail {
   message: string;
 }
 
-/** A clue as reported in an answer: the number of favoured documents and their weight. */
+/**
+ * A clue as reported in an answer: the number of favoured documents and their weight.
+ *
+ * ``only``: whether no other documents were searched.
+ */
 export interface Favoured {
   kind: "document" | "period" | "folder" | "place";
   words: string;
   documents: number;
   weight: number;
+  only: boolean;
   [key: string]: unknown;
 }
 

@@ -53,9 +53,12 @@ export function answerTrace(view, answer) {
 function traceQuestion(answer) {
   const scope = answer.scope;
   const inside = ([here, all] = [0, 0]) => `${number(here)} of ${number(all)}`;
-  const favoured = answer.favoured.map(
-    (one) => `${one.kind} ${one.words} (${counted(one.documents, "document")})`,
-  );
+  /** @param {boolean} only */
+  const named = (only) =>
+    answer.favoured
+      .filter((one) => one.only === only)
+      .map((one) => `${one.kind} ${one.words} (${counted(one.documents, "document")})`)
+      .join("; ");
   return element(
     "div",
     {},
@@ -68,7 +71,8 @@ function traceQuestion(answer) {
       ],
       ["Restrictions", scope && answerAccount(scope.filters)],
       ["Notes", scope && answerAccount(scope.notes)],
-      ["Favoured", favoured.join("; ")],
+      ["Searched only", named(true)],
+      ["Favoured", named(false)],
     ]),
   );
 }
