@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
@@ -18,7 +19,7 @@ from graphrag_dagster.kernel.questions.scope.question_clues import favour_of
 from graphrag_dagster.kernel.retrieval.retriever import Retriever
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from graphrag_dagster.kernel.catalogue.search_methods import SearchMethod
     from graphrag_dagster.kernel.catalogue.tasks import Port, Task
@@ -146,10 +147,11 @@ class Search(Basis):
         soft, exact = self.question.filters.soft, self.options.hard_filters
         if not (self.options.soft_filters if soft is None else soft):
             return Favour()
-        favour = favour_of(self.question.text, self.index, exact=exact)
+        favours = self.index.once(_favours)
+        favour = favours(self.question.text, exact=exact)
         if favour.clues or favour.notes or not self.question.history:
             return favour
-        return favour_of(self.question.history[-1].question, self.index, exact=exact)
+        return favours(self.question.history[-1].question, exact=exact)
 
     def asked_of(self, engine: str, rows: Iterable[ContextUnit]) -> str:
         """Return the question for an engine to answer from rows.
@@ -191,6 +193,14 @@ def check_turns(texts: Iterable[str]) -> None:
         raise QuestionError(
             "the conversation so far holds half of a surrogate pair, which is not a character; take it out"
         )
+
+
+#: Questions whose favour is kept: each is asked for several times.
+_KEPT = 64
+
+
+def _favours(index: IndexSnapshot) -> Callable[..., Favour]:
+    return lru_cache(_KEPT)(partial(favour_of, index=index))
 
 
 def retriever_of(index: IndexSnapshot) -> Retriever:

@@ -1,6 +1,6 @@
 """Retrieval of text units, entities and reports for a search, with traces for its answer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -131,7 +131,7 @@ def prior_of(search: Search) -> Scores | None:
     if not favour.clues:
         return None
     of_units = search.index.once(_documents_of_units)
-    return favour.prior(of_units.document_ids)[of_units.numbers]
+    return favour.prior(of_units.number_of)[of_units.numbers]
 
 
 def with_retrieval_trace(
@@ -270,9 +270,9 @@ def _question_vector(
 
 @dataclass(frozen=True)
 class _UnitDocuments:
-    """The documents of the text units; ``numbers``: that of each unit, in the order of the retriever."""
+    """Numbers of the documents that have text units; ``numbers``: by unit, in the retriever's order."""
 
-    document_ids: tuple[str, ...]
+    number_of: Mapping[str, int]
     numbers: NDArray[np.int64]
 
 
@@ -280,7 +280,7 @@ def _documents_of_units(index: IndexSnapshot) -> _UnitDocuments:
     of_unit = dict(index.text_chunks.select("text_unit_id", "document_id").iter_rows())
     number_of = {one: number for number, one in enumerate(dict.fromkeys(of_unit.values()))}
     numbers = [number_of[of_unit[unit]] for unit in retriever_of(index).unit_ids]
-    return _UnitDocuments(tuple(number_of), np.array(numbers, dtype=np.int64))
+    return _UnitDocuments(number_of, np.array(numbers, dtype=np.int64))
 
 
 class PassageVectors:

@@ -4,13 +4,12 @@ The code stands for a name in the question by its beginning or its initials: ``a
 Kansas City. Names and first lines tell apart the documents of one period.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 import polars as pl
 
+from graphrag_dagster.kernel.common.packed_arrays import NumbersByWord
 from graphrag_dagster.kernel.documents.document_metadata import name_parts
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.scope.document_names import meaningful_words, singular
@@ -19,7 +18,6 @@ from graphrag_dagster.kernel.questions.scope.favoured_documents import (
     NAMED,
     Clue,
     DocumentNames,
-    names_of,
 )
 from graphrag_dagster.kernel.questions.scope.question_words import QuestionWords
 from graphrag_dagster.kernel.retrieval.search_words import words
@@ -27,33 +25,21 @@ from graphrag_dagster.kernel.text.english_words import DIVISIONS, DOCUMENTS
 from graphrag_dagster.kernel.text.periods import periods_in
 
 _JOINING = frozenset({"and", "or", "versus", "vs", "to", "with", "from", "the"})
-#: Letters of a code, fewest codes that make a scheme, and share of the documents that have one.
-_CODE = re.compile(r"[a-z]{2,4}")
-_LEAST_CODES, _WITH_CODE = 3, 0.9
-#: Documents of a sample that rules out most corpora.
-_SAMPLE = 100
 #: Most words of a name in a question, most documents told apart by their names, characters of a first line.
 _LONGEST_NAME, _MOST_DOCUMENTS, _FIRST_LINE = 4, 2_000, 300
 
 
-@dataclass(frozen=True)
-class _Codes:
-    """Documents by the code in their names; empty if the names of a snapshot follow no such scheme."""
-
-    documents: Mapping[str, frozenset[str]]
-
-
-def code_clues(asked: QuestionWords, index: IndexSnapshot) -> Iterator[Clue]:
+def code_clues(asked: QuestionWords, codes: NumbersByWord, names: DocumentNames) -> Iterator[Clue]:
     """Yield clues for names in a question that stand as a code in the names of documents.
 
     Such a clue is exact beside a word such as "district" or "report".
 
     Args:
         asked: the question.
-        index: the documents.
+        codes: positions of documents by code.
+        names: the documents.
     """
-    codes = index.once(_codes_of).documents
-    if not codes:
+    if not len(codes.words):
         return
     found = list(_coded_names(asked, codes))
     divisions = [_division_beside(asked, start, end) for start, end, _ in found]
@@ -70,10 +56,11 @@ def code_clues(asked: QuestionWords, index: IndexSnapshot) -> Iterator[Clue]:
         own = asked.spans[start][0], asked.spans[end - 1][1]
         name = f"{asked.text[own[0] : own[1]]} (“{code}” in their names)"
         span = divisions[number] or (own if shared else None)
-        yield Clue("place", name, codes[code], NAMED if span else LIKELY, exact=span is not None, span=span)
+        ids = frozenset(names.ids[position] for position in codes.of_word(code))
+        yield Clue("place", name, ids, NAMED if span else LIKELY, exact=span is not None, span=span)
 
 
-def _coded_names(asked: QuestionWords, codes: Mapping[str, frozenset[str]]) -> Iterator[tuple[int, int, str]]:
+def _coded_names(asked: QuestionWords, codes: NumbersByWord) -> Iterator[tuple[int, int, str]]:
     """Yield first word, one past the last, and code of the names in a question that a code stands for."""
     timed, place = _timed(asked), 0
     while place < len(asked.folded):
@@ -89,7 +76,7 @@ def _joined(asked: QuestionWords, first: tuple[int, int], last: tuple[int, int])
     return frozenset(asked.folded[first[1] : last[0]]) <= _JOINING
 
 
-def _code_for(asked: QuestionWords, start: int, end: int, codes: Mapping[str, frozenset[str]]) -> str | None:
+def _code_for(asked: QuestionWords, start: int, end: int, codes: NumbersByWord) -> str | None:
     """Return the code for capitalised words: their initials, or the beginning of a single word."""
     name, written = asked.folded[start:end], asked.written[start:end]
     if not all(word[:1].isupper() for word in written):
@@ -99,7 +86,7 @@ def _code_for(asked: QuestionWords, start: int, end: int, codes: Mapping[str, fr
         return initials if initials in codes else None
     if name[0] in DIVISIONS or name[0] in DOCUMENTS:
         return None
-    beginnings = [code for code in codes if name[0].startswith(code)]
+    beginnings = [code for code in codes.words if name[0].startswith(code)]
     return beginnings[0] if len(beginnings) == 1 else None
 
 
@@ -121,29 +108,6 @@ def _division_beside(asked: QuestionWords, start: int, end: int) -> tuple[int, i
     elif not asked.adjacent(DIVISIONS | DOCUMENTS, start, end):
         return None
     return asked.spans[first][0], asked.spans[last - 1][1]
-
-
-def _codes_of(index: IndexSnapshot) -> _Codes:
-    names = index.once(names_of)
-    sample = _codes_in(names, range(min(len(names.ids), _SAMPLE)))
-    if not sample or len(names.ids) <= _SAMPLE:
-        return _Codes(sample)
-    return _Codes(_codes_in(names, range(len(names.ids))))
-
-
-def _codes_in(names: DocumentNames, places: Sequence[int]) -> dict[str, frozenset[str]]:
-    """Return documents by code if nearly all names are a code and figures, in some order."""
-    found: dict[str, set[str]] = {}
-    for place in places:
-        letters = [
-            word for word in words(name_parts(PurePosixPath(names.paths[place]).stem)) if word.isalpha()
-        ]
-        if len(letters) == 1 and _CODE.fullmatch(letters[0]):
-            found.setdefault(letters[0], set()).add(names.ids[place])
-    with_code = sum(map(len, found.values()))
-    if len(found) < _LEAST_CODES or with_code < _WITH_CODE * len(places):
-        return {}
-    return {code: frozenset(ids) for code, ids in sorted(found.items())}
 
 
 def clues_among(asked: QuestionWords, document_ids: frozenset[str], index: IndexSnapshot) -> Iterator[Clue]:

@@ -217,6 +217,9 @@ class KnownDocuments:
         meanings: the meaningful words of titles that have several, joined by blanks.
         by_rarest: positions in ``meanings`` by the word that occurs in the fewest of them.
         meant: the documents of each entry of ``meanings``.
+        codes: codes in file names if nearly all of these are a code and figures, such as ``2009-04-at``;
+            else empty.
+        name_words: words of titles and paths.
     """
 
     files: NumbersByWord
@@ -227,6 +230,8 @@ class KnownDocuments:
     meanings: Texts
     by_rarest: NumbersByWord
     meant: WeightedLists
+    codes: NumbersByWord
+    name_words: NumbersByWord
 
     def with_all_words(self, every: frozenset[str]) -> Iterator[tuple[frozenset[str], list[int]]]:
         """Yield the meaningful words of each title that all occur in ``every``, with its documents."""
@@ -234,6 +239,11 @@ class KnownDocuments:
             for position in self.by_rarest.of_word(word):
                 if (title_words := frozenset(self.meanings[position].split(" "))) <= every:
                     yield title_words, self.meant.of(position).tolist()
+
+    def with_name_words(self, some: Iterable[str]) -> list[int]:
+        """Return the positions of the documents whose title and path have all of the words."""
+        positions = [frozenset(self.name_words.of_word(word)) for word in some]
+        return sorted(frozenset[int].intersection(*positions)) if positions else []
 
     def documents_numbered(self, noun: str, number: int) -> list[int]:
         """Return the positions of the documents with a number, such as episode 12."""
@@ -255,13 +265,16 @@ def numbers_by(places: Mapping[T, Collection[int]], spelled: Callable[[T], str])
     return NumbersByWord.of({spelled(key): sorted(numbers) for key, numbers in places.items()})
 
 
+#: Letters of a code, fewest codes that make a scheme, and share of the documents that have one.
+_CODE = re.compile(r"[a-z]{2,4}")
+_LEAST_CODES, _WITH_CODE = 3, 0.9
 #: Separators between the parts of a title.
 _PARTS = re.compile(r"[:;|]\s|\s[-–—]\s|—")
 
 
 def known_documents(index: IndexSnapshot) -> KnownDocuments:
     """Return the document names of a snapshot from its shelf; call it once per snapshot."""
-    return load_or_build(index.shelf, "called", lambda: _Gathered(index).known(), KnownDocuments)
+    return load_or_build(index.shelf, "document_names", lambda: _Gathered(index).known(), KnownDocuments)
 
 
 class _Gathered:
@@ -275,6 +288,8 @@ class _Gathered:
         self._folders: dict[Key, set[int]] = defaultdict(set)
         self._located: dict[Key, set[int]] = defaultdict(set)
         self._meaning: dict[frozenset[str], set[int]] = defaultdict(set)
+        self._codes: dict[str, list[int]] = defaultdict(list)
+        self._name_words: dict[str, list[int]] = defaultdict(list)
         for position in range(len(self._names.ids)):
             self._add(position)
         self._add_metadata(index)
@@ -299,7 +314,13 @@ class _Gathered:
             meanings=Texts.of(" ".join(sorted(title_words)) for title_words in self._meaning),
             by_rarest=NumbersByWord.of(self._by_rarest()),
             meant=WeightedLists.of_pairs(len(self._meaning), owners, values, np.ones(len(values))),
+            codes=NumbersByWord.of(self._codes if self._has_codes() else {}),
+            name_words=NumbersByWord.of(self._name_words),
         )
+
+    def _has_codes(self) -> bool:
+        with_code = sum(map(len, self._codes.values()))
+        return len(self._codes) >= _LEAST_CODES and with_code >= _WITH_CODE * len(self._names.ids)
 
     def _add(self, position: int) -> None:
         names = self._names
@@ -308,13 +329,19 @@ class _Gathered:
             self._files[file_name.casefold()].add(position)
         title = names.titles[position]
         for name in dict.fromkeys((title, *_PARTS.split(title), file.stem, names.source_ids[position] or "")):
-            for key in dict.fromkeys(tuple(words(split(name))) for split in (with_spaces, name_parts)):
+            for spaced in dict.fromkeys((with_spaces(name), name_parts(name))):
+                key = tuple(words(spaced))
                 self._titles[key].add(position)
                 self._titles[without_article(key)].add(position)
                 for numbered in numbered_in(key):
                     self._numbered[numbered].add(position)
                 if len(meaning := frozenset(meaningful_words(key))) > 1:
                     self._meaning[meaning].add(position)
+        for word in frozenset(words(f"{title} {with_spaces(str(file))}")):
+            self._name_words[word].append(position)
+        letters = [word for word in words(name_parts(file.stem)) if word.isalpha()]
+        if len(letters) == 1 and _CODE.fullmatch(letters[0]):
+            self._codes[letters[0]].append(position)
 
     def _add_metadata(self, index: IndexSnapshot) -> None:
         position_of = {document_id: position for position, document_id in enumerate(self._names.ids)}
@@ -334,12 +361,3 @@ class _Gathered:
         for position, title_words in enumerate(self._meaning):
             by_rarest[min(title_words, key=lambda word: (counts[word], word))].append(position)
         return by_rarest
-
-
-def with_title_words(some: frozenset[str], names: DocumentNames) -> list[int]:
-    """Return the positions of the documents whose title or path has all of the words."""
-    return [
-        position
-        for position, (title, path) in enumerate(zip(names.titles, names.paths, strict=True))
-        if some and some <= frozenset(words(f"{title} {with_spaces(path)}"))
-    ]

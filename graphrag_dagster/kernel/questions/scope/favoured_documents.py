@@ -326,26 +326,33 @@ class Favour:
         return "; ".join(filter(None, (first, descriptions and f"{how}: {descriptions}", *self.notes)))
 
     def weights(self) -> Mapping[str, float]:
-        """Return the weight of each favoured document.
+        """Return the weight of each favoured document, or only of those that alone are to be searched.
 
         Among clues of one kind the highest weight counts; weights of different kinds multiply.
         """
-        best: dict[tuple[str, str], float] = {}
+        chosen = self.selected
+        best: dict[Kind, dict[str, float]] = {}
         for clue in self.clues:
-            for document_id in clue.document_ids:
-                best[document_id, clue.kind] = max(best.get((document_id, clue.kind), 1.0), clue.weight)
+            of_kind = best.setdefault(clue.kind, {})
+            for document_id in clue.document_ids if chosen is None else clue.document_ids & chosen:
+                of_kind[document_id] = max(of_kind.get(document_id, 1.0), clue.weight)
         weights: dict[str, float] = {}
-        for (document_id, _), weight in sorted(best.items()):
-            weights[document_id] = weights.get(document_id, 1.0) * weight
+        for of_kind in best.values():
+            for document_id, weight in of_kind.items():
+                weights[document_id] = weights.get(document_id, 1.0) * weight
         return weights
 
-    def prior(self, document_ids: Sequence[str]) -> NDArray[np.float64]:
-        """Return the weight of each of some documents: 0 if it is not to be searched."""
-        weights, chosen = self.weights(), self.selected
-        if chosen is not None:
-            weights = {document_id: weights[document_id] for document_id in chosen}
-        other = 1.0 if chosen is None else 0.0
-        return np.array([weights.get(document_id, other) for document_id in document_ids], dtype=np.float64)
+    def prior(self, number_of: Mapping[str, int]) -> NDArray[np.float64]:
+        """Return the weight of each document [n]: 0 if it is not to be searched, 1 if nothing is known of it.
+
+        Args:
+            number_of: the documents with their numbers from 0.
+        """
+        prior = np.full(len(number_of), 1.0 if self.selected is None else 0.0)
+        for document_id, weight in self.weights().items():
+            if document_id in number_of:
+                prior[number_of[document_id]] = weight
+        return prior
 
 
 #: Words around a period, title or name that go with it.

@@ -22,7 +22,6 @@ from graphrag_dagster.kernel.questions.scope.document_names import (
     known_documents,
     meaningful_words,
     numbered_in,
-    with_title_words,
     without_article,
 )
 from graphrag_dagster.kernel.questions.scope.favoured_documents import (
@@ -63,7 +62,7 @@ def favour_of(question: str, index: IndexSnapshot, *, exact: bool = True) -> Fav
     asked = QuestionWords(question)
     periods, notes = period_clues(asked, index)
     documents = _documents(asked, known, names)
-    codes = list(code_clues(asked, index))
+    codes = list(code_clues(asked, known.codes, names))
     of_period = frozenset[str]().union(*(clue.document_ids for clue in periods if clue.exact))
     among = [] if codes else clues_among(asked, of_period, index)
     places = [*_places(asked, known, names), *codes, *among]
@@ -93,7 +92,7 @@ def _documents(asked: QuestionWords, known: KnownDocuments, names: DocumentNames
         if len(title_words) >= _SURE_WORDS or asked.has_together(title_words):
             yield _clue(f"“{names.titles[min(positions)]}”", names, positions, LIKELY)
     for match in _WITH.finditer(asked.text):
-        matches = with_title_words(frozenset(meaningful_words(words(match["name"]))), names)
+        matches = known.with_name_words(meaningful_words(words(match["name"])))
         one = len(matches) == 1
         # A single word may as well be what was spoken of.
         is_full_name = match["with"] == "with" and " " in match["name"]

@@ -213,7 +213,7 @@ def test_a_period_of_no_document_is_told_with_the_nearest(surveys: IndexSnapshot
 
 
 def test_other_documents_have_no_weight_and_without_exactness_all_have_some(surveys: IndexSnapshot) -> None:
-    question, ids = "How was tourism in the Atlanta district in April 2009?", [f"d{n}" for n in range(12)]
+    question, ids = "How was tourism in the Atlanta district in April 2009?", {f"d{n}": n for n in range(12)}
     exact, soft = favour_of(question, surveys), favour_of(question, surveys, exact=False)
     assert np.flatnonzero(exact.prior(ids)).tolist() == [4]
     assert soft.selected is None
