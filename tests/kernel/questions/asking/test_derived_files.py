@@ -170,7 +170,7 @@ def test_a_damaged_file_of_a_large_index_is_named(damaged: str) -> None:
     "missing",
     [
         "*-names*/index/spelled/values.npy",
-        "*-called*/titles/places/begins.npy",
+        "*-document_names*/titles/places/begins.npy",
         "*-frames*/entity_vectors.arrow",
     ],
 )
