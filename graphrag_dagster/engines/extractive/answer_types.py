@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from graphrag_dagster.engines.extractive.names import name_wordlists as wordlists
+from graphrag_dagster.engines.extractive.office_holders import office_asked
 from graphrag_dagster.engines.extractive.parsing.type_lexicon import GEO, KINDS, PERSON
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_for_overview
 from graphrag_dagster.kernel.text.english_words import word_set
@@ -111,6 +112,8 @@ def answer_type_of(question: str) -> AnswerType:
 
 def _factual_type(question: str) -> AnswerType:
     asking = _ASKING.search(question)
+    if office_asked(question):
+        return AnswerType(kind="person")
     if _DEFINITION.match(question):
         person = question.lstrip()[:3].lower() == "who"
         return AnswerType(kind="definition", type=PERSON if person else "")
@@ -272,14 +275,24 @@ def defines(sentence: str, what: Collection[str]) -> bool:
     return _IS_A.match(sentence, found[last][0]) is not None
 
 
-def _numbers(sentence: str, noun: str) -> list[Span]:
-    every = _NUMBER.finditer(sentence)
-    found = [one for one in every if not _YEAR.match(one[0]) and not one[0][0].isupper()]
-    wanted = stem(noun) if noun else ""
-    counted = [
-        one for one in found if wanted and wanted in {stem(word) for word in words(sentence[one.end() :])[:3]}
+def numbers_of(sentence: str, noun: str) -> list[Span]:
+    """Return where a sentence gives a number of something: "sixty-three people"."""
+    wanted = stem(noun)
+    return [
+        span
+        for span in _every_number(sentence)
+        if wanted in {stem(word) for word in words(sentence[span.end :])[:3]}
     ]
-    return [Span(*one.span()) for one in [*counted, *(one for one in found if one not in counted)]]
+
+
+def _numbers(sentence: str, noun: str) -> list[Span]:
+    counted = numbers_of(sentence, noun) if noun else []
+    return [*counted, *(one for one in _every_number(sentence) if one not in counted)]
+
+
+def _every_number(sentence: str) -> list[Span]:
+    found = (one for one in _NUMBER.finditer(sentence) if not _YEAR.match(one[0]) and not one[0][0].isupper())
+    return [Span(*one.span()) for one in found]
 
 
 def _names(kind: Kind, sentence: str) -> Iterator[Span]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.engines.extractive.answer_types import AnswerType, defines, things_of_type
+from graphrag_dagster.engines.extractive.answer_types import AnswerType, defines, numbers_of, things_of_type
+from graphrag_dagster.engines.extractive.office_holders import Office, holders, office_asked
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.questions.citations import LABELS
 from graphrag_dagster.kernel.retrieval.sentence_relevance import SHARPNESS, Relevance, asked_words
@@ -119,19 +120,28 @@ def lay_out(points: Sequence[Point]) -> str:
     return "\n\n".join(f"**{heading}**\n\n{' '.join(cited)}" for heading, cited in blocks)
 
 
-def answering_words(sentence: str, wanted: AnswerType, known: Collection[str]) -> str:
+def answering_words(
+    sentence: str, wanted: AnswerType, known: Collection[str], office: Office | None = None
+) -> str:
     """Return the sentence with the first thing that answers in bold; unchanged where none is told.
 
     Args:
         sentence: as quoted.
         wanted: what the question wants.
         known: stems of the question's words, which answer nothing.
+        office: whose holder the question asks for, if it does; no other name answers.
     """
     if wanted.kind not in _BOLD_LAYOUT or "*" in sentence:
         return sentence
     start = speaker_before(sentence)[1]
     said = sentence[start:]
-    for span in things_of_type(wanted.kind, said, wanted.noun):
+    if office:
+        things = holders(said, office)
+    elif wanted.kind == "number" and wanted.noun:
+        things = numbers_of(said, wanted.noun)
+    else:
+        things = things_of_type(wanted.kind, said, wanted.noun)
+    for span in things:
         if is_new(said[span.start : span.end], known):
             first, last = start + span.start, start + span.end
             return f"{sentence[:first]}**{sentence[first:last]}**{sentence[last:]}"
@@ -166,10 +176,30 @@ def sentence_values(
     value[quoted] = found.value[quoted]
     chosen = [one for one, is_quoted in zip(sentences, quoted, strict=True) if is_quoted]
     value[quoted] *= np.exp(SHARPNESS * standalone_scores(question, wanted, chosen) @ _WEIGHTS)
+    _raise_holders(question, sentences, value)
     again = repeats_question(question, sentences)
     if np.any(value[~again] > 0):
         value[again] = 0
     return round_for_comparison(value)
+
+
+#: Values, against the best, of sentences that name who holds the office that is asked for: in a row that also
+#: has whose office it is, and in the same sentence.
+_HOLDER, _HOLDER_OF_IT = 1.2, 1.5
+
+
+def _raise_holders(question: str, sentences: Sequence[RankedSentence], value: Scores) -> None:
+    """Raise sentences that name who holds the office that a question asks for above all others."""
+    office = office_asked(question)
+    if office is None:
+        return
+    best = max(value.max(initial=0.0), 1e-3)
+    for place, one in enumerate(sentences):
+        if one.quotable and holders(one.bare_text, office):
+            texts = (one.text, one.row.text, one.row.title)
+            has_body = [office.body <= frozenset(map(stem, words(text))) for text in texts]
+            if any(has_body):
+                value[place] += best * (_HOLDER_OF_IT if has_body[0] else _HOLDER)
 
 
 def repeats_question(question: str, sentences: Sequence[RankedSentence]) -> NDArray[np.bool_]:
@@ -190,17 +220,24 @@ def standalone_scores(question: str, wanted: AnswerType, sentences: Sequence[Ran
     return np.array([[fits(one), readability(one.text)] for one in sentences]).reshape(-1, 2)
 
 
+#: How well a sentence fits that has a number, but not of what is counted.
+_OF_ELSE = 0.5
+
+
 def _fitting(
     wanted: AnswerType, known: frozenset[str], named: frozenset[str]
-) -> Callable[[RankedSentence], bool]:
+) -> Callable[[RankedSentence], float]:
     if wanted.kind == "definition":
         return lambda one: defines(one.bare_text, named)
 
-    def names_it(one: RankedSentence) -> bool:
+    def names_it(one: RankedSentence) -> float:
         said = one.bare_text
-        return any(
-            is_new(said[span.start : span.end], known)
-            for span in things_of_type(wanted.kind, said, wanted.noun)
+        found = things_of_type(wanted.kind, said, wanted.noun)
+        if not any(is_new(said[span.start : span.end], known) for span in found):
+            return 0.0
+        # A number of something else seldom answers how many there are.
+        return (
+            1.0 if wanted.kind != "number" or not wanted.noun or numbers_of(said, wanted.noun) else _OF_ELSE
         )
 
     return names_it
@@ -227,7 +264,7 @@ def points(
         characters: of all sentences together; the first is taken in any case.
     """
     order = [int(place) for place in np.argsort(-value, kind="stable") if value[place] > 0]
-    known = frozenset(map(stem, words(question)))
+    known, office = frozenset(map(stem, words(question))), office_asked(question)
     chosen: list[Point] = []
     taken: list[tuple[str, ...]] = []
     length = 0
@@ -252,7 +289,7 @@ def points(
         taken += [words(other.text) for other in group]
         bold = len(chosen) < _BOLD
         quotes = tuple(
-            (answering_words(words, wanted, known) if bold else words, row, quote)
+            (answering_words(words, wanted, known, office) if bold else words, row, quote)
             for words, row, quote in (other.quotation for other in group)
         )
         chosen.append(Point(one.row.title, quotes, float(value[place]), one.row.kind))

@@ -24,8 +24,10 @@ from graphrag_dagster.kernel.retrieval.packaged_reranker import stages
 from graphrag_dagster.kernel.retrieval.ranking import Mode, Ranking, first_places
 from graphrag_dagster.kernel.retrieval.rerankers import Reranked, Sought, rerank
 from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
+from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows
+from graphrag_dagster.kernel.text.english_words import OFFICES
 
 _MOST_FOUND = 20
 #: Title of the trace section with the linked names of the question.
@@ -40,7 +42,14 @@ def with_history(search: Search, question: str | None = None) -> str:
         question: default: the question of the search.
     """
     current = search.question.text if question is None else question
-    return "\n".join([*(turn.question for turn in search.question.history[-2:]), current])
+    return "\n".join(
+        [*(turn.question for turn in search.question.history[-2:]), current, *_offices_in(current)]
+    )
+
+
+def _offices_in(question: str) -> list[str]:
+    """Return the full names of offices that a question abbreviates: a text may have either."""
+    return [OFFICES[word] for word in dict.fromkeys(words(question)) if word in OFFICES]
 
 
 @dataclass(frozen=True, slots=True)

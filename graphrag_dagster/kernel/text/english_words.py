@@ -208,6 +208,21 @@ DIVISIONS = _words(
     edition fed group office panel province region section state station team unit
     """
 )
+#: Offices by their abbreviations.
+OFFICES = MappingProxyType(
+    {
+        "ceo": "chief executive officer",
+        "cfo": "chief financial officer",
+        "coo": "chief operating officer",
+        "cto": "chief technology officer",
+        "cio": "chief information officer",
+        "cmo": "chief marketing officer",
+        "cpo": "chief product officer",
+        "vp": "vice president",
+        "pm": "prime minister",
+        "mp": "member of parliament",
+    }
+)
 #: What a number counts that is no year: "of 2009 employees".
 COUNTED = _words(
     """
