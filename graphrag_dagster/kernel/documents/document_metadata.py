@@ -143,6 +143,9 @@ _DATES = frozenset(
     }
 )
 _YEARS = frozenset({"year", "fy"})
+#: Keys of messages, whose values may be seconds or milliseconds since 1970.
+_STAMPS = frozenset({"timestamp", "ts", "epoch", "sent", "posted"})
+_EPOCH = re.compile(r"(?P<seconds>1\d{9})(?:\d{3})?(?:\.\d+)?")
 _PARTS = frozenset({"month", "quarter", "week", "season", "half"})
 #: Dates of other things than the document.
 _OTHERS = frozenset(
@@ -236,11 +239,17 @@ def _date_values(metadata: str) -> Iterator[str]:
     dates = []
     for key, value in values_in(metadata):
         words = {word.casefold() for word in _WORD.findall(key)}
-        if words & (_DATES | _YEARS) and not words & _OTHERS and len(text := str(value)) <= LONGEST_VALUE:
-            dates.append((words, text))
+        is_date = words & (_DATES | _YEARS | _STAMPS) and not words & _OTHERS
+        if is_date and len(text := str(value)) <= LONGEST_VALUE:
+            stamp = _EPOCH.fullmatch(text)
+            dates.append((words, _day_of(int(stamp["seconds"])) if stamp else text))
     year = next((text for words, text in dates if words & _YEARS), None)
     for words, text in dates:
         yield f"{text} {year}" if year and words & _PARTS and not words & _YEARS else text
+
+
+def _day_of(seconds: int) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()
 
 
 def _month_first_by_key(told: list[_DocumentRow]) -> dict[str, bool]:

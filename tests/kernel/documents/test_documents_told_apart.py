@@ -124,6 +124,24 @@ def test_a_period_inside_a_name_is_read(title: str, period: tuple[str, str]) -> 
     assert found == (*period, "title")
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        '{"ts": "1262304000.000100"}',
+        '{"timestamp": 1262304000000}',
+        '{"sent": 1262304000}',
+        '{"timestamp": "2010-01-01T10:00:00Z"}',
+    ],
+)
+def test_the_stamp_of_a_message_is_its_day(metadata: str) -> None:
+    assert told(periods_of(documents({"metadata": metadata}))) == [("2010-01-01", "2010-01-01", "metadata")]
+
+
+@pytest.mark.parametrize("metadata", ['{"ts": 12}', '{"views": 1262304000}', '{"modified": 1262304000}'])
+def test_a_number_that_is_no_stamp_is_no_day(metadata: str) -> None:
+    assert told(periods_of(documents({"metadata": metadata}))) == []
+
+
 def test_a_fiscal_quarter_in_the_first_lines_has_the_day_beside_it() -> None:
     row = {"text": "Ostrel FY24 Second Quarter Call\nTuesday, January 30, 2024\nOn 1 May 2020 it began."}
     assert told(periods_of(documents(row))) == [
