@@ -47,6 +47,13 @@ _DEFINITION = re.compile(
     r"|.*\b(?:what does .+ mean|define|definition of|meaning of)\b",
     re.IGNORECASE,
 )
+#: "What was revenue?", "What is the gross margin?" want a figure; "What is profit?" asks what it is.
+_MEASURED = re.compile(
+    r"\s*what(?: was| were|(?:['’]s| is| are)(?= \S+ \S)) (?!an? )(?:\S+ ){0,5}?"
+    r"(?:(?P<money>revenues?|income|profits?|earnings|sales|costs?|expenses?|expenditures?|spending|dividends?)"
+    r"|(?:growth|margins?|rates?|share|headcount|turnover|volume))(?: (?:growth|rate))?\s*\?*\s*\Z",
+    re.IGNORECASE,
+)
 _OF = re.compile(r"\s*what(?:['’]s| is| was| were| are) the (?P<noun>[\w-]+) of\b", re.IGNORECASE)
 _LIST = re.compile(
     r"\s*(?:please |can you |could you )*(?:list|name|enumerate)\b"
@@ -114,6 +121,8 @@ def _factual_type(question: str) -> AnswerType:
     asking = _ASKING.search(question)
     if office_asked(question):
         return AnswerType(kind="person")
+    if measured := _MEASURED.match(question):
+        return AnswerType(kind="money" if measured["money"] and "growth" not in words(question) else "number")
     if _DEFINITION.match(question):
         person = question.lstrip()[:3].lower() == "who"
         return AnswerType(kind="definition", type=PERSON if person else "")
