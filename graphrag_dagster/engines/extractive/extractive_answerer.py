@@ -121,6 +121,8 @@ class ExtractiveAnswerer:
         value = self._values([question], sought, sentences)
         if self._cross_encoder:
             value = fuse_values(question, sentences, value, self._cross_encoder)
+        if points := focused.points_by_document(question, sought, sentences, value):
+            return _partials_of_points(points, chunks, rendered)
         return [
             self._partial(question, sought, number, sentences, value, len(rendered[number]) // 2)
             for number in range(len(chunks))
@@ -138,7 +140,7 @@ class ExtractiveAnswerer:
             if len(said) + len(own) > most or point.value < _LEAST * every[0].value:
                 break
             # One sentence may name several things of a list.
-            if lists or not repeats(own[-1], said):
+            if lists or point.apart or not repeats(own[-1], said):
                 said += own
                 chosen.append(point)
         chosen = in_reading_order(chosen, _TOP)

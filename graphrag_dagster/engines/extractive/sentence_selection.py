@@ -1,5 +1,6 @@
 """The sentences that answer a question about something, the best first."""
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -241,6 +242,40 @@ def _fitting(
         )
 
     return names_it
+
+
+_COMPARES = re.compile(
+    r"\b(?:compar\w*|chang\w*|develop\w*|differ\w*|evolv\w*|trends?|over (?:the|these|those|all|time)|each"
+    r"|every)\b",
+    re.IGNORECASE,
+)
+#: Most documents of which each has a statement, and the least value of that against the best.
+_MOST_DOCUMENTS, _LEAST_OF_DOCUMENT = 12, 0.35
+
+
+def points_by_document(
+    question: str, wanted: AnswerType, sentences: Sequence[RankedSentence], value: Scores
+) -> list[Point]:
+    """Return the best sentence of each document that a comparison names, in the order of their titles.
+
+    Periods in titles, such as 2009-04 and FY24Q2, are then in order, too. Empty where nothing is compared, or
+    not all rows are of documents that the question names.
+    """
+    if not (_COMPARES.search(question) and all(one.row.selected for one in sentences)):
+        return []
+    best: dict[str, int] = {}
+    for place in np.argsort(-value, kind="stable").tolist():
+        if value[place] > 0 and value[place] >= _LEAST_OF_DOCUMENT * value.max():
+            best.setdefault(sentences[place].document, place)
+    if not 2 <= len(best) <= _MOST_DOCUMENTS:
+        return []
+    known, office = frozenset(map(stem, words(question))), office_asked(question)
+    found = []
+    for one in sorted((sentences[place] for place in best.values()), key=lambda one: one.row.title):
+        text, row, quote = one.quotation
+        told = answering_words(text, wanted, known, office)
+        found.append(Point(one.row.title, ((told, row, quote),), 0.0, one.row.kind, apart=True))
+    return found
 
 
 def points(

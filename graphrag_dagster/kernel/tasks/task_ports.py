@@ -366,13 +366,14 @@ class Point:
     """Sentences that an extractive answer presents together, under a heading, citing rows of one kind.
 
     ``quotes``: triples of the displayed sentence, the id of its row and its position. ``value``: how well it
-    answers, on any scale.
+    answers, on any scale. ``apart``: it stands for a document of its own, even if it reads like another.
     """
 
     heading: str
     quotes: tuple[tuple[str, int, Quote | None], ...]
     value: float
     kind: ContextKind = "report"
+    apart: bool = False
 
     def renumbered(self, numbers: Mapping[int, int]) -> "Point":
         """Return the point with new row ids; sentences of rows without one are dropped."""

@@ -1,6 +1,7 @@
 """What questions want, what in a sentence gives it, and how answers by rule are laid out."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -205,6 +206,21 @@ def test_a_comparison_speaks_of_both_sides() -> None:
     assert found.quotes[0][0] == FACTS[4]
     headings = [line for line in found.text.split("\n\n") if line.startswith("**") and line.endswith("**")]
     assert headings == ["**The north quay and the fish market**", "**The north quay**", "**The fish market**"]
+
+
+def test_a_comparison_of_documents_that_are_named_has_a_statement_of_each_in_order() -> None:
+    def of(number: int, title: str, share: int) -> ContextUnit:
+        unit = row(
+            number, title, [f"The rent of the quay was {share} crowns.", "Many came to the fish market."]
+        )
+        return replace(unit, selected=True)
+
+    rows = [of(7, "FY24Q1", 5), of(8, "FY23Q1", 4), of(9, "FY23Q2", 4)]
+    said = answer("How did the rent of the quay change?", rows).quotes
+    assert [quote[1] for quote in said] == [8, 9, 7]
+    named = [replace(one, selected=False) for one in rows]
+    assert [quote[1] for quote in answer("How did the rent of the quay change?", named).quotes] != [8, 9, 7]
+    assert [quote[1] for quote in answer("What was the rent of the quay?", rows).quotes] != [8, 9, 7]
 
 
 def test_an_overview_gives_phrases_with_documents_and_a_sentence_that_holds_each() -> None:
