@@ -194,7 +194,7 @@ DOCUMENTS = word_set(
     """
 )
 #: Those among them that, beside a title or period, hardly mean anything else.
-FILED = _words(
+FILED = word_set(
     """
     agenda article briefing bulletin call chapter document edition email entry episode file hearing
     interview issue letter log meeting memo memorandum minute minutes newsletter note notes notice
@@ -202,7 +202,7 @@ FILED = _words(
     """
 )
 #: Parts of an organisation or country, beside their names.
-DIVISIONS = _words(
+DIVISIONS = word_set(
     """
     area bank board branch bureau chapter committee council county department desk district division
     edition fed group office panel province region section state station team unit
@@ -224,7 +224,7 @@ OFFICES = MappingProxyType(
     }
 )
 #: What a number counts that is no year: "of 2009 employees".
-COUNTED = _words(
+COUNTED = word_set(
     """
     beds cars cases copies deaths dollars employees euros homes households houses jobs members miles
     pages patients people persons pounds rooms seats soldiers students units visitors votes words
