@@ -23,9 +23,10 @@ def fuse_values(
 ) -> Scores:
     """Return how well each sentence answers, by rules and by the cross-encoder [n].
 
-    The two orders take turns: the first of the cross-encoder, the first of the rules, the second of the
-    cross-encoder and so on. The values stay those of the rules, the highest for the first sentence of the
-    joint order, so as many sentences answer as by rules, and none where none does.
+    The first of the rules stays first; then the two orders take turns: the first and the second of the
+    cross-encoder, the second of the rules, the third of the cross-encoder and so on. The values stay those of
+    the rules, the highest for the first sentence of the joint order, so as many sentences answer as by rules,
+    and none where none does.
 
     Args:
         question: as asked.
@@ -40,16 +41,12 @@ def fuse_values(
     if not by_rules:
         return value
     by_model = _order_by_model(question, sentences, value, encoder)
-    first = _take_turns(by_model, by_rules)[: len(by_rules)]
+    turns = chain.from_iterable(zip_longest(by_model[1:], by_rules[1:]))
+    joint = dict.fromkeys(place for place in (by_rules[0], *by_model[:1], *turns) if place is not None)
+    first = list(joint)[: len(by_rules)]
     fused = np.zeros_like(value)
     fused[first] = value[by_rules]
     return fused
-
-
-def _take_turns(one: Sequence[int], other: Sequence[int]) -> list[int]:
-    """Return the first of one, the first of the other, the second of one and so on, each once."""
-    joint = chain.from_iterable(zip_longest(one, other))
-    return list(dict.fromkeys(place for place in joint if place is not None))
 
 
 def _order_by_model(

@@ -17,6 +17,8 @@ PARTICULAR = [
     ("When was the strike?", []),
     ("Why did Hanna Quill accuse him?", ["Hanna Quill"]),
     ("What did the union say about the agreement in June?", []),
+    ("How do I break an agreement?", []),
+    ("what does the union do", []),
 ]
 WHOLE = [
     "What are the main themes?",
