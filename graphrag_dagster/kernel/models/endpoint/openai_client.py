@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import httpx2
-from openai import AsyncAzureOpenAI, AsyncOpenAI, Omit
+from openai import APIConnectionError, AsyncAzureOpenAI, AsyncOpenAI, Omit
 from openai.lib.azure import API_KEY_SENTINEL
 
 from graphrag_dagster.kernel.models.chat.chat_model import Listener
@@ -38,6 +38,7 @@ class _Heard:
     finish: object = None
     length: int = 0
     looked_at: int = 0
+    ended: bool = False
     usage: Mapping[str, Any] = field(default_factory=dict)
 
     def takes(self, event: Mapping[str, Any], listen: Listener | None) -> bool:
@@ -65,7 +66,7 @@ class _Heard:
 
     def end_early(self, prompt_tokens: int) -> None:
         """Take what has come for the reply; a piece is about a token, and servers count only at the end."""
-        self.finish = REPETITION
+        self.ended, self.finish = True, REPETITION
         self.usage = {"prompt_tokens": prompt_tokens, "completion_tokens": len(self.content)}
 
     def answer(self) -> dict[str, Any]:
@@ -114,11 +115,17 @@ async def stream_reply(
             return await stream.response.aread(), headers
         try:
             async for event in stream:
+                if told.ended:
+                    continue
                 if told.takes(mapping(event), listen):
                     heard()
                 if told.repeats():
                     told.end_early(prompt_tokens)
-                    break
+                    # Read on to the error: a stream left in its middle is left to the garbage collector.
+                    await stream.close()
+        except (APIConnectionError, httpx2.StreamError):
+            if not told.ended:
+                raise
         except (ValueError, RecursionError) as problem:
             shown = str(getattr(problem, "doc", ""))[:_SHOWN].strip()
             raise MalformedResponse(f"sent no usable JSON: {shown or 'an empty event'}") from None

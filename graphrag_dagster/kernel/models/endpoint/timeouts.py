@@ -20,6 +20,8 @@ _GENEROUS = 3.0
 _LONGEST = 3600.0
 #: A smaller answer that came quickly tells how long the way is, not how fast the model is.
 _MIN_TIMED_WORK, _SLOW = 40.0, 2.0
+#: Tokens of a small answer that tell enough of a model to watch its first long reply, and no more.
+_HINTING = 20
 _FORGETTING = 0.1
 #: Seconds of a reply above which it is read as it comes.
 _WATCHED = 10.0
@@ -46,10 +48,13 @@ class Pace:
 
     def __init__(self, seconds_per_token: float | None = None) -> None:
         self.seconds_per_token = seconds_per_token
+        self._hint = 0.0
 
     def on_answer(self, size: Size, seconds: float) -> None:
         """Learn from an answer; ``size`` is what it had in fact."""
         if size.work < _MIN_TIMED_WORK and seconds < _SLOW:
+            if size.reply >= _HINTING:
+                self._hint = seconds / size.work
             return
         seen, known = seconds / size.work, self.seconds_per_token or 0.0
         self.seconds_per_token = max(seen, known + _FORGETTING * (seen - known))
@@ -71,7 +76,7 @@ class Pace:
 
         One that repeats itself can then be ended.
         """
-        return (self.seconds_per_token or 0.0) * size.work > _WATCHED
+        return (self.seconds_per_token or self._hint) * size.work > _WATCHED
 
     def limit(self, size: Size, least: float) -> float:
         """Return the seconds that a call may take, from ``least`` to the longer of it and an hour."""

@@ -1,7 +1,9 @@
 """Replies that repeat themselves are ended while they come, and what is whole of them is used."""
 
 import asyncio
+import gc
 import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from graphrag_dagster.kernel.models.chat.chat_model import ChatReply, ChatRequest, Message
 from graphrag_dagster.kernel.models.chat.repeating_replies import before_repetition, is_repetitive
-from graphrag_dagster.kernel.models.endpoint.timeouts import Size
+from graphrag_dagster.kernel.models.endpoint.timeouts import Pace, Size
 from support.endpoint import Scripted, ScriptedEndpoint
 
 NAMES = ("Selma Dray", "Velm", "Oslin", "Marrow Lane", "Tobin", "Ilka Venn", "Ostrefield")
@@ -83,6 +85,33 @@ def test_a_stream_that_repeats_itself_is_ended_and_counted(
     assert len(reply.text) < len(whole) / 10
     assert 0 < reply.output_tokens < len(reply.text)
     assert reply.input_tokens > 50
+
+
+def test_nothing_of_an_ended_stream_is_left_to_the_garbage_collector(
+    model_of: Callable[..., Any], request_: ChatRequest
+) -> None:
+    left: list[Any] = []
+
+    async def ask(model: Any) -> ChatReply:
+        begun, _ = sys.get_asyncgen_hooks()
+        sys.set_asyncgen_hooks(firstiter=begun, finalizer=left.append)
+        reply: ChatReply = await model.complete(request_)
+        gc.collect()
+        return reply
+
+    with ScriptedEndpoint(lambda _: Scripted(looping(list(NAMES), 60))) as endpoint:
+        reply = asyncio.run(ask(slow_model(model_of, endpoint)))
+    assert (reply.finish_reason, left) == ("repetition", [])
+
+
+def test_a_short_answer_tells_of_a_slow_model_and_changes_no_limit() -> None:
+    pace = Pace()
+    pace.on_answer(Size(40, 23), 1.3)
+    assert pace.is_watched(Size(1000, 500))
+    assert pace.limit(Size(1000, 4000), 60.0) == 60.0
+    quick = Pace()
+    quick.on_answer(Size(40, 23), 0.1)
+    assert not quick.is_watched(Size(1000, 500))
 
 
 def test_a_long_reply_that_goes_on_is_read_to_its_end(
