@@ -4,6 +4,8 @@ import re
 
 #: Characters at the end that are looked for before it, how often it must recur, longest period in characters.
 _TAIL, _ROUNDS, _LONGEST_ROUND = 60, 5, 800
+#: Characters that must repeat at least: a rule of dashes in a table is shorter.
+_LEAST = 300
 #: Records in a row that were all given before.
 _OLD_RECORDS = 6
 #: A record: a flat JSON object, or a delimited tuple on its own.
@@ -16,15 +18,16 @@ _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
 def is_repetitive(text: str) -> bool:
     """Return whether the end of a reply repeats itself, so that it is not likely to end.
 
-    Either it goes round: its end is five times the same, of up to 800 characters; or its last six records
-    were all given before.
+    Either it goes round: its end is five times the same, of up to 800 characters and 300 in all; or its last
+    six records were all given before.
     """
     tail = text[-_TAIL:]
     before = text.rfind(tail, 0, len(text) - 1)
     period = len(text) - len(tail) - before
     if before >= 0 and period <= _LONGEST_ROUND and len(tail) == _TAIL:
-        rounds = text[-_ROUNDS * max(period, _TAIL // _ROUNDS) :]
-        if len(rounds) >= _ROUNDS * period and rounds[period:] == rounds[:-period]:
+        length = max(_ROUNDS * period, _LEAST)
+        rounds = text[-length:]
+        if len(rounds) == length and rounds[period:] == rounds[:-period]:
             return True
     records = [record for _, record in _records(text)]
     return len(records) > _OLD_RECORDS and set(records[-_OLD_RECORDS:]) <= set(records[:-_OLD_RECORDS])

@@ -44,6 +44,12 @@ def test_records_that_are_all_new_are_not_repetitive(names: list[str]) -> None:
     assert before_repetition(json.dumps({"entities": rows})) is None
 
 
+def test_a_rule_of_dashes_and_a_few_equal_lines_are_no_repetition() -> None:
+    assert not is_repetitive("| a | b |\n|" + "-" * 200)
+    assert not is_repetitive("The table is empty.\n" + "| – | – | – |\n" * 20)
+    assert is_repetitive("The table is empty.\n" + "| – | – | – |\n" * 30)
+
+
 def test_a_loop_inside_a_record_leaves_the_records_before_it() -> None:
     text = (
         f'{{"entities": [{record("Velm")}, {{"name": "Oslin", "description": "'
