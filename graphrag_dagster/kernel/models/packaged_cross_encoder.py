@@ -13,7 +13,7 @@ import numpy as np
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.catalogue.engines import CROSS_ENCODER, CROSS_ENCODER_MODULE, LEXICAL
 from graphrag_dagster.kernel.common.stable_values import Scores
-from graphrag_dagster.kernel.models.local_models import LOADING, sha256
+from graphrag_dagster.kernel.models.local_models import LOADING, onnx_session, sha256
 
 _PACKAGE = CROSS_ENCODER_MODULE.replace("_", "-")
 _INSTALL = "pip install ./packages/cross-encoder"
@@ -97,25 +97,15 @@ class PackagedCrossEncoder:
 
     @cached_property
     def _tokenizer_and_session(self) -> tuple[Any, Any]:
-        try:
-            import onnxruntime
-        except ImportError:
-            raise EngineError(
-                f"search.reranker is {CROSS_ENCODER}, but onnxruntime is not installed; run: "
-                f"pip install onnxruntime, or set search.reranker: {LEXICAL}"
-            ) from None
         from tokenizers import Tokenizer
 
         for path in (self._files.model, self._files.tokenizer):
             self._check(path)
+        mend = f"run: pip install --force-reinstall onnxruntime, or set search.reranker: {LEXICAL}"
+        session = onnx_session(self._files.model, f"search.reranker is {CROSS_ENCODER}", mend)
         tokenizer = Tokenizer.from_file(str(self._files.tokenizer))
         tokenizer.no_padding()
         tokenizer.enable_truncation(self._files.max_tokens)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3
-        model = str(self._files.model)
-        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         return tokenizer, session
 
     def _check(self, path: Path) -> None:

@@ -75,7 +75,9 @@ def test_a_missing_onnxruntime_is_one_clear_error(
     files: CrossEncoderFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(EngineError, match="onnxruntime is not installed; run: pip install onnxruntime"):
+    with pytest.raises(
+        EngineError, match="onnxruntime cannot be loaded.*; run: pip install --force-reinstall onnx"
+    ):
         PackagedCrossEncoder(files).scores(QUESTION, TEXTS)
 
 
