@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_dagster.kernel.text.east_asian import has_east_asian, in_pairs, pairs
+
 # Letters that do not decompose into a base letter and an accent.
 _PLAIN = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "’": "'", "ʼ": "'"}
@@ -55,8 +57,9 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the folded words of a text in order."""
-    return _WORD.findall(fold(text))
+    """Return the folded words of a text in order; of Chinese and Japanese, pairs of letters."""
+    found = _WORD.findall(fold(text))
+    return in_pairs(found) if has_east_asian(text) else found
 
 
 def words_with_case(text: str) -> WordForms:
@@ -65,9 +68,13 @@ def words_with_case(text: str) -> WordForms:
     written: list[str] = []
     spans: list[tuple[int, int]] = []
     begins: list[bool] = []
-    at_start = True
+    at_start, east_asian = True, has_east_asian(text)
     for piece in re.finditer(r"\S+", text):
-        piece_spans = [match.span() for match in _WORD.finditer(piece[0])]
+        piece_spans = [
+            (match.start() + start, match.start() + end)
+            for match in _WORD.finditer(piece[0])
+            for start, end in (pairs(match[0]) if east_asian else [(0, len(match[0]))])
+        ]
         for position, word in enumerate(words(piece[0])):
             start, end = piece_spans[position] if position < len(piece_spans) else (0, len(piece[0]))
             folded.append(word)
@@ -114,10 +121,15 @@ def stems_of(texts: Sequence[str]) -> list[list[str]]:
     >>> stems_of(["The red foxes?"])
     [['red', 'fox']]
     """
-    tokens = [[word for word in _TOKEN.findall(text.lower()) if word not in STOP_WORDS] for text in texts]
+    tokens = [[word for word in _tokens(text) if word not in STOP_WORDS] for text in texts]
     distinct = list(dict.fromkeys(word for words in tokens for word in words))
     stem_of = dict(zip(distinct, _stemmer().stemWords(distinct), strict=True))
     return [[stem_of[word] for word in words] for words in tokens]
+
+
+def _tokens(text: str) -> list[str]:
+    found = _TOKEN.findall(text.lower())
+    return in_pairs(found) if has_east_asian(text) else found
 
 
 @cache
@@ -128,7 +140,9 @@ def _stemmer() -> Any:
 
 
 # A pattern that begins with one of a few characters is the fastest.
-_BETWEEN = re.compile(r"[.!?\n](?:(?<=[a-z0-9)\]\"”’][.!?])\s+|(?<=\n)\n*)")
+_BETWEEN = re.compile(
+    r"[.!?\n。！？](?:(?<=[a-z0-9)\]\"”’][.!?])\s+|(?<=\n)\n*|(?<=[。！？])[」』”’]*+(?!\Z))"
+)
 _WORD_OR_NUMBER = re.compile(r"\w+")
 _LONGEST_ENDING = 5
 
@@ -162,7 +176,8 @@ def sentence_words(text: str) -> SentenceWords:
     numbers: list[int] = []
     all_sentences = sentences(text)
     for number, sentence in enumerate(all_sentences):
-        distinct = set(_WORD_OR_NUMBER.findall(sentence.lower()))
+        found = _WORD_OR_NUMBER.findall(sentence.lower())
+        distinct = set(in_pairs(found) if has_east_asian(sentence) else found)
         words += map(intern, distinct)
         numbers += [number] * len(distinct)
     order = sorted(range(len(words)), key=words.__getitem__)

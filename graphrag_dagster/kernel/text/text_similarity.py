@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.stable_values import cosines, round_for_comparison
+from graphrag_dagster.kernel.text.east_asian import has_east_asian, in_pairs
 from graphrag_dagster.kernel.text.english_words import BASE_FORMS, STOP_WORDS
 
 _QUOTES = "\"'“”‘’«»`„‚"
@@ -48,8 +49,9 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return the runs of letters and digits in lower case."""
-    return tuple(_WORD.findall(text.lower()))
+    """Return the runs of letters and digits in lower case; of Chinese and Japanese, pairs of letters."""
+    found = _WORD.findall(text.lower())
+    return tuple(in_pairs(found) if has_east_asian(text) else found)
 
 
 def stems(text: str) -> list[str]:

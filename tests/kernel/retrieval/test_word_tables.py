@@ -16,6 +16,7 @@ from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.retrieval import index_cache as kept
 from graphrag_dagster.kernel.retrieval.lexical_index import Postings, WordRarity, postings_of
 from graphrag_dagster.kernel.retrieval.search_words import STOP_WORDS, stems_of
+from graphrag_dagster.kernel.text.east_asian import has_east_asian
 
 TEXTS = ["The red fox and Zoë's hens", "", "A Red Harbour, red foxes", "the 42 ships of Ziębice", "\ud800 of"]
 
@@ -28,7 +29,9 @@ class Arrays:
     size: int
 
 
-words = st.text(st.sampled_from("abAB éß'\n.中1_"), max_size=30)
+words = st.text(st.sampled_from("abAB éß'\n.л1_"), max_size=30)
+# The library knows no words of scripts without blanks.
+any_text = st.text(max_size=20).filter(lambda text: not has_east_asian(text))
 
 
 def by_the_library(texts: list[str], question: list[str]) -> list[float]:
@@ -43,7 +46,7 @@ def tokens(texts: list[str]) -> list[list[str]]:
     return bm25s.tokenize(texts, stopwords="en", stemmer=stemmer, return_ids=False, show_progress=False)
 
 
-@given(st.lists(st.one_of(words, st.text(max_size=20)), max_size=6))
+@given(st.lists(st.one_of(words, any_text), max_size=6))
 def test_stems_are_those_of_the_library(texts: list[str]) -> None:
     assert stems_of(texts) == tokens(texts)
 
