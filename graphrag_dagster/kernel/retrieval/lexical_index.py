@@ -14,6 +14,7 @@ from graphrag_dagster.kernel.common.packed_arrays import WordsInOrder
 from graphrag_dagster.kernel.graph.adjacency_arrays import expand_ranges
 from graphrag_dagster.kernel.retrieval.index_cache import Shelf, load_or_build
 from graphrag_dagster.kernel.retrieval.search_words import stems_of, words
+from graphrag_dagster.kernel.text.languages import ENGLISH, main_language
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +41,9 @@ class Postings:
         return slice(int(self.begins[number]), int(self.begins[number + 1]))
 
 
-def postings_of(texts: Sequence[str]) -> Postings:
+def postings_of(texts: Sequence[str], language: str = ENGLISH) -> Postings:
     """Return BM25 scores of texts (Robertson & Zaragoza 2009, Lucene's variant: k1 = 1.5, b = 0.75)."""
-    stems = stems_of(texts)
+    stems = stems_of(texts, language)
     if not any(stems):
         empty = np.zeros(0)
         return Postings(
@@ -142,12 +143,19 @@ class LexicalIndex:
 
     def stems_of(self, texts: Sequence[str]) -> list[list[str]]:
         """Return :meth:`stems` of each text."""
-        return stems_of(texts)
+        return stems_of(texts, self.language)
+
+    @cached_property
+    def language(self) -> str:
+        """ISO 639 code of the language whose endings and stop words the texts have."""
+        return main_language(self._texts)
 
     @cached_property
     def postings(self) -> Postings:
         """The inverted index, from the shelf if there is one."""
-        return load_or_build(self._shelf, self._name, lambda: postings_of(self._texts), Postings)
+        return load_or_build(
+            self._shelf, self._name, lambda: postings_of(self._texts, self.language), Postings
+        )
 
 
 # A word, with a possessive ending if there is one.

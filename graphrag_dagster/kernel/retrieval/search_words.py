@@ -3,17 +3,19 @@
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from sys import intern
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.text.east_asian import has_east_asian, in_pairs, pairs
+from graphrag_dagster.kernel.text.languages import ENGLISH, FUNCTION_WORDS
 
 # Letters that do not decompose into a base letter and an accent.
 _PLAIN = str.maketrans(
@@ -115,15 +117,35 @@ STOP_WORDS = frozenset(
 )
 
 
-def stems_of(texts: Sequence[str]) -> list[list[str]]:
+#: Snowball's stemmers of languages; words of others, such as Chinese, have no endings, or stay with English.
+_STEMMERS: Mapping[str, str] = MappingProxyType(
+    {
+        "de": "german",
+        "es": "spanish",
+        "fr": "french",
+        "it": "italian",
+        "pt": "portuguese",
+        "nl": "dutch",
+        "cs": "czech",
+    }
+)
+
+
+def stems_of(texts: Sequence[str], language: str = ENGLISH) -> list[list[str]]:
     """Return the stems of the words of each text without stop words.
+
+    Args:
+        texts: of any language; their words are stemmed as those of one.
+        language: ISO 639 code of it, as :func:`graphrag_dagster.kernel.text.languages.main_language` tells.
 
     >>> stems_of(["The red foxes?"])
     [['red', 'fox']]
     """
-    tokens = [[word for word in _tokens(text) if word not in STOP_WORDS] for text in texts]
+    stop_words = STOP_WORDS if language == ENGLISH else FUNCTION_WORDS.get(language, STOP_WORDS)
+    tokens = [[word for word in _tokens(text) if word not in stop_words] for text in texts]
     distinct = list(dict.fromkeys(word for words in tokens for word in words))
-    stem_of = dict(zip(distinct, _stemmer().stemWords(distinct), strict=True))
+    stemmer = _stemmer(_STEMMERS.get(language, "english"))
+    stem_of = dict(zip(distinct, stemmer.stemWords(distinct), strict=True))
     return [[stem_of[word] for word in words] for words in tokens]
 
 
@@ -133,10 +155,10 @@ def _tokens(text: str) -> list[str]:
 
 
 @cache
-def _stemmer() -> Any:
+def _stemmer(algorithm: str) -> Any:
     import Stemmer
 
-    return Stemmer.Stemmer("english")
+    return Stemmer.Stemmer(algorithm)
 
 
 # A pattern that begins with one of a few characters is the fastest.

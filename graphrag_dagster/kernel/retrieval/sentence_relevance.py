@@ -13,6 +13,7 @@ from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.questions.citations import Aligned, align_words
 from graphrag_dagster.kernel.retrieval.sentence_weights import ANSWER_WEIGHTS
 from graphrag_dagster.kernel.text.english_words import DOCUMENTS, GENERAL, GENRES, SAYING, THEMES
+from graphrag_dagster.kernel.text.languages import function_words
 from graphrag_dagster.kernel.text.quotable_sentences import ContextLines, SentenceLine, SpokenTurn, turns
 from graphrag_dagster.kernel.text.text_similarity import stem, stems, words
 
@@ -76,7 +77,10 @@ def asked_words(question: str) -> list[str]:
     """Return the distinct words of a question that say what to look for."""
     question_stems = set(stems(question))
     general = _GENERAL | _GENRES if question_stems & _THEMES else _GENERAL
-    return [word for word in dict.fromkeys(words(question)) if set(stems(word)) - general]
+    empty = function_words(question)
+    return [
+        word for word in dict.fromkeys(words(question)) if word not in empty and set(stems(word)) - general
+    ]
 
 
 def names_in(question: str) -> frozenset[str]:
