@@ -11,7 +11,10 @@ from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.documents.documents import describe_files
 from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
-from graphrag_dagster.systems.graphrag.index.extraction_tables import unreadable_units
+from graphrag_dagster.systems.graphrag.index.extraction_tables import (
+    units_without_grammar,
+    unreadable_units,
+)
 
 #: Sentences on files that were not read, or only in part.
 _MOST_FILES = 10
@@ -174,7 +177,7 @@ def _notes(shown: OpenSnapshot, counts: Counts, unclustered: int) -> Iterator[st
     if counts.files_not_read or counts.files_read_in_part:
         yield from _files(shown)
     ledger = shown.frame(f"select state, reason from {shown[tables.UNIT_LEDGER]}")
-    for line in unreadable_units(ledger):
+    for line in (*unreadable_units(ledger), *units_without_grammar(ledger)):
         yield f"{line}."
     if counts.quarantined:
         yield f"{_was_or_were(counts.quarantined, 'record')} quarantined during extraction."

@@ -12,8 +12,8 @@ from rich.markup import escape
 from graphrag_dagster.cli.commands.corpus.show_commands import (
     figures_table,
     print_accounts,
+    print_languages,
     print_unread,
-    print_unreadable,
     unread_rows,
 )
 from graphrag_dagster.cli.console import ERR, OUT, print_json
@@ -41,7 +41,10 @@ from graphrag_dagster.kernel.storage.duckdb_access import keep_open
 from graphrag_dagster.kernel.storage.published import published, reading
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tables import CORPUS_SUMMARY, DOCUMENTS, FILES, IMPORT_ACCOUNT, UNIT_LEDGER
-from graphrag_dagster.systems.graphrag.index.extraction_tables import unreadable_units
+from graphrag_dagster.systems.graphrag.index.extraction_tables import (
+    units_without_grammar,
+    unreadable_units,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,7 @@ def summarise(
     warehouse = Warehouse()
     summary = warehouse.read(CORPUS_SUMMARY, name)
     missing = shortfall_lines(warehouse, name)
-    unreadable = unreadable_units(warehouse.read(UNIT_LEDGER, name))
+    ledger = warehouse.read(UNIT_LEDGER, name)
     repaired = repaired_rows(warehouse, name, INDEXED)
     files = warehouse.read(FILES, name)
     changed = compare_documents(before, warehouse.read(DOCUMENTS, name))
@@ -193,7 +196,8 @@ def summarise(
                 "usage": usage_rows(name, ran.run_id),
                 "missing": missing,
                 "repaired": repaired,
-                "unreadable": unreadable,
+                "unreadable": unreadable_units(ledger),
+                "without_grammar": units_without_grammar(ledger),
             }
         )
     else:
@@ -210,7 +214,7 @@ def summarise(
         if since:
             command = f"graphrag-dagster index {_quote_argument(name)} --again"
             OUT.say(f"nothing has changed; to run anyway: {command}")
-        print_unreadable(unreadable)
+        print_languages(ledger)
         if mended := repaired_line(repaired):
             OUT.say(mended)
         OUT.warn(*missing)

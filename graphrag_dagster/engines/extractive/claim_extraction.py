@@ -181,7 +181,15 @@ class ExtractiveClaimExtractor:
 def claims_side_by_side(
     nlp: "Language", items: Sequence[_Item], languages: Sequence[str] = (ENGLISH,)
 ) -> list[UnitExtraction]:
-    """Extract the claims about known entities of units with a loaded pipeline, each as it would be alone."""
+    """Extract the claims about known entities of units with a loaded pipeline, each as it would be alone.
+
+    With a pipeline for another language than English there are none.
+    """
+    if nlp.lang != ENGLISH:
+        return [
+            UnitExtraction(unit.id, "unreadable", reason="the rules for claims read English")
+            for unit, _ in items
+        ]
     readings = [_read_unit(unit, known, languages) for unit, known in items]
     parsed = iter(parse_all(nlp, [one for one in readings if isinstance(one, ReadableText)]))
     return [

@@ -3,11 +3,25 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from graphrag_dagster.engines.extractive.names.entity_mentions import EntityMention, UnitEntity, find_entities
-from graphrag_dagster.engines.extractive.parsing.language_detection import ENGLISH, unreadable_reason
+from graphrag_dagster.engines.extractive.names_without_parser import (
+    TOGETHER_STRENGTH,
+    NameAt,
+    has_capitals,
+    names_by_capitals,
+    names_by_recogniser,
+    pairs_together,
+    readable_sentences,
+    records_of,
+)
+from graphrag_dagster.engines.extractive.parsing.language_detection import (
+    ENGLISH,
+    name_of,
+    other_language,
+    unreadable_reason,
+)
 from graphrag_dagster.engines.extractive.parsing.sentence_reading import ReadableText, read
 from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import (
     DEFAULT_PIPELINE,
@@ -21,6 +35,8 @@ from graphrag_dagster.kernel.tasks.task_ports import Engine, RelationshipInstanc
 
 if TYPE_CHECKING:
     from spacy.language import Language
+
+    from graphrag_dagster.kernel.text.markup_spans import Span
 
 
 #: Behind a verb, at most so many words lead to its object; of more only the last is told.
@@ -89,11 +105,8 @@ def _label(words: Sequence[str]) -> str:
     return relation_label(" ".join(words)) or RELATED_TO
 
 
-#: Strength of a relation that the grammar states, and of one that only shares a sentence.
+#: Strength of a relation that the grammar states.
 VERB_STRENGTH: Final = 2.0
-TOGETHER_STRENGTH: Final = 1.0
-_ALL_PAIRS = 8
-_NEIGHBOURS = 3
 
 _SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj"})
 _OBJECTS = frozenset({"dobj", "obj", "attr", "dative", "oprd", "agent"})
@@ -105,7 +118,6 @@ _SHARES_SUBJECT = frozenset({"xcomp", "conj", "advcl"})
 _RELATIVES = frozenset({"who", "which", "that", "whom"})
 _MOST_STEPS = 40
 
-_Pair = tuple[int, int]
 #: Source, target and label.
 _Stated = tuple[int, int, str]
 
@@ -130,7 +142,7 @@ def find_relations(
         stated = {frozenset(one[:2]): one for one in reversed(list(grammar.relations(mentions)))}
         names = [mention for mention in mentions if mention.entity < found.names]
         first = {mention.entity: mention.first for mention in reversed(mentions)}
-        pairs = _co_occurring(names) | {
+        pairs = pairs_together([mention.entity for mention in names]) | {
             (one, other) if first[one] < first[other] else (other, one) for one, other, _ in stated.values()
         }
         for pair in sorted(pairs, key=lambda pair: (first[pair[0]], first[pair[1]])):
@@ -148,17 +160,6 @@ def find_relations(
                 )
             )
     return tuple(records)
-
-
-def _co_occurring(mentions: Sequence[EntityMention]) -> set[_Pair]:
-    entities = list(dict.fromkeys(mention.entity for mention in mentions))
-    if len(entities) <= _ALL_PAIRS:
-        return set(combinations(entities, 2))
-    return {
-        (entity, other)
-        for place, entity in enumerate(entities)
-        for other in entities[place + 1 : place + 1 + _NEIGHBOURS]
-    }
 
 
 class _Grammar:
@@ -283,9 +284,10 @@ class ExtractiveGraphExtractor:
     """Finds named things and their relations with spaCy and rules; a unit's result depends on it alone.
 
     Args:
-        pipeline: an installed spaCy pipeline for English with tagger, parser and entity recogniser.
+        pipeline: an installed spaCy pipeline for English with tagger, parser and entity recogniser, or one
+            for another language with an entity recogniser.
         processes: worker processes; 0 chooses one for small corpora, else one per processor, at most 8.
-        languages: ISO 639 codes of those whose units are read; of none: every unit is.
+        languages: ISO 639 codes of those that the pipeline reads; of none: every unit is read by it.
         noun_phrases: noun phrases that are no names are entities too.
     """
 
@@ -306,6 +308,9 @@ class ExtractiveGraphExtractor:
 
     def extract(self, units: Sequence[TextUnit]) -> Iterator[UnitExtraction]:
         """Yield one extraction per unit, in the order of ``units``: extracted, empty or unreadable.
+
+        A unit in a language that the pipeline does not read has names by capital letters, and relations of
+        those that share a sentence; in a script without capitals it is unreadable.
 
         Types are PERSON, ORGANIZATION, GEO and EVENT where they fit, else LAW, WORK, PRODUCT, VESSEL, and
         CONCEPT for other capitalised terms and for noun phrases. Dates, numbers and peoples are no entities.
@@ -330,6 +335,8 @@ def extract_side_by_side(
     noun_phrases: bool = False,
 ) -> list[UnitExtraction]:
     """Extract units with a loaded pipeline, each as it would be alone."""
+    if nlp.lang != ENGLISH:
+        return [_extract_by_recogniser(nlp, unit, languages) for unit in units]
     readings = [_read_unit(unit, languages) for unit in units]
     parsed = iter(parse_all(nlp, [one for one in readings if isinstance(one, ReadableText)]))
     lemmas = Lemmas(nlp)
@@ -345,9 +352,42 @@ def _read_unit(unit: TextUnit, languages: Sequence[str]) -> ReadableText | UnitE
     reading = read(unit.text)
     if not reading.text.strip():
         return UnitExtraction(unit.id, "empty", reason="no text")
-    if other := unreadable_reason(unit.text, languages):
-        return UnitExtraction(unit.id, "unreadable", reason=other)
+    if other := other_language(unit.text, languages):
+        return _extract_by_capitals(unit, other, languages)
     return reading
+
+
+def _extract_by_capitals(unit: TextUnit, language: str, languages: Sequence[str]) -> UnitExtraction:
+    """Extract a unit in a language that the pipeline does not read."""
+    if not has_capitals(unit.text):
+        return UnitExtraction(unit.id, "unreadable", reason=unreadable_reason(unit.text, languages))
+    sentences = readable_sentences(unit.text)
+    names = names_by_capitals(unit.text, sentences, language)
+    return _extract_names(
+        unit, sentences, names, f"written in {name_of(language)}; names by capital letters alone"
+    )
+
+
+def _extract_by_recogniser(nlp: "Language", unit: TextUnit, languages: Sequence[str]) -> UnitExtraction:
+    """Extract a unit with a pipeline for another language than English, whose grammar no rule knows."""
+    if not unit.text.strip():
+        return UnitExtraction(unit.id, "empty", reason="no text")
+    if other := other_language(unit.text, languages):
+        return _extract_by_capitals(unit, other, languages)
+    sentences = readable_sentences(unit.text)
+    names = names_by_recogniser(nlp, unit.text, sentences)
+    return _extract_names(
+        unit, sentences, names, f"names by the {name_of(str(nlp.lang))} spaCy pipeline, no grammar"
+    )
+
+
+def _extract_names(
+    unit: TextUnit, sentences: "Sequence[Span]", names: Sequence[Sequence[NameAt]], how: str
+) -> UnitExtraction:
+    entities, relations = records_of(unit.text, sentences, names)
+    if not entities:
+        return UnitExtraction(unit.id, "empty", reason="no names found")
+    return UnitExtraction(unit.id, "extracted", how, entities=entities, relationships=relations)
 
 
 def _extract(

@@ -264,7 +264,12 @@ UNIT_LEDGER = Table(
             "How extraction ended",
             values=("extracted", "empty", "unreadable", "repaired", "quarantined"),
         ),
-        column("reason", "VARCHAR", "Why it is empty, unreadable or quarantined", nullable=True),
+        column(
+            "reason",
+            "VARCHAR",
+            "Why it is empty, unreadable or quarantined; of an extracted one, why it has names alone",
+            nullable=True,
+        ),
         column("rounds", "INTEGER", "Replies used: 1 + gleanings"),
         column("entities", "INTEGER", "Entity records that were kept"),
         column("relationships", "INTEGER", "Relationship records that were kept"),

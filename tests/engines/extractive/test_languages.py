@@ -1,7 +1,10 @@
 """Which language a text unit is in: prose is told, what is no prose is read."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
+import spacy
 
 from graphrag_dagster.engines.extractive.claim_extraction import ExtractiveClaimExtractor
 from graphrag_dagster.engines.extractive.graph_extractor import ExtractiveGraphExtractor
@@ -12,12 +15,15 @@ from graphrag_dagster.engines.extractive.parsing.language_detection import (
 )
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
+    ExtractionFrames,
     check_ledger,
     check_something_read,
     extraction_frames,
+    units_without_grammar,
     unreadable_units,
     with_claims,
 )
+from graphrag_dagster.systems.graphrag.settings import ExtractionSettings
 
 ENGLISH = "Ingrid Vell founded the yard in 1998. She sold it to the harbour authority, which had wanted it for years."
 FOREIGN = {
@@ -101,24 +107,105 @@ def test_a_language_without_a_name_is_called_by_its_code() -> None:
     assert likely_languages(FOREIGN["German"]) == ("de",)
 
 
-def test_nothing_is_extracted_from_what_is_not_read_and_the_ledger_says_why() -> None:
-    units = [TextUnit("a", ENGLISH), TextUnit("b", FOREIGN["German"]), TextUnit("c", FOREIGN["German"])]
+def test_a_language_without_capitals_is_not_read_and_the_ledger_says_why() -> None:
+    units = [TextUnit("a", ENGLISH), TextUnit("b", FOREIGN["Chinese"]), TextUnit("c", FOREIGN["Chinese"])]
+    frames = ledger_of(units)
+    assert frames.ledger["state"].to_list() == ["extracted", "unreadable", "unreadable"]
+    assert set(frames.entities["text_unit_id"]) == {"a"}
+    told = "written in Chinese; the extractive engine reads English"
+    assert unreadable_units(frames.ledger) == [f"2 of 3 text units unreadable: {told}"]
+    assert units_without_grammar(frames.ledger) == []
+    # Its words are searched.
+    assert check_something_read(frames.ledger[1:]) == []
+    assert check_something_read(frames.ledger.clear()) == []
+    lost = frames.ledger[1:].with_columns(state=pl.lit("quarantined"), reason=pl.lit("no reply"))
+    assert check_something_read(lost) == ["2 of 2 text units quarantined: no reply"]
+
+
+def test_a_language_with_capitals_gives_names_alone() -> None:
+    frames = ledger_of([TextUnit("a", ENGLISH), TextUnit("b", SPANISH), TextUnit("c", GERMAN)])
+    assert frames.ledger["state"].to_list() == ["extracted"] * 3
+    assert [line.partition(": ")[2].split("; ")[:2] for line in units_without_grammar(frames.ledger)] == [
+        ["written in German", "names by capital letters alone"],
+        ["written in Spanish", "names by capital letters alone"],
+    ]
+    by_unit = {
+        unit: frames.entities.filter(text_unit_id=unit)["surface"].to_list()
+        for unit in frames.ledger["text_unit_id"]
+    }
+    assert by_unit["b"] == ["Carmen Ibáñez", "Compañía del Norte", "Villasol"]
+    # No noun of German is a name for its capital: not Werft, Hafenbehörde or Montag.
+    assert by_unit["c"] == ["Karsten Vellmann", "Sommerfeld", "Stiftung Altmark"]
+    assert frames.entities.filter(surface="Sommerfeld")["type"].to_list() == ["PERSON"]
+    related = frames.relationships.filter(text_unit_id="b")
+    assert set(related["basis"]) == {"co_occurrence"}
+    assert related["source", "target"].rows() == [("CARMEN IBÁÑEZ", "COMPAÑÍA DEL NORTE")]
+    for unit, text in (("b", SPANISH), ("c", GERMAN)):
+        for entity in ExtractiveGraphExtractor(processes=1).extract([TextUnit(unit, text)]):
+            assert all(text[s.start : s.end] == e.surface for e in entity.entities for s in e.spans[:1])
+
+
+SPANISH = (
+    "La farera Carmen Ibáñez trabajó para la Compañía del Norte hasta que se cerró la línea. Después vivió en "
+    "Villasol, donde abrió una escuela. Nadie sabe por qué no volvió nunca al faro."
+)
+GERMAN = (
+    "Am Montag verkaufte der Neffe die Werft an die Hafenbehörde. Später kam Karsten Vellmann zurück, und Frau "
+    "Sommerfeld bezahlte das alte Haus, weil die Stiftung Altmark es nicht wollte. Karsten Vellmann war dagegen."
+)
+
+
+def ledger_of(units: list[TextUnit]) -> ExtractionFrames:
+    """What the rules extract, with claims; every row is accounted for."""
     found = list(ExtractiveGraphExtractor(processes=1).extract(units))
     names = [sorted({entity.name for entity in one.entities}) for one in found]
     claims = list(ExtractiveClaimExtractor(processes=1).extract_claims(units, names))
     frames = extraction_frames(with_claims(found, claims), "extractive")
-    assert frames.ledger["state"].to_list() == ["extracted", "unreadable", "unreadable"]
-    assert set(frames.entities["text_unit_id"]) == {"a"}
-    told = "written in German; the extractive engine reads English"
-    assert unreadable_units(frames.ledger) == [f"2 of 3 text units unreadable: {told}"]
-    assert check_something_read(frames.ledger) == []
-    assert check_something_read(frames.ledger[1:]) == [f"2 of 2 text units unreadable: {told}"]
-    assert check_something_read(frames.ledger.clear()) == []
     assert not check_ledger(
-        text_chunks=pl.DataFrame({"text_unit_id": ["a", "b", "c"]}),
+        text_chunks=pl.DataFrame({"text_unit_id": [unit.id for unit in units]}),
         unit_ledger=frames.ledger,
         gleaned_entities=frames.entities,
         gleaned_relationships=frames.relationships,
         claims=frames.claims,
         quarantine=frames.quarantine,
     )
+    return frames
+
+
+def test_a_pipeline_of_another_language_names_and_relates(tmp_path: Path) -> None:
+    nlp = spacy.blank("fr")
+    nlp.add_pipe("entity_ruler", name="ner").add_patterns(
+        [{"label": "PER", "pattern": "Louise Caradec"}, {"label": "LOC", "pattern": "Nantes"}]
+    )
+    nlp.to_disk(tmp_path / "french")
+    text = "C'est Louise Caradec qui a payé les réparations du moulin.\nElle est née à Nantes avec Louise Caradec."
+    units = [TextUnit("a", text), TextUnit("b", FOREIGN["German"]), TextUnit("c", " ")]
+    pipeline = str(tmp_path / "french")
+    found = list(ExtractiveGraphExtractor(pipeline, 1, ["fr"]).extract(units))
+    assert [(one.state, one.reason) for one in found] == [
+        ("extracted", "names by the French spaCy pipeline, no grammar"),
+        ("extracted", "written in German; names by capital letters alone"),
+        ("empty", "no text"),
+    ]
+    assert [(one.surface, one.type) for one in found[0].entities] == [
+        ("Louise Caradec", "PERSON"),
+        ("Nantes", "GEO"),
+    ]
+    assert [text[span.start : span.end] for one in found[0].entities for span in one.spans] == [
+        "Louise Caradec",
+        "Louise Caradec",
+        "Nantes",
+    ]
+    assert [(one.source, one.target) for one in found[0].relationships] == [("NANTES", "LOUISE CARADEC")]
+    claims = list(ExtractiveClaimExtractor(pipeline, 1, ["fr"]).extract_claims(units[:1], [["NANTES"]]))
+    assert [(one.state, one.reason) for one in claims] == [
+        ("unreadable", "the rules for claims read English")
+    ]
+
+
+def test_the_languages_are_those_of_the_pipeline_unless_they_are_given() -> None:
+    assert ExtractionSettings().languages == ["en"]
+    assert ExtractionSettings.model_validate({"pipeline": "fr_core_news_sm"}).languages == ["fr"]
+    assert ExtractionSettings.model_validate({"pipeline": "/models/fr"}).languages == ["en"]
+    given = {"pipeline": "fr_core_news_sm", "languages": ["fr", "en"]}
+    assert ExtractionSettings.model_validate(given).languages == ["fr", "en"]

@@ -1,7 +1,7 @@
 """``graphrag-dagster show`` and ``corpora``, and files that were not read."""
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -17,7 +17,10 @@ from graphrag_dagster.kernel.questions.document_filters import level_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.published import published, reading
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
-from graphrag_dagster.systems.graphrag.index.extraction_tables import unreadable_units
+from graphrag_dagster.systems.graphrag.index.extraction_tables import (
+    units_without_grammar,
+    unreadable_units,
+)
 
 
 def unread_rows(files: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
@@ -115,7 +118,7 @@ def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_
         sizes = reader.read_if_present(tables.CONTEXT_SIZES)
         communities = communities_of(reader, level_of(level))
         quarantine = reader.read(tables.QUARANTINE)
-        unreadable = unreadable_units(reader.read(tables.UNIT_LEDGER))
+        ledger = reader.read(tables.UNIT_LEDGER)
         found = reader.read(tables.FILES)
         account = reader.read(tables.IMPORT_ACCOUNT)
         names = name_figures(reader)
@@ -128,7 +131,8 @@ def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_
                 "rows": account.to_dicts(),
                 "context_sizes": [] if sizes is None else sizes.to_dicts(),
                 "quarantine": quarantine.drop("prompt").to_dicts(),
-                "unreadable": unreadable,
+                "unreadable": unreadable_units(ledger),
+                "without_grammar": units_without_grammar(ledger),
                 "names": names,
                 "communities": communities.to_dicts(),
             }
@@ -140,7 +144,7 @@ def show_corpus(name: str, reports: int, level: str, *, files: bool = False, as_
     if sizes is not None:
         OUT.print(sizes_table(sizes))
     _print_quarantine(quarantine)
-    print_unreadable(unreadable)
+    print_languages(ledger)
     print_names(name, names)
     OUT.print(_community_table(communities.head(_MOST_COMMUNITIES), level))
     for content in communities["content"].head(reports):
@@ -315,12 +319,22 @@ def _corpus_row(store: CorpusStore, warehouse: Warehouse, name: str) -> dict[str
     }
 
 
-def print_unreadable(lines: Sequence[str]) -> None:
-    """Print which text units were not read, and what that means."""
-    OUT.warn(*lines)
-    if lines:
+def print_languages(ledger: "pl.DataFrame") -> None:
+    """Print which text units were not read, or only for names, for their language, and what that means.
+
+    Args:
+        ledger: rows of ``extraction.unit_ledger``.
+    """
+    if unread := unreadable_units(ledger):
+        OUT.warn(*unread)
         OUT.say(
             "nothing is extracted from these, and search finds their words; a model reads them (engine: llm)"
+        )
+    if named := units_without_grammar(ledger):
+        OUT.warn(*named)
+        OUT.say(
+            "relations of these are names that share a sentence; a spaCy pipeline of the language "
+            "(extraction.pipeline) knows names better than capitals tell, a model (engine: llm) reads all"
         )
 
 

@@ -57,13 +57,24 @@ def unreadable_reason(text: str, languages: Collection[str], engine: str = "extr
         languages: ISO 639 codes of those that are read; of none: every text is read.
         engine: that reads them.
     """
+    other = other_language(text, languages)
+    read = " and ".join(map(name_of, languages))
+    return f"written in {name_of(other)}; the {engine} engine reads {read}" if other else None
+
+
+def other_language(text: str, languages: Collection[str]) -> str | None:
+    """Return the ISO 639 code of the language of a text that is surely in none of these, else None.
+
+    Args:
+        text: of a unit.
+        languages: ISO 639 codes; of none: None is returned.
+    """
     if not languages or (ENGLISH in languages and _is_plainly_english(text)):
         return None
     found = likely_languages(text)
     if not found or any(_CALLED.get(one, one) in languages or one in languages for one in found):
         return None
-    read = " and ".join(map(name_of, languages))
-    return f"written in {name_of(found[0])}; the {engine} engine reads {read}"
+    return found[0]
 
 
 def likely_languages(text: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.progress import stage
 from graphrag_dagster.kernel.common.worker_processes import map_in_processes, suitable_process_count
 from graphrag_dagster.kernel.tasks.task_ports import UnitExtraction
+from graphrag_dagster.kernel.text.languages import ENGLISH
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -25,6 +26,8 @@ _NEEDED = ("parser", "ner", "tagger")
 _LEMMAS = frozenset({"attribute_ruler", "lemmatizer"})
 _TRANSFORMERS = frozenset({"transformer", "curated_transformer"})
 _KEPT = frozenset({"tok2vec", *_TRANSFORMERS, *_NEEDED})
+_RECOGNISER = ("ner",)
+_RECOGNISING = frozenset({"tok2vec", *_TRANSFORMERS, *_RECOGNISER})
 _MOST_CHARACTERS = 50_000
 #: A passage of a hundred words gains most by its neighbours; more than these take more memory, no less time.
 _MOST_SIDE_BY_SIDE = 12_000
@@ -62,10 +65,12 @@ class Tokens:
 def load_pipeline(name: str = DEFAULT_PIPELINE, lemmas: bool = False) -> "Language":
     """Load an installed spaCy pipeline with the components that are used, once per process.
 
-    Without ``lemmas`` its lemmatizer is there, and does not run over texts.
+    Without ``lemmas`` its lemmatizer is there, and does not run over texts. The rules of grammar know English
+    alone: of a pipeline for another language only the entity recogniser runs.
 
     Raises:
-        EngineError: the pipeline is not installed, or has no tagger, parser or entity recogniser.
+        EngineError: the pipeline is not installed, or has no entity recogniser, or it is one for English
+            without tagger or parser.
     """
     import spacy
 
@@ -77,14 +82,15 @@ def load_pipeline(name: str = DEFAULT_PIPELINE, lemmas: bool = False) -> "Langua
             f"(pip install {name.replace('_', '-')}, or python -m spacy download {name}), or set "
             f"extraction.pipeline to an installed one; {DEFAULT_PIPELINE} comes with this package"
         ) from error
-    missing = [part for part in _NEEDED if part not in everything.pipe_names]
+    english = everything.lang == ENGLISH
+    missing = [part for part in (_NEEDED if english else _RECOGNISER) if part not in everything.pipe_names]
     if missing:
         raise EngineError(
             f"extraction.pipeline: the spaCy pipeline {name!r} has no {', '.join(missing)}; set "
             f"extraction.pipeline to one that has, such as {DEFAULT_PIPELINE}"
         )
     for part in everything.pipe_names:
-        if part not in _KEPT | _LEMMAS:
+        if part not in (_KEPT | _LEMMAS if english else _RECOGNISING):
             everything.remove_pipe(part)
         elif part in _LEMMAS and not lemmas:
             everything.disable_pipe(part)

@@ -14,7 +14,7 @@ PRODUCT: Final = "PRODUCT"
 VESSEL: Final = "VESSEL"
 CONCEPT: Final = "CONCEPT"
 
-#: Labels of spaCy's English pipelines that names have, and the types they become.
+#: Labels of spaCy's pipelines that names have, and the types they become.
 LABELS: Final = {
     "PERSON": PERSON,
     "ORG": ORGANIZATION,

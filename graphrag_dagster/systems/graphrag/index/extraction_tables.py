@@ -202,18 +202,22 @@ _COUNTED = {
 }
 
 
-#: States of units that gave nothing, though they hold text.
-_LOST = ("quarantined", "unreadable")
-
-
 def unreadable_units(unit_ledger: pl.DataFrame) -> list[str]:
     """Return how many units were not read, a line for each reason."""
     return _counts_by_reason(unit_ledger.filter(state="unreadable"), unit_ledger.height)
 
 
+def units_without_grammar(unit_ledger: pl.DataFrame) -> list[str]:
+    """Return of how many units only names were extracted, for their language, a line for each reason."""
+    read = unit_ledger.filter(pl.col("reason").is_not_null(), state="extracted")
+    return _counts_by_reason(read, unit_ledger.height)
+
+
 def check_something_read(unit_ledger: pl.DataFrame) -> list[str]:
-    """Return why nothing at all could be read, a line for each reason; empty where any unit was."""
-    lost = unit_ledger.filter(pl.col("state").is_in(_LOST))
+    """Return why every reply was put aside, a line for each reason; empty where any unit was read or is in a
+    language that is only searched.
+    """
+    lost = unit_ledger.filter(state="quarantined")
     return _counts_by_reason(lost, unit_ledger.height) if 0 < lost.height == unit_ledger.height else []
 
 
@@ -260,7 +264,7 @@ def check_ledger(
             f"unit {unit}: the ledger says {said} {column}, but the table {name} contains {found or 0}"
             for unit, said, found in wrong.rows()
         ]
-    explained = pl.col("state").is_in(["empty", *_LOST])
+    explained = pl.col("state").is_in(["empty", "quarantined", "unreadable"])
     silent = unit_ledger.filter(explained & pl.col("reason").is_null())
     return problems + [
         f"unit {unit} is {state} without a reason" for unit, state in silent["text_unit_id", "state"].rows()

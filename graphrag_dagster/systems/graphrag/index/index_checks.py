@@ -11,6 +11,7 @@ from graphrag_dagster.kernel.storage.published.shrink_guard import shrink_proble
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     check_ledger,
     check_something_read,
+    units_without_grammar,
     unreadable_units,
 )
 from graphrag_dagster.systems.graphrag.reports.report_tables import check_context_rows
@@ -23,8 +24,8 @@ from graphrag_dagster.systems.graphrag.resolution.settings import ResolutionSett
 from graphrag_dagster.systems.graphrag.settings import GraphSettings, ReportSettings
 
 _NOTHING_READ = (
-    "nothing of the corpus could be read, and what was published stays; for other languages set engine: llm "
-    "or extraction.languages in corpus.yaml, for a model without usable replies see graphrag-dagster doctor"
+    "nothing of the corpus could be read, and what was published stays; the model gave no usable replies: "
+    "see graphrag-dagster doctor"
 )
 
 
@@ -48,7 +49,8 @@ def _no_unit_is_quarantined(of: CheckedPlace) -> list[str]:
 
 
 def _every_unit_is_readable(of: CheckedPlace) -> list[str]:
-    return unreadable_units(of.read(tables.UNIT_LEDGER))
+    ledger = of.read(tables.UNIT_LEDGER)
+    return [*unreadable_units(ledger), *units_without_grammar(ledger)]
 
 
 def _something_was_read(of: CheckedPlace) -> list[str]:
@@ -126,13 +128,13 @@ RULES: Sequence[TableRule] = (
     ),
     TableRule(
         tables.UNIT_LEDGER,
-        "No text unit is in an unsupported language; a warning, nothing is extracted from such a unit",
+        "No text unit is in a language without rules; a warning, such a unit has names alone or nothing",
         _every_unit_is_readable,
         blocking=False,
     ),
     TableRule(
         tables.UNIT_LEDGER,
-        "Some text units are neither quarantined nor unreadable",
+        "Some text units are not quarantined",
         _something_was_read,
     ),
     TableRule(
