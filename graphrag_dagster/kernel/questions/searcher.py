@@ -9,7 +9,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_dagster.errors import EngineError, QuestionError
-from graphrag_dagster.kernel.catalogue.registry import load_target, method_at_level, methods, plugin_errors
+from graphrag_dagster.kernel.catalogue.registry import (
+    embedders,
+    load_target,
+    method_at_level,
+    methods,
+    plugin_errors,
+)
 from graphrag_dagster.kernel.catalogue.search_methods import AUTO, GLOBAL, SearchMethod
 from graphrag_dagster.kernel.common.printable import plural
 from graphrag_dagster.kernel.common.progress import stage, without_progress
@@ -24,6 +30,7 @@ from graphrag_dagster.kernel.questions.scope.scope_selection import restrict_ind
 from graphrag_dagster.kernel.retrieval.finding import prior_of, text_query
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words
 from graphrag_dagster.kernel.tasks.task_ports import Quote
+from graphrag_dagster.kernel.text.languages import language_name, language_of, main_language
 from graphrag_dagster.kernel.text.markup_spans import Span, mark_before
 from graphrag_dagster.kernel.text.quotable_sentences import readability
 from graphrag_dagster.kernel.text.text_similarity import stem, stems
@@ -36,6 +43,8 @@ if TYPE_CHECKING:
 
 #: Text units searched for the nearest passage, and the most characters of it shown.
 _UNITS, _SHOWN = 5, 300
+#: Text units by which the language of all is told.
+_COMPARED = 50
 #: What rows of a context are called, in the singular and in the plural.
 _FILTERS = {
     "documents": "document",
@@ -63,8 +72,30 @@ def with_search_summary(search: Search, made: Answer) -> Answer:
     if not made.method or not search.method.tables:
         return replace(made, text=f"{REFUSAL} No document was searched.")
     nearest = _nearest_sentence(search, made)
-    text = f"{REFUSAL} {_search_summary(search, made)}"
+    told = " ".join(filter(None, (language_note(search), _search_summary(search, made))))
+    text = f"{REFUSAL} {told}"
     return replace(made, text="\n\n".join(filter(None, (text, _describe_nearest(nearest)))), nearest=nearest)
+
+
+def language_note(search: Search) -> str:
+    """Return what is amiss where a question is in another language than the texts; blank where nothing is."""
+    kind = embedders().get(search.settings.embeddings.embedder)
+    asked = language_of(search.question.text)
+    if asked is None or kind is None or kind.languages != "en":
+        return ""
+    read = search.index.once(_language_of_texts)
+    if asked == read:
+        return ""
+    return (
+        f"The question is in {language_name(asked)} and most of the texts are in {language_name(read)}, and "
+        f"the embedder {kind.name} compares English alone, so that only names and numbers are found: ask in "
+        f"{language_name(read)}, or set embeddings.embedder: multilingual-e5 and index again."
+    )
+
+
+def _language_of_texts(index: IndexSnapshot) -> str:
+    texts = index.text_chunks["text"]
+    return main_language(texts.gather_every(max(1, len(texts) // _COMPARED)).to_list())
 
 
 def _search_summary(search: Search, answer: Answer) -> str:
@@ -245,9 +276,10 @@ class Searcher:
         search = self._search(question, engines)
         answer = with_search_summary(search, answer_question(search))
         scope_note = search.scope.description if search.scope else None
+        note = "" if answer.refused or not search.method.tables else language_note(search)
         return replace(
             answer,
-            why="; ".join(filter(None, (answer.why, scope_note))) or None,
+            why="; ".join(filter(None, (answer.why, scope_note, note))) or None,
             scope=search.scope,
             seconds=round(monotonic() - start, 3),
         )

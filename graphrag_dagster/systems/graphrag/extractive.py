@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.errors import EngineError
+from graphrag_dagster.kernel.catalogue.registry import embedders
 from graphrag_dagster.systems.graphrag.settings import ExtractionSettings, GraphSettings
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ def answerer(session: TaskProvider) -> Answerer:
         )
     reranker = session.reranker()
     cross_encoder = reranker.encoder if isinstance(reranker, PackagedReranker) else None
-    return ExtractiveAnswerer(shared_static(), session.answer_form, cross_encoder)
+    kind = embedders().get(session.settings.embeddings.embedder)
+    multilingual = session.embedder() if kind and kind.languages == "many" else None
+    return ExtractiveAnswerer(shared_static(), session.answer_form, cross_encoder, multilingual)
 
 
 def rater(_session: TaskProvider) -> ReportRater:

@@ -85,6 +85,10 @@ def test_questions_have_their_prefix_unless_the_settings_name_one(coast: Path, r
     assert vectors["embedder"].unique().to_list() == [Prefixes("query: ").named(NAME)]
     code, answer, _ = run("ask", "coast", "Who led the Dockers Union?")
     assert (code, "Hanna Quill" in answer) == (0, True)
+    code, answer, _ = run("ask", "coast", "Wer führte die Gewerkschaft der Hafenarbeiter?")
+    assert (code, "Hanna Quill led the Dockers Union." in answer) == (0, True)
+    code, answer, _ = run("ask", "coast", "Wie setze ich mein Passwort zurück?")
+    assert "No answer was found." in answer
     (coast / "corpus.yaml").write_text(told % ", document_prefix: 'passage: '", encoding="utf-8")
     assert run("index", "coast")[0] == 0
     vectors = Warehouse().read(tables.TEXT_UNIT_EMBEDDINGS, "coast")
