@@ -12,9 +12,9 @@ from graphrag_dagster.kernel.text.quotable_sentences import is_whole
 
 #: Sentences that are compared, those of the text units found first; each takes hundredths of a second.
 _MOST = 100
-#: Least cosine of multilingual-e5-small for a sentence that has to do with a question of another language:
-#: unrelated ones have .76 at most.
-_LEAST = 0.765
+#: Least cosine of multilingual-e5-small at which a sentence may have to do with a question of another
+#: language. It leaves out what is plainly about something else, not what is only near.
+_LEAST = 0.75
 #: Factor of lines that are no whole sentences.
 _CUT = 0.5
 #: How fast the value falls with the cosine: to .6, at which no other sentence is quoted, within .02.

