@@ -226,7 +226,7 @@ def test_a_placeholder_under_the_name_of_a_pipeline_is_refused_unread(
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(
-        EngineError, match=r"version 999\.9\.9 is not by spaCy's authors .* pip uninstall ja-core"
+        EngineError, match=r"version 999\.9\.9 is not by the authors of spaCy .* pip uninstall ja-core"
     ):
         load_pipeline("ja_core_news_sm")
 

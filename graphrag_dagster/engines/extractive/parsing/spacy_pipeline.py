@@ -79,9 +79,9 @@ def load_pipeline(name: str = DEFAULT_PIPELINE, lemmas: bool = False) -> "Langua
 
     if _version_of(name) == _PLACEHOLDER:
         raise EngineError(
-            f"extraction.pipeline: the installed package {name!r} of version {_PLACEHOLDER} is not by spaCy's "
-            f"authors and holds no pipeline; run: pip uninstall {name.replace('_', '-')}, then: python -m spacy "
-            f"download {name}"
+            f"extraction.pipeline: the installed package {name!r} of version {_PLACEHOLDER} is not by the "
+            f"authors of spaCy and holds no pipeline; run: pip uninstall {name.replace('_', '-')}, then: "
+            f"python -m spacy download {name}"
         )
     try:
         everything = spacy.load(name)
