@@ -17,6 +17,7 @@ from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
 from graphrag_dagster.kernel.questions.scope.favoured_documents import Favour
 from graphrag_dagster.kernel.questions.scope.question_clues import favour_of
 from graphrag_dagster.kernel.retrieval.retriever import Retriever
+from graphrag_dagster.kernel.text.languages import language_of, main_language
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -153,6 +154,15 @@ class Search(Basis):
             return favour
         return favours(self.question.history[-1].question, exact=exact)
 
+    @property
+    def language_gap(self) -> tuple[str, str] | None:
+        """ISO 639 codes of the question and of most of the texts, where they surely differ."""
+        asked = language_of(self.question.text)
+        if asked is None:
+            return None
+        read = self.index.once(_language_of_texts)
+        return None if asked == read else (asked, read)
+
     def asked_of(self, engine: str, rows: Iterable[ContextUnit]) -> str:
         """Return the question for an engine to answer from rows.
 
@@ -163,6 +173,15 @@ class Search(Basis):
         if asks_model(engine) or not all(row.selected for row in rows):
             return text
         return self.favour.asked_inside(text)
+
+
+#: Text units by which the language of all is told.
+_COMPARED = 50
+
+
+def _language_of_texts(index: IndexSnapshot) -> str:
+    texts = index.text_chunks["text"]
+    return main_language(texts.gather_every(max(1, len(texts) // _COMPARED)).to_list())
 
 
 def validate_question(question: str) -> str:

@@ -31,7 +31,7 @@ from graphrag_dagster.kernel.questions.scope.scope_selection import restrict_ind
 from graphrag_dagster.kernel.retrieval.finding import prior_of, text_query
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words
 from graphrag_dagster.kernel.tasks.task_ports import Quote
-from graphrag_dagster.kernel.text.languages import language_name, language_of, main_language
+from graphrag_dagster.kernel.text.languages import language_name
 from graphrag_dagster.kernel.text.markup_spans import Span, mark_before
 from graphrag_dagster.kernel.text.quotable_sentences import readability
 from graphrag_dagster.kernel.text.text_similarity import stem, stems
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 #: Text units searched for the nearest passage, and the most characters of it shown.
 _UNITS, _SHOWN = 5, 300
-#: Text units by which the language of all is told.
-_COMPARED = 50
 #: What rows of a context are called, in the singular and in the plural.
 _FILTERS = {
     "documents": "document",
@@ -85,26 +83,18 @@ def language_note(search: Search, made: Answer) -> str:
         search: the question, over the documents that were searched.
         made: its answer.
     """
-    kind = embedders().get(search.settings.embeddings.embedder)
-    asked = language_of(search.question.text)
-    if asked is None or kind is None or not kind.languages:
+    kind, gap = embedders().get(search.settings.embeddings.embedder), search.language_gap
+    if gap is None or kind is None or not kind.languages:
         return ""
-    read = search.index.once(_language_of_texts)
-    if asked == read:
-        return ""
-    told = f"The question is in {language_name(asked)} and most of the texts are in {language_name(read)}"
+    asked, read = map(language_name, gap)
+    told = f"The question is in {asked} and most of the texts are in {read}"
     if kind.languages == "many":
         by_meaning = f"{told}: sentences were compared by meaning alone, and the nearest may not answer."
         return by_meaning if answers_are_quotes(made.engine) else ""
     return (
         f"{told}, and the embedder {kind.name} compares English alone, so that only names and numbers are "
-        f"found: ask in {language_name(read)}, or set embeddings.embedder: multilingual-e5 and index again."
+        f"found: ask in {read}, or set embeddings.embedder: multilingual-e5 and index again."
     )
-
-
-def _language_of_texts(index: IndexSnapshot) -> str:
-    texts = index.text_chunks["text"]
-    return main_language(texts.gather_every(max(1, len(texts) // _COMPARED)).to_list())
 
 
 def _search_summary(search: Search, answer: Answer) -> str:

@@ -61,5 +61,7 @@ def test_a_question_in_another_language_says_what_is_amiss(coast: Path) -> None:
     assert "set embeddings.embedder: multilingual-e5" in refused.text
     named = index.ask("Wer ist Hanna Quill und was ist mit der Dockers Union?", method="basic")
     assert (named.refused, "Hanna Quill" in named.text, told in (named.why or "")) == (False, True, True)
+    routed = index.ask("Welche Häfen sind in den Texten?", method="auto")
+    assert (routed.why or "").startswith("local: the question is in another language than the texts")
     plain = index.ask("Who led the Dockers Union?", method="basic")
     assert told not in f"{plain.text} {plain.why}"

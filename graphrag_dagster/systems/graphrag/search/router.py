@@ -28,6 +28,7 @@ from graphrag_dagster.kernel.retrieval.finding import (
     with_history,
     with_route,
 )
+from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_for_overview
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.text.english_words import GENERAL, GENRES, MANY, OVERVIEW
 from graphrag_dagster.kernel.text.text_similarity import stem, stems, words
@@ -133,6 +134,8 @@ def _by_rules(search: Search, named: Sequence[LinkedName]) -> RoutedMethod:
     """Choose by the cues of a question; ``named`` are its names that are linked to entities, surest first."""
     if search.index.reports.is_empty() and not search.index.restricted:
         return RoutedMethod(LOCAL, 1.0, f"{LOCAL}: this corpus has no community reports")
+    if search.language_gap and not asks_for_overview(search.question.text):
+        return RoutedMethod(LOCAL, 1.0, f"{LOCAL}: the question is in another language than the texts")
     found = cues_of(search, [one.text for one in named])
     local = probability_of_local(found)
     if local < 0.5 and search.question.history:
