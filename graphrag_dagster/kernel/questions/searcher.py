@@ -83,10 +83,12 @@ def language_note(search: Search, made: Answer) -> str:
         search: the question, over the documents that were searched.
         made: its answer.
     """
-    kind, gap = embedders().get(search.settings.embeddings.embedder), search.language_gap
-    if gap is None or kind is None or not kind.languages:
+    if search.language_gap is None:
         return ""
-    asked, read = map(language_name, gap)
+    kind = embedders().get(search.settings.embeddings.embedder)
+    if kind is None or not kind.languages:
+        return ""
+    asked, read = map(language_name, search.language_gap)
     told = f"The question is in {asked} and most of the texts are in {read}"
     if kind.languages == "many":
         by_meaning = f"{told}: sentences were compared by meaning alone, and the nearest may not answer."
