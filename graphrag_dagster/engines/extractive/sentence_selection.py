@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.engines.extractive.answer_types import AnswerType, defines, numbers_of, things_of_type
+from graphrag_dagster.engines.extractive.named_speakers import said_by_named
 from graphrag_dagster.engines.extractive.office_holders import Office, holders, office_asked
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.questions.citations import LABELS
@@ -159,6 +160,8 @@ _WEIGHTS = np.array([ANSWER_WEIGHTS["fits"], ANSWER_WEIGHTS["reads"]])
 _LEAST = 0.6
 #: Share of the words of a sentence that asks which are those of the question, from which on it asks the same.
 _AGAIN = 0.6
+#: Factor of sentences of a speaker whose statements the question asks for.
+_BY_SPEAKER = 1.6
 #: How many have the words that answer in bold, and keep their places.
 _BOLD = 3
 
@@ -170,13 +173,15 @@ def sentence_values(
     those that ask the same where another one answers.
 
     Of two that are alike related, that one answers better which names a thing of the kind that is wanted
-    (``fits``), and which reads better on its own (``reads``).
+    (``fits``), and which reads better on its own (``reads``). What a speaker said whom a question about
+    statements names comes before what others said of it.
     """
     quoted = [related and one.quotable for one, related in zip(sentences, found.related, strict=True)]
     value = np.zeros(len(sentences))
     value[quoted] = found.value[quoted]
     chosen = [one for one, is_quoted in zip(sentences, quoted, strict=True) if is_quoted]
     value[quoted] *= np.exp(SHARPNESS * standalone_scores(question, wanted, chosen) @ _WEIGHTS)
+    value[said_by_named(question, [one.line for one in sentences])] *= _BY_SPEAKER
     _raise_holders(question, sentences, value)
     again = repeats_question(question, sentences)
     if np.any(value[~again] > 0):
