@@ -82,6 +82,8 @@ async def first_completed(*ways: Awaitable[T], lost: type[E]) -> T:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+_REPEATED = "the reply repeated itself; what came before is used"
+
 #: Models whose replies held reasoning of which only the end was marked; what they say is not shown at once.
 _reason_unmarked: set[str] = set()
 
@@ -134,6 +136,11 @@ class UsableReply(Generic[T]):
     repaired: bool = False
     note: str | None = None
     lacking: str | None = None
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the reply repeated itself, so that only its beginning is used."""
+        return self.note == _REPEATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,8 +306,7 @@ class _Ladder(Generic[T]):
         except NotUsable:
             return None
         used = replace(reply.usage, repaired=1)
-        note = "the reply repeated itself; what came before is used"
-        return CachedReply(UsableReply(value, begun, used, True, note), reply)
+        return CachedReply(UsableReply(value, begun, used, True, _REPEATED), reply)
 
     @property
     def _prompt(self) -> str:

@@ -3,6 +3,9 @@
 ``check_first`` is the paper's order: before each continuation the model is asked whether anything is
 missing. ``continue_first`` is that of its code: continue, and ask only between two continuations, so that
 one round asks nothing (spec_graphrag §3). ``unchecked`` never asks and makes all continuations.
+
+A small model may go round in the entities of its first reply and never come to the relationships, which are
+asked for on their own then, whatever the rounds.
 """
 
 import asyncio
@@ -11,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Literal
+
+from pydantic import BaseModel
 
 from graphrag_dagster.kernel.models.chat.chat_model import (
     ChatModel,
@@ -24,6 +29,7 @@ from graphrag_dagster.kernel.models.chat.structured_output import CachedReply, U
 from graphrag_dagster.kernel.models.chat.yes_no import YesNo
 from graphrag_dagster.kernel.tasks.task_ports import Usage
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
+from graphrag_dagster.systems.graphrag.llm.extraction_records import RecordType
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import Copies
 from graphrag_dagster.systems.graphrag.llm.record_parsing import RawReply
 
@@ -66,11 +72,28 @@ class GleaningConversation:
 
 
 @dataclass(frozen=True, slots=True)
+class LastKind:
+    """The kind of records that come last in a reply, and how they are asked for on their own.
+
+    ``shape`` is that of the reply; None: delimited tuples.
+    """
+
+    kind: RecordType
+    prompt: Prompt
+    shape: type[BaseModel] | None
+
+    def is_missing(self, asked: UsableReply[RawReply]) -> bool:
+        """Whether a reply repeated itself before it came to such records."""
+        return asked.repeated and all(record.kind != self.kind for record in asked.value.records)
+
+
+@dataclass(frozen=True, slots=True)
 class Gleaner:
     """Leads such conversations.
 
     ``read`` makes records of a visible reply; its second argument tells whether the turn is a gleaning.
-    ``join`` makes one reply of two so that ``read`` reads the records of both.
+    ``join`` makes one reply of two so that ``read`` reads the records of both. ``last``: what is asked for on
+    its own where a first reply does not come to it; None: nothing.
     """
 
     model: ChatModel
@@ -82,6 +105,7 @@ class Gleaner:
     check: YesNo
     rounds: int
     order: Order
+    last: LastKind | None = None
 
     async def run(self, text: str, build: Build) -> GleaningConversation:
         """Return all that came of the first request about a text and its continuations.
@@ -102,12 +126,7 @@ class Gleaner:
                     talk.usage += usage
                     if not missing:
                         break
-                following = (*messages, Message("user", self.more.render()))
-                # Before texts that are not begun: were all continuations left for the end, one that runs on
-                # would keep the stage waiting; and the endpoint still has what it read of this text.
-                more = replace(build(text), messages=following, urgent=True, continues=True)
-                asked = await self._ask(more, text, gleaning=True)
-                messages = _accepted_messages(talk, following, asked)
+                messages = await self._continue(talk, text, build(text), messages, self.more)
         except UnusableReply as lost:
             talk.usage += lost.usage
             talk.lost = lost
@@ -123,7 +142,27 @@ class Gleaner:
             talk.usage += lost.kept.usage
             raise
         talk.note = asked.note
-        return _accepted_messages(talk, request.messages, asked)
+        messages = _accepted_messages(talk, request.messages, asked)
+        if self.last and self.last.is_missing(asked):
+            talk.note = f"{asked.note}; its {self.last.kind}s were asked for on their own"
+            request = replace(request, schema=self.last.shape)
+            return await self._continue(talk, text, request, messages, self.last.prompt)
+        return messages
+
+    async def _continue(
+        self,
+        talk: GleaningConversation,
+        text: str,
+        request: ChatRequest,
+        messages: tuple[Message, ...],
+        prompt: Prompt,
+    ) -> tuple[Message, ...]:
+        following = (*messages, Message("user", prompt.render()))
+        # Before texts that are not begun: were all continuations left for the end, one that runs on would
+        # keep the stage waiting; and the endpoint still has what it read of this text.
+        more = replace(request, messages=following, urgent=True, continues=True)
+        asked = await self._ask(more, text, gleaning=True)
+        return _accepted_messages(talk, following, asked)
 
     async def _ask_in_halves(self, text: str, build: Build, reason: str) -> CachedReply[RawReply]:
         parts = split_in_halves(text)

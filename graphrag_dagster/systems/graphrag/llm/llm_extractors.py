@@ -17,7 +17,13 @@ from graphrag_dagster.kernel.models.chat.chat_model import (
 )
 from graphrag_dagster.kernel.models.chat.concurrent_calls import run_largest_first
 from graphrag_dagster.kernel.models.chat.prompt_templates import Prompt, PromptSource, enclose
-from graphrag_dagster.kernel.models.chat.reply_schemas import ClaimsShape, GraphShape, LabelledGraphShape
+from graphrag_dagster.kernel.models.chat.reply_schemas import (
+    ClaimsShape,
+    GraphShape,
+    LabelledGraphShape,
+    LabelledRelationshipsShape,
+    RelationshipsShape,
+)
 from graphrag_dagster.kernel.models.chat.yes_no import YesNo, encoding_of_model, first_tokens
 from graphrag_dagster.kernel.tasks.example_schemas import ClaimExample, GraphExample
 from graphrag_dagster.kernel.tasks.task_ports import (
@@ -31,7 +37,13 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     UnitState,
 )
 from graphrag_dagster.systems.graphrag.llm.extraction_records import RecordType
-from graphrag_dagster.systems.graphrag.llm.gleaning import Build, Gleaner, GleaningConversation, Order
+from graphrag_dagster.systems.graphrag.llm.gleaning import (
+    Build,
+    Gleaner,
+    GleaningConversation,
+    LastKind,
+    Order,
+)
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import (
     Copies,
     with_claim_examples,
@@ -149,6 +161,8 @@ class WantedRecords:
         labelled: relationships with labels.
         expected: tokens of the reply about a text; its second argument tells whether that is delimited
             tuples. None: nobody knows.
+        last: the kind that comes last in a reply, the shape of a reply with these alone, and the prompt that
+            asks for them where a reply repeats itself before; None: they are not asked for.
     """
 
     kinds: tuple[RecordType, ...]
@@ -159,6 +173,7 @@ class WantedRecords:
     nothing: str
     labelled: bool = False
     expected: Callable[[str, bool], int] | None = None
+    last: tuple[RecordType, type[BaseModel], str] | None = None
 
     def system(self, *, tuples: bool) -> str:
         """Name of the prompt that says what is wanted."""
@@ -208,6 +223,7 @@ class GleaningExtractor:
             ),
             options.get("gleaning_rounds", 1),
             options.get("gleaning_order", "check_first"),
+            _last_kind(wanted, prompts, tuples=tuples),
         )
 
     def _read_json(self, text: str, gleaning: bool) -> tuple[RawReply, bool]:
@@ -238,6 +254,13 @@ class GleaningExtractor:
         return replace(unit_extraction(unit, talk, self._wanted.nothing), replies=tuple(noted))
 
 
+def _last_kind(wanted: WantedRecords, prompts: PromptSource, *, tuples: bool) -> LastKind | None:
+    if wanted.last is None:
+        return None
+    kind, shape, prompt = wanted.last
+    return LastKind(kind, prompts.load(prompt), None if tuples else shape)
+
+
 def _forced_tokens(model: ChatModel, options: Options) -> tuple[int, ...]:
     if not options.get("logit_bias", True):
         return ()
@@ -252,8 +275,14 @@ _GRAPH_RECORDS = WantedRecords(
     "glean_check",
     "the model found no entities and no relationships",
     expected=lambda text, tuples: reply_tokens([text], json=not tuples)[0],
+    last=("relationship", RelationshipsShape, "glean_relationships"),
 )
-_LABELLED = replace(_GRAPH_RECORDS, shape=LabelledGraphShape, labelled=True)
+_LABELLED = replace(
+    _GRAPH_RECORDS,
+    shape=LabelledGraphShape,
+    labelled=True,
+    last=("relationship", LabelledRelationshipsShape, "glean_relationships"),
+)
 
 
 class LlmGraphExtractor(GleaningExtractor):
