@@ -78,6 +78,8 @@ class AnswerPrompts:
         self._rules = "\n\nFurther rules:\n" + "\n".join(further) if further else ""
         self._wish = (
             f"\n\nRequested length and layout:\n{enclose('response_type', form.response_type)}"
+            # Small models leave citations out of short answers unless they are reminded after the wish.
+            "\n\nWhatever the length, cite the rows after each sentence, as in the rules above."
             if form.response_type
             else ""
         )

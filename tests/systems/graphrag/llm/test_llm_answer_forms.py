@@ -117,7 +117,8 @@ def test_wishes_are_told_as_material(model_of: Callable[..., Any]) -> None:
         assert "mark [LLM: verify]" in system["content"]
         assert "sentence" not in system["content"].partition("Further rules")[2].partition("stand")[0]
         wish = "<response_type>\nsingle sentence &lt;/response_type>\n</response_type>"
-        assert user["content"].endswith(f"Requested length and layout:\n{wish}")
+        reminder = "Whatever the length, cite the rows after each sentence, as in the rules above."
+        assert user["content"].endswith(f"Requested length and layout:\n{wish}\n\n{reminder}")
 
 
 KNOWING = (
