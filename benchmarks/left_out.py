@@ -44,8 +44,8 @@ from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 
 METHODS = ("basic", "local", "auto")
 UNITS, TOKENS = (2, 5, 8), (2_000, 4_000, 8_000)
-#: The section whose values matter when a question is asked, so that one index serves all of them.
-_ASKED = "search"
+#: Sections whose values matter when a question is asked, so that one index serves all of them.
+_ASKED = ("search", "model")
 _STATIC = "static"
 _COTERAG = "coterag: {profile: calibrated}\n"
 
@@ -115,7 +115,7 @@ def indexed(home: Path, chosen: QuestionSet, settings: Mapping[str, Any]) -> Ind
         chosen: the set.
         settings: those that differ from the defaults, by section.
     """
-    own = {section: values for section, values in settings.items() if section != _ASKED}
+    own = {section: values for section, values in settings.items() if section not in _ASKED}
     told = json.dumps(own, sort_keys=True)
     default = own == {"embeddings": {"embedder": _STATIC}}
     name = chosen.corpus if default else f"{chosen.corpus}-{hashlib.sha256(told.encode()).hexdigest()[:8]}"
