@@ -226,9 +226,14 @@ def code_blocks(text: str) -> list[Span]:
 
 
 def _fenced_blocks(text: str) -> Iterator[Span]:
-    """Yield fenced blocks; a fence of tildes must begin a paragraph, else it underlines a heading."""
-    start, mark = 0, ""
-    for fence in _FENCE.finditer(text):
+    """Yield fenced blocks; a fence of tildes must begin a paragraph, else it underlines a heading.
+
+    A fence that names a language opens a block: where it would close one, the text begins inside another.
+    """
+    fences = list(_FENCE.finditer(text))
+    named = next((at for at, fence in enumerate(fences) if fence["told"].strip()), 0)
+    start, mark = 0, "```" if named % 2 else ""
+    for fence in fences:
         if mark:
             if fence["mark"].startswith(mark) and not fence["told"].strip():
                 yield Span(start, fence.end())

@@ -200,6 +200,82 @@ class TestCanonicalNames:
         found = extract("Averness Town Council met Sundrey Burgh Council in Paris. The Council agreed.")
         assert set(types(found)) == {"Averness Town Council", "Sundrey Burgh Council", "Paris"}
 
+    @pytest.mark.parametrize(
+        ("text", "name", "kind"),
+        [
+            ("Firefox and Chrome run on Linux.", "Firefox", "PRODUCT"),
+            ("Firefox and Chrome run on Linux.", "Linux", "PRODUCT"),
+            ("They encrypt with TLS and ask DNS about Paris.", "TLS", "CONCEPT"),
+            ("They encrypt with TLS and ask DNS about Paris.", "DNS", "CONCEPT"),
+            ("Revenue of Azure Arc and Paris grew.", "Azure Arc", "PRODUCT"),
+            ("Power Apps users met in Paris.", "Power Apps", "PRODUCT"),
+            ("They deploy Marlow Deck via Nexora in Paris.", "Marlow Deck", "PRODUCT"),
+        ],
+    )
+    def test_products_protocols_and_terms_are_no_people_and_no_places(
+        self, extract: Extract, text: str, name: str, kind: str
+    ) -> None:
+        found = extract(text)
+        assert (name, kind) in {(entity.surface, entity.type) for entity in found.entities}
+
+    @pytest.mark.parametrize(
+        ("text", "name"),
+        [
+            ("18F is an office in Washington. At 18F people write code.", "18F"),
+            ("Ada Lund wrote it. mitmproxy is a proxy. People in Paris use mitmproxy daily.", "mitmproxy"),
+            ("Ada Lund likes dns.Message. In Paris dns.Message is little known.", "dns.Message"),
+            ("Ada Lund runs Node.js in Paris.", "Node.js"),
+        ],
+    )
+    def test_names_that_begin_with_no_capital(self, extract: Extract, text: str, name: str) -> None:
+        found = extract(text)
+        assert name in {entity.surface for entity in found.entities}
+
+    @pytest.mark.parametrize(
+        ("text", "names"),
+        [
+            ("Ada Lund paid 2M for 3D models. 2M is much. 3D works at 4K.", {"Ada Lund"}),
+            ("Ada Lund came. code is a burden. The code is long.", {"Ada Lund"}),
+            ("sugar is a pain, and sugar was dear to Ada Lund.", {"Ada Lund"}),
+        ],
+    )
+    def test_measures_and_small_words_are_no_names(
+        self, extract: Extract, text: str, names: set[str]
+    ) -> None:
+        found = extract(text)
+        assert {entity.surface for entity in found.entities} == names
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Ada Lund wrote it.\n\n>>> Marlow = Nexora.open('Kelderwick')\n",
+            "Marlow = Nexora(Kelderwick)\n```\n\nAda Lund wrote it.\n\n```python\nimport this\n```\n",
+            "Ada Lund wrote the `Marlow` class, not `Nexora`.",
+            "Ada Lund wrote it.\n\nheaders = {b'Marlow': [Nexora(b'Kelderwick')], b'Age': (1, 2)}\n",
+        ],
+    )
+    def test_code_names_nothing(self, extract: Extract, text: str) -> None:
+        found = extract(text)
+        assert [entity.surface for entity in found.entities] == ["Ada Lund"]
+
+    def test_what_a_heading_shares_with_the_text_in_small_letters_is_no_name(self, extract: Extract) -> None:
+        found = extract("Real Estate Agents in Paris say that real estate is dear to Ada Lund.")
+        assert "Real Estate" not in {entity.surface for entity in found.entities}
+
+    def test_a_noun_that_names_share_is_none_of_theirs(self, extract: Extract) -> None:
+        found = extract("Prices rose in the Richmond and Dallas Districts. Most Districts saw growth.")
+        assert {entity.surface for entity in found.entities} == {"Richmond", "Dallas"}
+
+    def test_a_given_name_that_only_the_recogniser_takes_for_a_place_is_the_person(
+        self, extract: Extract
+    ) -> None:
+        found = extract("Satya Nadella leads the company. I'll hand it to Satya. Satya, thank you.")
+        assert [(entity.surface, entity.type) for entity in found.entities] == [("Satya Nadella", "PERSON")]
+
+    def test_a_place_that_is_a_given_name_too_stays_a_place(self, extract: Extract) -> None:
+        found = extract("Virginia Woolf wrote much. She never saw Virginia.")
+        assert ("Virginia", "GEO") in {(entity.surface, entity.type) for entity in found.entities}
+
 
 class TestRelations:
     @pytest.mark.parametrize(

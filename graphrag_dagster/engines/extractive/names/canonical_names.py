@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from graphrag_dagster.engines.extractive.names import name_wordlists as wordlists
-from graphrag_dagster.engines.extractive.names.mention_types import decide_type, votes_for, votes_from_lists
+from graphrag_dagster.engines.extractive.names.mention_types import (
+    decide_type,
+    is_only_labelled,
+    votes_for,
+    votes_from_lists,
+    without_repeated_labels,
+)
 from graphrag_dagster.engines.extractive.names.name_candidates import NameCandidate
 from graphrag_dagster.engines.extractive.parsing import type_lexicon as lexicon
 from graphrag_dagster.engines.extractive.parsing.sentence_reading import ReadableText
@@ -36,6 +42,7 @@ class _Group:
     mentions: list[NameCandidate] = field(default_factory=list)
     spellings: Counter[str] = field(default_factory=Counter)
     votes: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
     weight: int = 0
 
     @property
@@ -104,7 +111,10 @@ def _group_candidates(
         group.spellings[spelling] += 1
         group.votes.update(votes_for(tokens, candidate, children))
         group.votes.update(listed.get(candidate.first, ()))
+        group.labels.update(filter(None, (candidate.label,)))
         group.weight += candidate.weight
+    for group in groups.values():
+        group.votes = without_repeated_labels(group.votes, group.labels)
     return groups
 
 
@@ -179,23 +189,33 @@ def _person(key: str, group: _Group, strong: Mapping[str, _Group], kinds: Mappin
     if len(group.words) != 1:
         return None
     votes = group.votes
-    if votes[lexicon.GEO] > votes[lexicon.PERSON] + 2 * len(group.mentions) and votes[lexicon.PERSON] <= 0:
-        return None
     word = group.words[0]
     people = [
         other for other, found in strong.items()
         if kinds[other] == lexicon.PERSON and len(found.words) > 1
     ]  # fmt: skip
     by_surname = [other for other in people if strong[other].words[-1] == word]
+    place = (
+        votes[lexicon.GEO] > votes[lexicon.PERSON] + 2 * len(group.mentions) and votes[lexicon.PERSON] <= 0
+    )
+    if place and by_surname:
+        return None
     if by_surname:
         return by_surname[0] if len(by_surname) == 1 else None
-    if any(mention.title in wordlists.TITLES for mention in group.mentions) or kinds[key] not in {
-        lexicon.PERSON,
-        lexicon.CONCEPT,
-    }:
+    if any(mention.title in wordlists.TITLES for mention in group.mentions):
         return None
     by_given = [other for other in people if word in _given_names(strong[other].words)]
-    return by_given[0] if len(by_given) == 1 else None
+    if len(by_given) != 1:
+        return None
+    personal = kinds[key] in {lexicon.PERSON, lexicon.CONCEPT}
+    return by_given[0] if personal or _is_introduced(group, kinds[key], strong[by_given[0]]) else None
+
+
+def _is_introduced(group: _Group, kind: str, full: _Group) -> bool:
+    """Whether only the recogniser takes a given name for something else, after the full name."""
+    after = group.mentions[0].first > full.mentions[0].first
+    known = lexicon.MADE | lexicon.PLACES_LIKE_PEOPLE
+    return after and group.words[0] not in known and is_only_labelled(kind, group.votes, group.labels)
 
 
 def _add_families(groups: Iterable[_Group]) -> None:

@@ -12,6 +12,7 @@ from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import Tokens
 # Certain: a title, or the last word of the name. Strong: a noun that says what it is. Firm: what outweighs
 # the recogniser's label. Weak: its company.
 _CERTAIN, _STRONG, _FIRM, _LABEL, _WEAK = 100, 20, 4, 3, 2
+_LABELS_COUNTED = 3
 _AGENTS = ("er", "or", "ist", "man", "woman", "ian", "eer", "ant", "ress")
 _COPULAS = frozenset({"is", "was", "are", "were", "'s", "’s"})
 _NO_DEEDS = frozenset({"was", "were", "had", "became", "did", "happened", "began", "remained", "seemed"})
@@ -20,6 +21,11 @@ _NUMERAL = re.compile(r"[ivx]+|\d+|one|two|three|four")
 _SURNAME_WITH_CAPITAL = re.compile(r"(?:Mac|Mc|O['’]|D['’]|Fitz|De|La|Le|Van|Di|Du)[A-Z]")
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _LISTED = frozenset({"conj", "appos"})
+#: Software that is called by the file it is ("Node.js").
+_FILE_ENDING = re.compile(r"\w\.(?:js|py|net|NET|rs|io)\Z")
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+")
+#: Terms of up to so many letters that are written like names are names: Nat, Ram.
+_SHORT_TERM = 3
 
 
 def root_of(tokens: Tokens, first: int, last: int) -> int:
@@ -48,6 +54,7 @@ def votes_for(tokens: Tokens, candidate: NameCandidate, children: dict[int, list
         votes[inner] += _CERTAIN
     if len(words) == 1:
         votes.update(_from_shape(tokens.words[candidate.first]))
+    votes.update(_from_known_names(tokens.words[candidate.first : candidate.last], candidate.label))
     root = root_of(tokens, candidate.first, candidate.last)
     votes.update(_from_word_before(tokens, candidate))
     votes.update(_from_words_after(tokens, candidate))
@@ -61,6 +68,20 @@ def votes_for(tokens: Tokens, candidate: NameCandidate, children: dict[int, list
     votes[lexicon.PERSON] += _is_acting_person(tokens, root, candidate)
     votes.update(_from_verb(tokens, root, len(words), votes[lexicon.PERSON] >= 0))
     return votes
+
+
+def without_repeated_labels(votes: Counter[str], labels: Counter[str]) -> Counter[str]:
+    """Return the points less what the recogniser says of a name more than three times.
+
+    It errs alike on all mentions of a name, so that more of them say no more.
+    """
+    over = {kind: _LABEL * max(0, times - _LABELS_COUNTED) for kind, times in labels.items()}
+    return Counter({kind: points - over.get(kind, 0) for kind, points in votes.items()})
+
+
+def is_only_labelled(kind: str, votes: Counter[str], labels: Counter[str]) -> bool:
+    """Whether nothing but the recogniser speaks for a type."""
+    return votes[kind] <= _LABEL * min(labels[kind], _LABELS_COUNTED)
 
 
 def decide_type(votes: Counter[str]) -> str:
@@ -109,21 +130,57 @@ def _type_from_words(words: list[str]) -> str | None:
     return last
 
 
+def _from_known_names(words: Sequence[str], label: str | None) -> Counter[str]:
+    """Points from products, companies and terms that the name is, or begins or ends with."""
+    small = [word.lower() for word in words]
+    if len(words) == 1:
+        if small[0] in lexicon.KNOWN_PRODUCTS:
+            return Counter({lexicon.PRODUCT: 2 * _FIRM})
+        return Counter({lexicon.ORGANIZATION: 2 * _FIRM} if small[0] in lexicon.KNOWN_COMPANIES else {})
+    if all(map(_is_term, words)):
+        return Counter({lexicon.CONCEPT: _CERTAIN})
+    if _is_term(words[0]) and lexicon.HEADS.get(small[-1]) == lexicon.GEO:
+        return Counter({lexicon.CONCEPT: 2 * _CERTAIN})
+    if small[-1] in lexicon.HEADS or label not in {None, lexicon.PERSON, lexicon.GEO, lexicon.ORGANIZATION}:
+        return Counter()
+    if small[0] in lexicon.KNOWN_PRODUCTS:
+        return Counter({lexicon.PRODUCT: _FIRM})
+    # "Microsoft Research" is a body where the recogniser says so, "Google Cloud Run" is no person.
+    made = label != lexicon.ORGANIZATION and not lexicon.MADE.isdisjoint(small)
+    kind = label in {None, lexicon.PERSON} and not lexicon.PRODUCT_WORDS.isdisjoint(small)
+    return Counter({lexicon.PRODUCT: _FIRM} if made or kind else {})
+
+
+def _is_term(word: str) -> bool:
+    """Whether a word is a term, by itself, in the plural or with a version ("APIs", "HTTP/1.1")."""
+    if word.istitle() and len(word) <= _SHORT_TERM:
+        return False
+    small = word.lower()
+    return not lexicon.TERMS.isdisjoint({small, small.removesuffix("s"), small.partition("/")[0]})
+
+
 def _from_shape(word: str) -> Counter[str]:
     """Points from the spelling of a single word: acronyms, inner capitals and digits."""
     votes: Counter[str] = Counter()
     not_a_place = {lexicon.GEO: -_STRONG, lexicon.PERSON: -_STRONG, lexicon.EVENT: -_STRONG}
     if word.replace(".", "") in lexicon.PLACE_ACRONYMS:
         votes[lexicon.GEO] += 2 * _LABEL
-    elif word.lower() in lexicon.TERMS:
+    elif _is_term(word):
         votes[lexicon.CONCEPT] += _CERTAIN
     elif word.isupper() and len(word) > 1:
         if "." not in word:
             votes.update(not_a_place)
     elif _INNER_CAPITAL.search(word) and not _SURNAME_WITH_CAPITAL.match(word):
         votes.update(not_a_place)
+        if word.endswith(lexicon.CODE_ENDINGS):
+            votes[lexicon.CONCEPT] += _STRONG
         votes[lexicon.ORGANIZATION] += 1
-    if any(map(str.isdigit, word)):
+    if word.islower() or _FILE_ENDING.search(word):
+        votes[lexicon.PRODUCT] += _LABEL + 1
+    if word[0].isdigit():
+        # "18F" acts as a body does.
+        votes[lexicon.ORGANIZATION] += _LABEL
+    elif any(map(str.isdigit, word)):
         votes.update(not_a_place)
         votes[lexicon.PRODUCT] += _LABEL + 1
     return votes
@@ -173,10 +230,18 @@ def _from_maker(deed: str) -> Counter[str]:
 
 
 def _from_words_after(tokens: Tokens, candidate: NameCandidate) -> Counter[str]:
-    """Points from "(born 1871)", a noun for a place, and the country or state after a comma."""
+    """Points from "(born 1871)", a noun for a place or a product, and the country after a comma."""
     last = candidate.last
-    if tokens.same_sentence(last - 1, last) and tokens.words[last] in wordlists.PLACES_AFTER:
-        return Counter({lexicon.GEO: _FIRM})
+    if tokens.same_sentence(last - 1, last):
+        after = tokens.words[last]
+        if after in wordlists.PLACES_AFTER:
+            return Counter({lexicon.GEO: _FIRM})
+        part = after in lexicon.OF_PRODUCTS and tokens.deps[last - 1] == "compound"
+        if part or _VERSION.fullmatch(after):
+            surer = part and candidate.label == lexicon.ORGANIZATION
+            return Counter(
+                {lexicon.PRODUCT: _LABEL if surer else _FIRM, lexicon.PERSON: -_FIRM, lexicon.GEO: -_FIRM}
+            )
     if not tokens.same_sentence(last - 1, last + 1):
         return Counter()
     mark, word = tokens.words[last], tokens.words[last + 1].lower()
@@ -246,6 +311,8 @@ def _from_verb(tokens: Tokens, root: int, length: int, may_be_person: bool) -> C
     acts = (does and verb in wordlists.SPEECH) or (done and verb in wordlists.ADDRESSED)
     if may_be_person and acts:
         votes[lexicon.PERSON] += _LABEL if length == 2 else 1
+    if (done and verb in wordlists.USED) or (dep == "pobj" and verb in wordlists.USED_BY_WAY_OF):
+        votes.update({lexicon.PRODUCT: _LABEL, lexicon.PERSON: -_LABEL, lexicon.GEO: -_LABEL})
     if done and verb in wordlists.FOUNDED:
         votes[lexicon.ORGANIZATION] += _LABEL + 1
     if (does and verb in wordlists.SAILS) or ((done or dep == "pobj") and verb in wordlists.SAILED):

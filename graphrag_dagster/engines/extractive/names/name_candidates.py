@@ -12,6 +12,7 @@ from graphrag_dagster.engines.extractive.names.name_runs import (
     quoted_titles,
 )
 from graphrag_dagster.engines.extractive.names.name_wordlists import is_capital
+from graphrag_dagster.engines.extractive.names.unusual_names import find_unusual_names
 from graphrag_dagster.engines.extractive.parsing import type_lexicon as lexicon
 from graphrag_dagster.engines.extractive.parsing.sentence_reading import ReadableText
 from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import Tokens
@@ -23,7 +24,7 @@ _LOOSE_TAGS = frozenset({"IN", "DT", "CC"})
 _MOST_WORDS = 9
 _LONGEST_LOUD = 4
 #: Characters that no name has: remains of tables, code and quotations.
-_UNFIT = re.compile(r"""[,;:!?"“”«»<>{}\[\]()|\\=*#@^~_]|\.\.|\d{4}-\d|\s\d\d+\s|-\Z|\A-""")
+_UNFIT = re.compile(r"""[,;:!?"“”«»<>{}\[\]()|\\=*#@^~_]|\A[a-z]['’]|\.\.|\d{4}-\d|\s\d\d+\s|-\Z|\A-""")
 #: Marks that belong to names: a suffix after a comma, a nickname inside.
 _FIT = re.compile(r""",(?= \S{2,5}\Z)|(?<=[\w.] )(?:["“(«]|``) [^\W\d_][\w.' ]* (?:["”)»]|'')(?= \w)""")
 
@@ -52,6 +53,7 @@ def find_candidates(tokens: Tokens, reading: ReadableText) -> list[NameCandidate
     """Return what may be names, in the order of the text."""
     found = []
     common = {word for word in tokens.words if word.islower()}
+    small = f" {' '.join(tokens.words)} "
     titles = quoted_titles(tokens)
     for run in find_runs(tokens, titles):
         if run in titles:
@@ -60,8 +62,18 @@ def find_candidates(tokens: Tokens, reading: ReadableText) -> list[NameCandidate
         for title, start, end in _split(tokens, *run):
             first, last = _trim(tokens, start, end)
             if first < last and _is_fit(tokens, reading, first, last):
-                found.append(_candidate(tokens, reading, title, first, last, common))
-    return [candidate for candidate in found if candidate]
+                found.append(_candidate(tokens, reading, title, first, last, common, small))
+    kept = [candidate for candidate in found if candidate]
+    taken = {place for one in kept for place in range(one.first, one.last)}
+    unusual = [
+        NameCandidate(first, last, None, weight)
+        for first, last, weight in find_unusual_names(tokens, reading, taken)
+    ]
+    if not unusual:
+        return kept
+    inside = {place for one in unusual for place in range(one.first, one.last)}
+    kept = [one for one in kept if inside.isdisjoint(range(one.first, one.last))]
+    return sorted(kept + unusual, key=lambda one: one.first)
 
 
 def _title_candidate(tokens: Tokens, reading: ReadableText, first: int, last: int) -> NameCandidate | None:
@@ -130,6 +142,10 @@ def _trim(tokens: Tokens, first: int, last: int) -> tuple[int, int]:
         tokens.tags[last - 1] in _LOOSE_TAGS or not any(map(str.isalnum, tokens.words[last - 1]))
     ):
         last -= 1
+    told = last - first > 1 and tokens.words[first].lower() in wordlists.INSTRUCTIONS
+    first += told and opens_sentence(tokens, first)
+    if last - first > 1 and _is_shared_plural(tokens, first, last):
+        last -= 1
     rest = range(first + 1, last)
     if rest and tokens.words[first].lower() in wordlists.EPITHETS:
         people = sum(tokens.labels[place] == "PERSON" for place in rest)
@@ -140,6 +156,14 @@ def _trim(tokens: Tokens, first: int, last: int) -> tuple[int, int]:
     if said_of and len(rest) > 1 and all(tokens.labels[place] == "PERSON" for place in rest):
         first += 1
     return first, last
+
+
+def _is_shared_plural(tokens: Tokens, first: int, last: int) -> bool:
+    """Whether the last word is of several names: "the Port Ellery and Kelderwick Districts"."""
+    word, before = tokens.words[last - 1].lower(), first - 1
+    plural = word.endswith("s") and word not in lexicon.HEADS and word.removesuffix("s") in lexicon.HEADS
+    joined = tokens.same_sentence(before, first) and tokens.words[before].lower() in {"and", "or", "&"}
+    return plural and joined and is_capital(tokens.words[before - 1])
 
 
 def _is_fit(tokens: Tokens, reading: ReadableText, first: int, last: int) -> bool:
@@ -161,7 +185,13 @@ def _is_fit(tokens: Tokens, reading: ReadableText, first: int, last: int) -> boo
 
 
 def _candidate(
-    tokens: Tokens, reading: ReadableText, title: str | None, first: int, last: int, common: set[str]
+    tokens: Tokens,
+    reading: ReadableText,
+    title: str | None,
+    first: int,
+    last: int,
+    common: set[str],
+    text: str,
 ) -> NameCandidate | None:
     words = [word.lower() for word in tokens.words[first:last]]
     labels = tokens.labels[first:last]
@@ -180,10 +210,22 @@ def _candidate(
     else:
         loud = all(map(str.isupper, tokens.words[first:last]))
         running = reading.sentences[tokens.sentences[first]].running
-        weight = 2 if label or (running and not loud) else 0
+        weight = 2 if running and (label or not loud) else int(label is not None)
+        # "Real Estate" above what speaks of "real estate"; a heading before "Residential contractors".
+        if f" {' '.join(words)} " in text:
+            weight = 0
+        elif common.issuperset(words) and opens_sentence(tokens, first):
+            weight -= weight > 0
+    if tokens.begins[first] in reading.code:
+        weight = int(weight > 0 and _is_identifier(tokens.words[first:last]))
     if title and label == lexicon.PERSON:
         weight = 2
     return NameCandidate(first, last, label, weight, title)
+
+
+def _is_identifier(words: list[str]) -> bool:
+    """Whether a word is put together of several, as names in programs are: ``AsyncClient``."""
+    return len(words) == 1 and re.search(r"[a-z][A-Z]", words[0]) is not None
 
 
 def _label(labels: list[str]) -> str | None:
@@ -209,17 +251,26 @@ def _is_office(words: list[str], label: str | None) -> bool:
     return words[-1] in wordlists.OFFICES and label in {None, lexicon.ORGANIZATION, lexicon.PRODUCT}
 
 
+def _is_generic(word: str) -> bool:
+    """Whether a word, in the plural or not, says no more than what kind of thing there is."""
+    if word in wordlists.GENERIC:
+        return True
+    singular = f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
+    return singular in wordlists.GENERIC and word not in lexicon.SURNAMES
+
+
 def _weight_of_one(tokens: Tokens, reading: ReadableText, label: str | None, place: int) -> int:
     word = tokens.words[place]
     small = word.lower().replace("ph.d.", "phd")
     if small in wordlists.NOT_NAMES | wordlists.NEVER_FIRST:
         return 2 if word in lexicon.PLACE_ACRONYMS else 0
-    if small in wordlists.GENERIC and not word.isupper():
+    if word in wordlists.KEYWORDS or (not word.isupper() and _is_generic(small)):
         return 0
     proper, due = is_proper(tokens, place), opens_sentence(tokens, place)
     if label is None:
         named = tokens.same_sentence(place - 1, place) and tokens.words[place - 1] in lexicon.KINDS
-        known = (small in lexicon.TERMS and word.isupper()) or (named and proper)
+        known = (small in lexicon.TERMS and word.isupper()) or (proper and (named or small in lexicon.MADE))
         running = reading.sentences[tokens.sentences[place]].running
         return 2 if known else int(proper and running and not due)
-    return 2 if proper or not due else 0
+    # The recogniser takes much in a heading for a name; what is one stands elsewhere, too.
+    return 1 + reading.sentences[tokens.sentences[place]].running if proper or not due else 0

@@ -58,10 +58,19 @@ ADDRESSED: Final = word_set(
 #: Verbs whose object is an organisation as a rule.
 FOUNDED: Final = word_set(
     """
-    founded co-founded cofounded established acquired incorporated dissolved joined chairs chaired liquidated
-    nationalised nationalized merged
+    founded co-founded cofounded established acquired incorporated dissolved joined chairs chaired
+    liquidated nationalised nationalized merged
     """
 )
+#: Verbs whose object is a product as a rule, and prepositions.
+USED: Final = word_set(
+    """
+    compile compiled configure configured configuring debug deploy deployed deploying download
+    downloaded downloading install installed installing reinstall run running uninstall upgrade
+    upgraded upgrading use used uses using
+    """
+)
+USED_BY_WAY_OF: Final = word_set("via using atop")
 #: What people, and what bodies, as a rule are said to have done ("directed by", "published by").
 BY_PEOPLE: Final = word_set(
     """
@@ -119,19 +128,37 @@ CALENDAR: Final = word_set(
 NOT_NAMES: Final = word_set(
     """
     a.m. absolutely abstract acknowledgements acknowledgments ad ah alas am amen answer appendix
-    applause apr april aug august author awesome ba background bah bc bcc bce bravo bsc cc cd ce ceo
-    cfo chapter cheers christ co. conclusion contents coo cool crosstalk cto dad date day days dec
-    december dr dvd east eastern eight english episode etc eur exactly faq feb february fig figure
-    first five former four fourth fri friday from gbp god gosh great ha hallo he heaven hello her
-    hey hi his html http https hullo hurrah hush i id inaudible inc internet introduction it item
-    its jan january jul july jun june language last laughter lord ltd m.d. ma madam mar march may
-    maybe mba md mom mon monday month mr mrs ms msc mum music my nay new next nine no north northern
-    note notes nov november oct october oh ok okay old one our p.m. page pages part pc pdf perhaps
-    ph.d phd please pm pooh q q&a qa question re references right sat saturday second section sep
-    sept september seven she sir six sorry south southern step subject summary sun sunday sure table
-    ten thank thankee thanks that the their these they third this those three thu thur thurs
-    thursday time title to transcript tue tues tuesday tv two url us usd vol volume vp we web wed
-    wednesday week welcome well west western wow www yeah year yes yo you
+    applause apr april aug august author awesome ba background bah bc bcc bce bravo bsc cc cd ce
+    ceo cfo chapter cheers christ co. conclusion contents coo cool crosstalk cto dad date day days
+    dec december default defaults dr dvd east eastern eight english episode etc eur exactly faq
+    feb february fig figure first five former four fourth fri friday from gbp god gosh great ha
+    hallo he heaven hello her hey hi his html http https hullo hurrah hush i id inaudible inc
+    internet introduction it item its jan january jul july jun june language last laughter lord
+    ltd m.d. ma madam mar march may maybe mba md mom mon monday month mr mrs ms msc mum music my
+    nay new next nine no north northern note notes nov november oct october oh ok okay old one our
+    p.m. page pages part pc pdf perhaps ph.d phd please pm pooh q q&a qa question re references
+    right sat saturday second section sep sept september seven she sir six sorry south southern
+    step subject summary sun sunday sure table ten thank thankee thanks that the their these they
+    third this those three thu thur thurs thursday time title to transcript tue tues tuesday tv
+    two url us usd vol volume vp we web wed wednesday week welcome well west western wow www yeah
+    year yes yo you
+    """
+)
+#: Words that languages of programs and requests write in capitals; units of measure.
+KEYWORDS: Final = word_set(
+    """
+    AND CONNECT COUNT CREATE DELETE FALSE FROM GB GET GHz GROUP HEAD INSERT JOIN KB KEY MB MHz NOT
+    NULL None OPTIONS OR ORDER PATCH POST PRIMARY PUT SELECT SET TABLE TB TEXT TODO TRACE TRUE
+    UPDATE VALUES WHERE True False
+    """
+)
+#: What headings and steps tell one to do, before a name ("Install Node.js").
+INSTRUCTIONS: Final = word_set(
+    """
+    add adding build building configure configuring connect connecting create creating customize
+    customizing debugging deploy deploying disable disabling download downloading enable enabling
+    import importing install installing integrating introducing migrating mounting run running
+    serving setup start starting upgrade upgrading use using
     """
 )
 #: Words that never begin a name, though sentences begin with them.
@@ -139,7 +166,7 @@ NEVER_FIRST: Final = word_set(
     """
     a about above after again all also an and any as at because before below between both but by
     during each either even every for from he her here him his how i if in into it its just like
-    many me more most my neither no nor not of on once only or other our over she since so some such
+    many me more most my neither no nor not of on once only or other our over several she since so some such
     than that the their them then there these they this those through to under until up us we well
     what when where which while who why with within without yet you your
     """
@@ -157,9 +184,11 @@ EPITHETS_AFTER: Final = word_set(
 #: Words that only together with others make a name: "the Council" is none.
 GENERIC: Final = word_set(
     """
-    state states nation national international world people internal external annual general senior junior
-    special joint main central public royal federal grand chief executive high day technology science business
-    history project program department division unit office data information
+    state states nation national international world people internal external annual general
+    senior junior special joint main central public royal federal grand chief executive high day
+    technology science business history project program department division unit office data
+    information code command configuration default documentation quickstart request response
+    settings tech version
     """
 ).union(KINDS, NOT_NAMES, TITLES, POSSIBLE_TITLES, NEVER_FIRST)
 #: Words that make an office of the noun that follows ("Senior Cloud Advocate").

@@ -2,9 +2,10 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from graphrag_dagster.engines.extractive.parsing.type_lexicon import TERMS
 from graphrag_dagster.kernel.text.markup_spans import TEMPLATE_TAG, Span, code_blocks
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 
@@ -34,6 +35,12 @@ _CONNECTIVE = re.compile(r"(?:\b(?:of|the|and|for|in|a|an|to|de|von|van)|[,&/–
 _HEAD_OF_LETTER = re.compile(r"(?:From|To|By|Cc|Re|Subject|Date):? +[^\W\d_a-z]")
 _SHORT_LINE = 40
 _LONGEST_NAME = 4
+
+_INLINE_CODE = re.compile(r"(?<![`:\w])(`{1,2})(?!`)[^`\n]{1,200}\1(?![`_\w])")
+#: A line as it is typed at a prompt, or what it printed.
+_PROMPT = re.compile(r"\s*(?:>>> |\.\.\. |\$ |In \[\d+\]:)")
+_CODE_SIGNS = frozenset("=(){}[]<>;\\_$&*+@")
+_FEWEST_SIGNS, _SHARE_OF_SIGNS = 4, 0.12
 
 #: A word to be read, where it stands, and whether it follows the one before directly.
 Piece = tuple[str, int, bool]
@@ -65,12 +72,13 @@ class ReadableText:
     """A unit's sentences joined by single spaces into ``text``; :meth:`span` leads back into the unit.
 
     ``begins_inside``: the unit begins with a blank or a small letter, as windows do that begin inside a
-    sentence or a word.
+    sentence or a word. ``code``: where words begin in ``text`` that are marked as code.
     """
 
     text: str
     sentences: tuple[ReadSentence, ...]
     begins_inside: bool
+    code: frozenset[int]
     _starts: list[int]
     _origins: list[int]
 
@@ -84,11 +92,13 @@ class ReadableText:
 
 
 def read(text: str) -> ReadableText:
-    """Return the sentences of a unit without code blocks, addresses and Markdown marks.
+    """Return the sentences of a unit without blocks and lines of code, addresses and Markdown marks.
 
     Names in capitals, as transcripts write speakers, become capitalised words of the same length.
     """
     blocks = code_blocks(text)
+    inline = [Span(*found.span()) for found in _INLINE_CODE.finditer(text)] if "`" in text else []
+    code: set[int] = set()
     sentences: list[ReadSentence] = []
     parts: list[str] = []
     starts: list[int] = []
@@ -98,12 +108,14 @@ def read(text: str) -> ReadableText:
         if any(block.start <= span.start < block.end for block in blocks):
             continue
         pieces = list(_rejoin_hyphenated(text, _pieces(text, span)))
-        if not pieces:
+        if not pieces or _is_code(text, span, pieces):
             continue
         written = ""
         for word, origin, glued in pieces:
             if written and not glued:
                 written += " "
+            if any(one.start <= origin < one.end for one in inline):
+                code.add(place + len(written))
             starts.append(place + len(written))
             origins.append(origin)
             written += word
@@ -122,8 +134,21 @@ def read(text: str) -> ReadableText:
         parts.append(written if shouted else _lower_case(written))
         place += len(written) + 1
     return ReadableText(
-        " ".join(parts), tuple(sentences), text[:1] == " " or text[:1].islower(), starts, origins
+        " ".join(parts),
+        tuple(sentences),
+        text[:1] == " " or text[:1].islower(),
+        frozenset(code),
+        starts,
+        origins,
     )
+
+
+def _is_code(text: str, span: Span, pieces: Sequence[Piece]) -> bool:
+    """Whether a line is typed at a prompt, or has more signs of code than prose has."""
+    if _PROMPT.match(text, span.start, span.end):
+        return True
+    signs = sum(char in _CODE_SIGNS for word, _, _ in pieces for char in word)
+    return signs >= _FEWEST_SIGNS and signs > _SHARE_OF_SIGNS * sum(len(word) for word, _, _ in pieces)
 
 
 def _lines_apart(text: str) -> Iterator[Span]:
@@ -214,7 +239,8 @@ def _lower_case(written: str) -> str:
 
 def _as_names(found: re.Match[str]) -> str:
     words = found[0].split()
-    if max(map(len, words)) < 4 or len(words) > _LONGEST_NAME:
+    terms = any(word.lower() in TERMS for word in words)
+    if terms or max(map(len, words)) < 4 or len(words) > _LONGEST_NAME:
         return found[0]
     return _SHOUTED_WORD.sub(_as_name, found[0])
 

@@ -75,29 +75,31 @@ aircraft barge boat cruiser cutter destroyer dredger drifter ferry freighter fri
 ship spacecraft steamer submarine tanker trawler tug vessel yacht
 """
 _PRODUCTS = """
-app browser camera car compiler computer console device engine framework language laptop locomotive missile
-model phone platform processor programme rocket smartphone software tablet telescope turbine
+app application browser camera car chatbot compiler computer console database device engine extension
+framework language laptop locomotive missile model phone platform plugin processor programme proxy rocket
+smartphone software spreadsheet tablet telescope tool toolkit turbine utility webserver
 """
 #: Nouns for people; at the end of a capitalised term they name an office, not who holds it.
 _PEOPLE = """
 accountant actor actress adviser advisor advocate ambassador analyst archaeologist architect artist
 assistant astronaut astronomer attorney aunt author baker banker barrister biologist bishop boatman bosun
-boy brother builder butcher candidate captain carpenter chair chairman chairperson chairwoman chancellor
-charwoman chef chemist chief child clerk co-founder coach colleague columnist commander commissioner
-composer conductor constable consultant convener coordinator coroner correspondent councillor counsel cousin
-cox coxswain crewman critic curator dancer daughter dean deckhand defendant deputy designer detective
-developer diplomat director doctor economist editor employee engineer entrepreneur ethicist executive farmer
-father fellow fireman fisherman fishmonger footballer foreman founder friend general geologist girl governor
-grandfather grandmother grandson guest guitarist head historian host husband illustrator inspector inventor
-investigator investor journalist judge lawyer leader lecturer librarian lieutenant magistrate man manager
-managing mariner mate mathematician mayor mechanic member merchant midwife minister mother musician narrator
-nephew niece novelist nurse observer officer official owner painter partner physician physicist pianist
-pilot pioneer plumber poet policeman politician porter president priest producer professor programmer
-prosecutor protagonist provost psychologist publisher reporter representative researcher resident sailor
-scholar scientist secretary senator sergeant sheriff shipwright shopkeeper singer sister skipper soldier
-solicitor son speaker specialist spokesman spokesperson spokeswoman steward student superintendent surgeon
-surveyor survivor tailor teacher technician tenant thinker trader treasurer trustee uncle undersecretary
-veteran vicar victim volunteer waiter warden widow wife witness woman worker writer
+boy broker brother builder butcher candidate captain carpenter chair chairman chairperson chairwoman
+chancellor charwoman chef chemist chief child clerk co-founder coach colleague columnist commander
+commissioner composer conductor constable consultant convener coordinator coroner correspondent councillor
+counsel cousin cox coxswain crewman critic curator dancer daughter dean deckhand defendant deputy designer
+detective developer diplomat director doctor economist editor employee engineer entrepreneur ethicist
+executive farmer father fellow fireman fisherman fishmonger footballer foreman founder friend general
+geologist girl governor grandfather grandmother grandson guest guitarist head historian host husband
+illustrator inspector inventor investigator investor journalist judge lawyer leader lecturer librarian
+lieutenant magistrate man manager managing mariner mate mathematician mayor mechanic member merchant
+midwife minister mother musician narrator nephew niece novelist nurse observer officer official owner
+painter partner physician physicist pianist pilot pioneer plumber poet policeman politician porter
+president priest producer professor programmer prosecutor protagonist provost psychologist publisher
+realtor reporter representative researcher resident sailor scholar scientist secretary senator sergeant
+sheriff shipwright shopkeeper singer sister skipper soldier solicitor son speaker specialist spokesman
+spokesperson spokeswoman steward student superintendent surgeon surveyor survivor tailor teacher
+technician tenant thinker trader treasurer trustee uncle undersecretary veteran vicar victim volunteer
+waiter warden widow wife witness woman worker writer
 """
 
 
@@ -189,11 +191,73 @@ PLACE_ACRONYMS: Final = word_set(
     DC EU GDR HK LA NYC NZ SF UAE UK UN US USA USSR
     """
 )
-#: Acronyms that name no organisation.
+#: Acronyms and other short terms that name no organisation: fields, protocols, formats, measures.
 TERMS: Final = word_set(
     """
-    agi ai api apis ar basic cad covid covid-19 cpu cpus crispr css dna dos dram ev evs faq gdp gps
-    gpt gpu gpus gui hiv hr html ide iot ip ipo json kpi lan llm llms mba ml mrna nlp os pc pcr pcs
-    pr ram rna roi rom rpc rss saas sdk sms sql stem tcp tv ui usb ux vr wi-fi wifi xml xr
+    agi ai api apis ar ascii asgi basic blob ca cad capex cdn cgi ci cli cors covid covid-19 cpu
+    cpus crispr crm crud csrf css csv dhcp dhtml dna dns dom dos dram ebitda eps erp esg ev evs
+    faq ftp gaap gdp gif gmt gps gpt gpu gpus gui hiv hpc hr html http https iaas icmp ide imap
+    iot ip ipo ipv4 ipv6 jpeg json jwt kpi lan ldap llm llms lte mba mfa mime ml mp3 mrna nat nfc
+    nlp oauth ocr ohttp opex orm os paas pc pcr pcs pdf pki png pr quic ram rest rna roi rom rpc
+    rss saas saml sdk sdks sla smb smtp sms socks socks5 sql ssd ssh ssl sso stem svg tcp tls toml
+    tpu tsv tv udp ui uri uris url urls usb utc utf utf-8 uuid ux vm vms vpn vr wan webrtc
+    websocket websockets wi-fi wifi wsgi xhtml xml xr xss yaml
     """
+)
+#: Software, machines and services that are widely known by a name which says nothing of its kind.
+KNOWN_PRODUCTS: Final = word_set(
+    """
+    alexa android ansible apache azure bash bing bitcoin bluetooth chatgpt chrome chromium clojure
+    cobol copilot cortana debian django docker elasticsearch erlang ethereum excel fedora firefox
+    flask fortran freebsd git gmail grafana hadoop haskell helm ios ipad iphone java javascript
+    jenkins jira jquery jupyter kafka kinect kindle kotlin kubernetes linux macos mathematica
+    matlab minecraft mongodb mysql nginx node.js numpy openssl outlook pandas perl photoshop php
+    playstation postgres postgresql powerpoint prometheus pytest python pytorch rails redis roomba
+    scala sharepoint siri sqlite tensorflow terraform typescript ubuntu unix vscode webassembly
+    webpack windows xbox
+    """
+)
+#: Companies that are widely known by a name which says nothing of its kind.
+KNOWN_COMPANIES: Final = word_set(
+    """
+    accenture adobe airbnb alibaba amazon apple atlassian autodesk boeing cloudflare coursera
+    deepmind dropbox ebay ericsson facebook fujitsu github gitlab google heroku hitachi honeywell
+    huawei ibm intel kickstarter lenovo linkedin lyft mckinsey microsoft motorola mozilla netflix
+    nokia nvidia openai oracle panasonic paypal pfizer pinterest qualcomm reddit salesforce
+    samsung shopify siemens sony spacex spotify stripe tesla toshiba toyota twilio twitter uber
+    vercel verizon vmware walmart xerox yahoo youtube
+    """
+)
+#: Nouns that software and machines stand before ("Docker containers", "a Kafka cluster").
+OF_PRODUCTS: Final = word_set(
+    """
+    api apis app application applications apps browser browsers binary build builds cli client
+    clients cluster clusters command commands configuration container containers database
+    databases desktop dialect documentation driver drivers endpoint endpoints environment
+    extension extensions feature features file files framework instance instances kernel library
+    libraries machine machines module modules package packages platform plugin plugins portal
+    process processes runtime script scripts server servers service shell subscription
+    subscriptions syntax tool tools user users version versions website workload workloads
+    """
+)
+#: What the names of products hold that are called after products or companies ("Google Cloud Run").
+MADE: Final = KNOWN_PRODUCTS | KNOWN_COMPANIES
+#: Words of names of products, which nobody is called.
+PRODUCT_WORDS: Final = word_set(
+    "app apps browser cloud desktop framework os plugin server software suite toolkit"
+)
+#: Names of places that are given names, too; alone they are places.
+PLACES_LIKE_PEOPLE: Final = word_set(
+    """
+    adelaide alexandria austin brooklyn carolina chad charlotte chelsea cheyenne dakota dallas
+    denver devon diego florence france georgia holland houston israel jackson jordan kent lincoln
+    london lourdes madison milan montana orlando paris phoenix regina savannah siena sofia sydney
+    trent troy tyrone victoria vienna virginia washington
+    """
+)
+#: Last parts of names that programs give to what they are made of ("DigestAuth", "NotFoundError").
+CODE_ENDINGS: Final = (
+    *("Auth", "Client", "Config", "Context", "Error", "Exception", "Factory", "Handler", "Jar", "Manager"),
+    *("Middleware", "Object", "Options", "Parser", "Request", "Resource", "Response", "Settings", "Stream"),
+    *("Test", "Timeout", "Transport", "Type", "Warning"),
 )
