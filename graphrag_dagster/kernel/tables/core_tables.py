@@ -346,7 +346,9 @@ ENTITY_GROUPS = Table(
         column("name", "VARCHAR", "Normalised title"),
         column("title", "VARCHAR", "Most frequent full name; a qualifier in brackets tells namesakes apart"),
         column("names", "VARCHAR[]", "All spellings, most frequent first"),
-        column("type", "VARCHAR", "Most frequent type; on a tie, the one seen first"),
+        column(
+            "type", "VARCHAR", "Type in most documents; on a tie, of most records, then the one seen first"
+        ),
         column("descriptions", "VARCHAR[]", "Distinct descriptions in order of first appearance"),
         column("text_unit_ids", "VARCHAR[]", "Units that mention it, in corpus order"),
         column("frequency", "INTEGER", "Number of units that mention it"),

@@ -30,6 +30,7 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
         "family_alone": 0.40,
         "given_alone": 0.01,
         "without_middle": -0.39,
+        "middle_initial": 2.60,
         "only": 0.06,
         "only_person": 1.50,
         "only_letters": -0.45,

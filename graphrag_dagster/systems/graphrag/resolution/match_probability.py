@@ -187,6 +187,7 @@ REASONS: Final = MappingProxyType(
         "given_alone": "a given name of the other",
         "introduced": "the full name stands first, and nobody else has this given name",
         "without_middle": "the other without a middle name",
+        "middle_initial": "no more than a middle initial differs",
         "only": "the document has no other fuller name for it",
         "only_person": "the document has no other person of that name",
         "only_letters": "the document has no other name with these letters",

@@ -293,7 +293,15 @@ def _full_name_features(one: ParsedName, other: ParsedName) -> dict[str, float]:
         found["people" if "place" in {one.kind, other.kind} else "inflected"] = float(same_stems)
     if one.given and other.given and one.family and one.family == other.family:
         found["given"] = float(given_names_agree(one.given[0], other.given[0]))
+        found["middle_initial"] = float(_differ_by_middle_initial(one, other))
     return found
+
+
+def _differ_by_middle_initial(one: ParsedName, other: ParsedName) -> bool:
+    """Whether one is the other with letters between the given and the family name."""
+    fewer, more = sorted((one.given, other.given), key=len)
+    same = len(fewer) == 1 and len(fewer[0]) > 1 and fewer[0] == more[0]
+    return same and len(more) > 1 and all(len(word) == 1 for word in more[1:])
 
 
 def _distinguishing_parts(name: ParsedName) -> tuple[object, ...]:

@@ -1,6 +1,7 @@
 """Entity resolution of a corpus as tables."""
 
 from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -8,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from graphrag_dagster.engines.extractive.parsing.type_lexicon import MADE, PLACES_LIKE_PEOPLE
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.tables import ALIASES, CANDIDATES, DECISIONS
 from graphrag_dagster.kernel.tasks.name_judging_ports import Ruling
@@ -21,9 +23,12 @@ from graphrag_dagster.systems.graphrag.resolution.name_pairs import (
     forget_names,
     pair_columns,
 )
+from graphrag_dagster.systems.graphrag.resolution.name_parsing import COUNTRIES, kind_of
 from graphrag_dagster.systems.graphrag.resolution.name_scopes import NameMention
 
 _OF_DOCUMENT = ["document_id", "name"]
+#: Names of other things, in small letters, that begin names of people.
+_NEVER_GIVEN = MADE | PLACES_LIKE_PEOPLE | COUNTRIES.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +208,8 @@ def corpus_names(
     """Return the names of a corpus.
 
     In a document a name has its commonest spelling and its commonest type; of equally common ones the
-    first. A place in overlapping text units counts once. A name without a place, as a model may give it,
-    stands in a sentence of its own.
+    first. A given name has the type of the one full name that explains it. A place in overlapping text
+    units counts once. A name without a place, as a model may give it, stands in a sentence of its own.
 
     Args:
         gleaned_entities: rows of ``extraction.gleaned_entities``.
@@ -240,10 +245,40 @@ def corpus_names(
         .select(*keys, "surface", "type", "mentions", "since", "places")
         .sort(keys)
     )
+    names = _with_given_names_typed(names)
     mentions, sentences = _mentions_in_sentences(
         placed.drop("surface", "type").join(names, on=keys), documents
     )
     return CorpusNames(names, mentions, sentences)
+
+
+def _with_given_names_typed(names: pl.DataFrame) -> pl.DataFrame:
+    """Return the names, a given name with the type of the one full name that explains it.
+
+    The document has one person whose name begins with it, and has the full name first. What is known of
+    places, products and companies speaks against it, and more documents in which the name is no person's and
+    stands without such a full name.
+    """
+    full: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    alone: list[tuple[int, str, str, int]] = []
+    rows = names.select("document_id", "name", "type", pl.col("since").fill_null(0)).iter_rows()
+    for at, (document, name, kind, since) in enumerate(rows):
+        given, _, family = name.partition(" ")
+        if family and kind_of(kind) == "person":
+            full[document, given].append((since, kind))
+        elif not family and kind_of(kind) not in {"person", "time", "number"}:
+            alone.append((at, document, name, since))
+    explained: dict[str, dict[int, str]] = defaultdict(dict)
+    others: Counter[str] = Counter()
+    for at, document, name, since in alone:
+        found = full.get((document, name), [])
+        if len(found) == 1 and found[0][0] <= since and name.lower() not in _NEVER_GIVEN:
+            explained[name][at] = found[0][1]
+        else:
+            others[name] += 1
+    types = {at: kind for name, of in explained.items() if len(of) >= others[name] for at, kind in of.items()}
+    typed = [types.get(at, kind) for at, kind in enumerate(names["type"])]
+    return names.with_columns(pl.Series("type", typed, pl.String))
 
 
 def _commonest_names(placed: pl.DataFrame, column: str) -> pl.DataFrame:

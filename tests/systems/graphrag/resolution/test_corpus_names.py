@@ -90,6 +90,39 @@ def test_a_name_has_its_commonest_spelling_and_type_and_stands_where_it_stands()
     ]
 
 
+TOLD = "Satya Ostrel leads. Then Satya spoke at length, and later Satya left for home."
+
+
+@pytest.mark.parametrize(
+    ("texts", "found", "kind"),
+    [
+        ({"d": TOLD}, [], "PERSON"),
+        ({"d": TOLD, "e": "Nobody says who Satya is."}, [("e", "Satya", "GEO")], "PERSON"),
+        (
+            {"d": TOLD, "e": "In Satya.", "f": "To Satya."},
+            [("e", "Satya", "GEO"), ("f", "Satya", "GEO")],
+            "GEO",
+        ),
+        ({"d": f"{TOLD} Satya Mouat came."}, [("d", "Satya Mouat", "PERSON")], "GEO"),
+        ({"d": f"Satya is old. {TOLD}"}, [], "GEO"),
+    ],
+)
+def test_a_given_name_is_the_person_that_alone_explains_it(
+    texts: dict[str, str], found: list[tuple[str, str, str]], kind: str
+) -> None:
+    made = corpus(texts, [("d", "Satya Ostrel", "PERSON"), ("d", "Satya", "GEO"), *found], overlap=20)
+    resolved = resolve_corpus(*made, Decisions())
+    types = dict(resolved.aliases.filter(document_id="d").select("name", "type").iter_rows())
+    assert types["SATYA"] == kind
+    assert entities(resolved)["d", "SATYA"] == ("SATYA OSTREL" if kind == "PERSON" else "SATYA")
+
+
+def test_a_place_that_people_are_called_after_stays_a_place() -> None:
+    text = "Virginia Mouat leads. Then she went to Virginia, and back."
+    made = corpus({"d": text}, [("d", "Virginia Mouat", "PERSON"), ("d", "Virginia", "GEO")], overlap=20)
+    assert entities(resolve_corpus(*made, Decisions()))["d", "VIRGINIA"] == "VIRGINIA"
+
+
 def test_a_name_that_stands_nowhere_is_a_name_all_the_same() -> None:
     made = corpus_names(*corpus({"d": TEXT}, [("d", "The Lady", "PERSON")]))
     assert made.names.select("name", "mentions", "since").rows() == [("THE LADY", 1, None)]

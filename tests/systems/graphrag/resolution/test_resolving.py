@@ -67,6 +67,22 @@ def test_the_title_is_the_full_name_however_rare() -> None:
     }
 
 
+def between(*names: str) -> set[str]:
+    """The entities of people of whom each document names one."""
+    found = resolve([NameMention(str(at), 0, name, "PERSON") for at, name in enumerate(names)], {})
+    return {title for title, _ in found.entities.values()}
+
+
+def test_a_middle_initial_makes_no_other_person() -> None:
+    assert between("James M Mouat", "James Mouat") == {"James M Mouat"}
+    assert between("Ann M. Ely", "Ann Ely") == {"Ann M. Ely"}
+    assert between("Li Q Wu", "Agnes Wu") == {"Li Q Wu", "Agnes Wu"}
+
+
+def test_a_name_that_two_middle_initials_fit_stays_alone() -> None:
+    assert len(between("James M Mouat", "James P Mouat", "James Mouat")) == 3
+
+
 @pytest.mark.parametrize(
     ("kind", "one", "other", "veto"),
     [

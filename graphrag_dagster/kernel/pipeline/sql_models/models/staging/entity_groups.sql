@@ -66,7 +66,8 @@ instances as (
         coalesce(a.entity, e.name) as name,
         a.title,
         e.surface,
-        e.type,
+        coalesce(a.type, e.type) as type,
+        u.document_id,
         e.description,
         e.text_unit_id,
         row_number() over (order by u.human_readable_id, e.round, e.position) as seen
@@ -82,7 +83,7 @@ spellings as (
 ),
 
 types as (
-    select name, type, count(*) as times, min(seen) as first_seen
+    select name, type, count(distinct document_id) as documents, count(*) as times, min(seen) as first_seen
     from instances
     group by name, type
 ),
@@ -113,7 +114,7 @@ select
         (select arg_min(s.surface, (-s.times, s.first_seen)) from spellings as s where s.name = c.name)
     ) as title,
     (select list(s.surface order by s.times desc, s.first_seen) from spellings as s where s.name = c.name) as names,
-    (select arg_min(t.type, (-t.times, t.first_seen)) from types as t where t.name = c.name) as type,
+    (select arg_min(t.type, (-t.documents, -t.times, t.first_seen)) from types as t where t.name = c.name) as type,
     coalesce(
         (select list(d.description order by d.first_seen) from descriptions as d where d.name = c.name), []
     ) as descriptions,

@@ -40,7 +40,7 @@ function ofEntities(table) {
   const place = (/** @type {string} */ column) => table.columns.findIndex((one) => one.name === column);
   const named = table.rows.map((row) => ({
     title: cut(String(row[place("title")] ?? ""), EXAMPLE_NAME),
-    person: String(row[place("type")] ?? "").toUpperCase() === "PERSON",
+    person: String(row[place("type")] ?? "").toUpperCase() === "PERSON" && isFullName(row[place("title")]),
   }));
   const [one, other, third] = named.filter(({ title }) => title);
   return [
@@ -48,6 +48,14 @@ function ofEntities(table) {
     one && other && `How are ${one.title} and ${other.title} connected?`,
     third && `How many documents mention ${third.title}?`,
   ].filter((question) => question !== undefined);
+}
+
+/**
+ * Whether a name has several words: of single ones too many are called people that are none (Prometheus).
+ * @param {unknown} title
+ */
+function isFullName(title) {
+  return /\S\s+\S/u.test(String(title ?? ""));
 }
 
 /** @param {import("../api.d.ts").CommunityCells} map */
