@@ -258,6 +258,12 @@ class TestCanonicalNames:
         found = extract(text)
         assert [entity.surface for entity in found.entities] == ["Ada Lund"]
 
+    def test_what_code_imports_is_a_product(self, extract: Extract) -> None:
+        found = extract(
+            "Nexora was written in Paris.\n\n```python\nimport nexora\n```\n\nAda Lund runs Nexora."
+        )
+        assert ("Nexora", "PRODUCT") in {(entity.surface, entity.type) for entity in found.entities}
+
     def test_what_a_heading_shares_with_the_text_in_small_letters_is_no_name(self, extract: Extract) -> None:
         found = extract("Real Estate Agents in Paris say that real estate is dear to Ada Lund.")
         assert "Real Estate" not in {entity.surface for entity in found.entities}
@@ -265,6 +271,8 @@ class TestCanonicalNames:
     def test_a_noun_that_names_share_is_none_of_theirs(self, extract: Extract) -> None:
         found = extract("Prices rose in the Richmond and Dallas Districts. Most Districts saw growth.")
         assert {entity.surface for entity in found.entities} == {"Richmond", "Dallas"}
+        lakes = extract("The pass is midway between Aspen and Twin Lakes, near Paris.")
+        assert "Twin Lakes" in {entity.surface for entity in lakes.entities}
 
     def test_a_given_name_that_only_the_recogniser_takes_for_a_place_is_the_person(
         self, extract: Extract

@@ -21,6 +21,8 @@ from graphrag_dagster.kernel.text.text_similarity import clean, normalise
 
 #: Points per mention: more than the recogniser's label has.
 _FAMILY = 4
+#: Points of what code imports or installs: more than the recogniser's label has on all mentions.
+_MODULE = 12
 _SMALL = frozenset({"of", "the", "and", "for", "&", "in", "on"})
 
 
@@ -115,6 +117,8 @@ def _group_candidates(
         group.weight += candidate.weight
     for group in groups.values():
         group.votes = without_repeated_labels(group.votes, group.labels)
+        if " ".join(group.words) in reading.modules:
+            group.votes[lexicon.PRODUCT] += _MODULE
     return groups
 
 

@@ -23,6 +23,7 @@ _PEOPLES = frozenset({"NORP", "LANGUAGE"})
 _LOOSE_TAGS = frozenset({"IN", "DT", "CC"})
 _MOST_WORDS = 9
 _LONGEST_LOUD = 4
+_ADMINISTRATIVE = frozenset({"city", "county", "district", "parish", "province", "region", "ward"})
 #: Characters that no name has: remains of tables, code and quotations.
 _UNFIT = re.compile(r"""[,;:!?"“”«»<>{}\[\]()|\\=*#@^~_]|\A[a-z]['’]|\.\.|\d{4}-\d|\s\d\d+\s|-\Z|\A-""")
 #: Marks that belong to names: a suffix after a comma, a nickname inside.
@@ -161,7 +162,7 @@ def _trim(tokens: Tokens, first: int, last: int) -> tuple[int, int]:
 def _is_shared_plural(tokens: Tokens, first: int, last: int) -> bool:
     """Whether the last word is of several names: "the Port Ellery and Kelderwick Districts"."""
     word, before = tokens.words[last - 1].lower(), first - 1
-    plural = word.endswith("s") and word not in lexicon.HEADS and word.removesuffix("s") in lexicon.HEADS
+    plural = word not in lexicon.HEADS and _singular(word) in lexicon.HEADS
     joined = tokens.same_sentence(before, first) and tokens.words[before].lower() in {"and", "or", "&"}
     return plural and joined and is_capital(tokens.words[before - 1])
 
@@ -255,8 +256,16 @@ def _is_generic(word: str) -> bool:
     """Whether a word, in the plural or not, says no more than what kind of thing there is."""
     if word in wordlists.GENERIC:
         return True
+    return _singular(word) in wordlists.GENERIC and word not in lexicon.SURNAMES
+
+
+def _singular(word: str) -> str:
+    """The singular of a plural of people, bodies or districts; other words as they are (Twin Lakes)."""
+    if not word.endswith("s"):
+        return word
     singular = f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
-    return singular in wordlists.GENERIC and word not in lexicon.SURNAMES
+    place = lexicon.HEADS.get(singular) == lexicon.GEO
+    return word if place and singular not in _ADMINISTRATIVE else singular
 
 
 def _weight_of_one(tokens: Tokens, reading: ReadableText, label: str | None, place: int) -> int:

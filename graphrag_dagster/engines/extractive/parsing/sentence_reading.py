@@ -37,6 +37,10 @@ _SHORT_LINE = 40
 _LONGEST_NAME = 4
 
 _INLINE_CODE = re.compile(r"(?<![`:\w])(`{1,2})(?!`)[^`\n]{1,200}\1(?![`_\w])")
+#: What programs import and install, and whose parts they use.
+_MODULE = re.compile(
+    r"\b(?:import|from|install|require|add)\s+[\"'(]*([a-z][a-z0-9]{2,})|\b([a-z][a-z0-9]{2,})\.[A-Za-z]"
+)
 #: A line as it is typed at a prompt, or what it printed.
 _PROMPT = re.compile(r"\s*(?:>>> |\.\.\. |\$ |In \[\d+\]:)")
 _CODE_SIGNS = frozenset("=(){}[]<>;\\_$&*+@")
@@ -73,12 +77,14 @@ class ReadableText:
 
     ``begins_inside``: the unit begins with a blank or a small letter, as windows do that begin inside a
     sentence or a word. ``code``: where words begin in ``text`` that are marked as code.
+    ``modules``: what code of the unit imports, installs or uses parts of.
     """
 
     text: str
     sentences: tuple[ReadSentence, ...]
     begins_inside: bool
     code: frozenset[int]
+    modules: frozenset[str]
     _starts: list[int]
     _origins: list[int]
 
@@ -99,6 +105,7 @@ def read(text: str) -> ReadableText:
     blocks = code_blocks(text)
     inline = [Span(*found.span()) for found in _INLINE_CODE.finditer(text)] if "`" in text else []
     code: set[int] = set()
+    programs = [text[span.start : span.end] for span in (*blocks, *inline)]
     sentences: list[ReadSentence] = []
     parts: list[str] = []
     starts: list[int] = []
@@ -108,7 +115,10 @@ def read(text: str) -> ReadableText:
         if any(block.start <= span.start < block.end for block in blocks):
             continue
         pieces = list(_rejoin_hyphenated(text, _pieces(text, span)))
-        if not pieces or _is_code(text, span, pieces):
+        if not pieces:
+            continue
+        if _is_code(text, span, pieces):
+            programs.append(text[span.start : span.end])
             continue
         written = ""
         for word, origin, glued in pieces:
@@ -138,6 +148,7 @@ def read(text: str) -> ReadableText:
         tuple(sentences),
         text[:1] == " " or text[:1].islower(),
         frozenset(code),
+        frozenset(word for one in programs for found in _MODULE.findall(one) for word in found if word),
         starts,
         origins,
     )

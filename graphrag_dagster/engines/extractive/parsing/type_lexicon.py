@@ -200,7 +200,7 @@ TERMS: Final = word_set(
     iot ip ipo ipv4 ipv6 jpeg json jwt kpi lan ldap llm llms lte mba mfa mime ml mp3 mrna nat nfc
     nlp oauth ocr ohttp opex orm os paas pc pcr pcs pdf pki png pr quic ram rest rna roi rom rpc
     rss saas saml sdk sdks sla smb smtp sms socks socks5 sql ssd ssh ssl sso stem svg tcp tls toml
-    tpu tsv tv udp ui uri uris url urls usb utc utf utf-8 uuid ux vm vms vpn vr wan webrtc
+    tpu tsv tv udp ui unicode uri uris url urls usb utc utf utf-8 uuid ux vm vms vpn vr wan webrtc
     websocket websockets wi-fi wifi wsgi xhtml xml xr xss yaml
     """
 )
