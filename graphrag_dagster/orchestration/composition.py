@@ -2,8 +2,10 @@
 
 import types
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 
+import duckdb
 from dagster import (
     AssetsDefinition,
     AssetSpec,
@@ -13,7 +15,10 @@ from dagster import (
     ExecutorDefinition,
     InitResourceContext,
 )
+from dagster_duckdb import DuckDBResource
+from pydantic import Field
 
+from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.catalogue.registry import load_target, systems
 from graphrag_dagster.kernel.common.progress import Listener, listening
 from graphrag_dagster.kernel.common.resource import Resource
@@ -21,7 +26,9 @@ from graphrag_dagster.kernel.models.cache.llm_cache import LLMCache
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import IO_MANAGER, resource_key
 from graphrag_dagster.kernel.pipeline.orchestration.io_manager import WarehouseIOManager
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
+from graphrag_dagster.kernel.storage.duckdb_access import attach
 from graphrag_dagster.kernel.storage.home import HomeFolders
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import open_snapshot
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.kernel.tasks.language_resource import Language
 from graphrag_dagster.orchestration.assets import ASSETS, jobs
@@ -54,6 +61,7 @@ def compose(
         resource_key("corpora"): corpora,
         resource_key("warehouse"): warehouse,
         resource_key("memory"): memory,
+        resource_key("duckdb"): SnapshotsResource(warehouse=warehouse),
         **{
             resource_key(key): _configurable(load_target(kind)).configure_at_launch()
             for system in systems().values()
@@ -85,6 +93,43 @@ def _described(owners: Sequence[str], group_prefix: str) -> Sequence[AssetsDefin
 
 class WarehouseResource(ConfigurableResource[None], Warehouse):
     """Reads and writes the declared tables of each corpus, in one DuckDB file per corpus."""
+
+
+class SnapshotsResource(DuckDBResource):
+    """DuckDB with the published snapshot of each corpus attached, read-only, under the corpus's name.
+
+    So ``select * from harbour.graph.entities`` reads a table of the corpus ``harbour``, and one query can
+    read several corpora. Tables can be made in memory; they end with the connection.
+    """
+
+    database: str = Field(default=":memory:", description="DuckDB file to begin with; default: in memory")
+    warehouse: WarehouseResource
+
+    @contextmanager
+    def get_connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Open a connection for the block.
+
+        A corpus without a snapshot is not attached.
+
+        Raises:
+            WarehouseError: a snapshot cannot be read, or the names of two corpora differ in case alone, which
+                DuckDB takes for the same.
+        """
+        with ExitStack() as stack:
+            connection = stack.enter_context(super().get_connection())
+            # The parent does not close it where the block fails.
+            stack.callback(connection.close)
+            attached: dict[str, str] = {}
+            for corpus in self.warehouse.corpora():
+                if other := attached.get(corpus.lower()):
+                    raise WarehouseError(
+                        f"DuckDB cannot attach the corpora {other!r} and {corpus!r} beside each other: their "
+                        "names differ in case alone; rename one"
+                    )
+                attaching = partial(attach, connection, alias=corpus, read_only=True)
+                if open_snapshot(self.warehouse, corpus, stack, attaching):
+                    attached[corpus.lower()] = corpus
+            yield connection
 
 
 class CorpusStoreResource(ConfigurableResource[None], CorpusStore):

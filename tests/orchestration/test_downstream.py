@@ -1,18 +1,22 @@
 """The examples of the page on existing projects, as they are printed there."""
 
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import duckdb
 import polars as pl
 import pytest
 
 from graphrag_dagster.errors import WarehouseError
 from graphrag_dagster.kernel.pipeline.orchestration.dagster_keys import CORPUS
 from graphrag_dagster.kernel.storage.home import HomeFolders
-from graphrag_dagster.orchestration.composition import compose
+from graphrag_dagster.kernel.storage.published.snapshot_manifest import folder_of
+from graphrag_dagster.orchestration.composition import SnapshotsResource, WarehouseResource, compose
+from support.homes import copy_home
 
 PAGE = Path(__file__).parents[2] / "docs" / "dagster_project.md"
 
@@ -21,7 +25,7 @@ def printed() -> Mapping[str, Any]:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     names: dict[str, Any] = {}
     for block in blocks:
-        exec(block.replace('"harbour"', '"coast"'), names)  # noqa: S102 - it is our page.
+        exec(re.sub(r"\bharbour\b", "coast", block), names)  # noqa: S102 - it is our page.
     return names
 
 
@@ -46,6 +50,51 @@ def test_an_asset_with_other_partitions_reads_one_corpus(indexed_home: Path, hom
 def test_an_asset_asks_what_is_published(indexed_home: Path, home: Path) -> None:
     made = run(indexed_home, printed()["briefing"])
     assert len(made.output_for_node("briefing")) > 20
+
+
+def test_an_asset_queries_what_is_published(indexed_home: Path, home: Path) -> None:
+    made = run(indexed_home, printed()["highest_rated"]).output_for_node("highest_rated")
+    assert len(made) == len(set(made)) == 3
+
+
+def test_a_connection_reads_all_corpora_and_writes_none(indexed_home: Path, tmp_path: Path) -> None:
+    home = copy_home(indexed_home, tmp_path)
+    resource = SnapshotsResource(warehouse=WarehouseResource(path=HomeFolders.below(home).warehouse))
+    with resource.get_connection() as connection:
+        rows = connection.execute("select distinct corpus from coast.graph.entities").fetchall()
+        assert rows == [("coast",)]
+        connection.execute("create table found as select title from coast.graph.entities")
+        with pytest.raises(duckdb.Error, match="read-only"):
+            connection.execute("delete from coast.graph.entities")
+    with pytest.raises(duckdb.Error, match="closed"):
+        connection.execute("select 1")
+    with pytest.raises(ZeroDivisionError), resource.get_connection() as connection:
+        raise ZeroDivisionError
+    with pytest.raises(duckdb.Error, match="closed"):
+        connection.execute("select 1")
+
+
+def test_a_corpus_that_is_not_published_is_not_attached(tmp_path: Path) -> None:
+    (tmp_path / "new.duckdb").touch()
+    with SnapshotsResource(
+        warehouse=WarehouseResource(path=str(tmp_path / "{corpus}.duckdb"))
+    ).get_connection() as connection:
+        names = connection.execute(
+            "select database_name from duckdb_databases() where not internal"
+        ).fetchall()
+    assert names == [("memory",)]
+
+
+def test_corpora_whose_names_differ_in_case_are_refused(indexed_home: Path, tmp_path: Path) -> None:
+    home = copy_home(indexed_home, tmp_path)
+    warehouse = WarehouseResource(path=HomeFolders.below(home).warehouse)
+    shutil.copy(warehouse.file("coast"), warehouse.file("Coast"))
+    shutil.copytree(folder_of(warehouse, "coast"), folder_of(warehouse, "Coast"))
+    with (
+        pytest.raises(WarehouseError, match="'Coast' and 'coast' .* differ in case alone"),
+        SnapshotsResource(warehouse=warehouse).get_connection(),
+    ):
+        pass
 
 
 def test_an_asset_with_our_partitions_reads_its_own_corpus(indexed_home: Path, home: Path) -> None:

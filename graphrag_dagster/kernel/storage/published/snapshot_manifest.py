@@ -5,12 +5,12 @@ import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -18,6 +18,8 @@ from graphrag_dagster.errors import DamagedError, WarehouseError
 from graphrag_dagster.kernel.common.printable import os_error_message
 from graphrag_dagster.kernel.storage.duckdb_access import damage_errors, is_busy, open_alone
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
+
+T = TypeVar("T")
 
 #: The only format of a snapshot that is read and written.
 FORMAT = 2
@@ -181,7 +183,7 @@ def reading(warehouse: Warehouse, corpus: str) -> Iterator[tuple[Reader, Publish
         DamagedError: the snapshot cannot be read, on opening or in the block.
     """
     with ExitStack() as stack:
-        opened = _open(warehouse, corpus, stack)
+        opened = open_snapshot(warehouse, corpus, stack, lambda file: stack.enter_context(_connect(file)))
         if opened is None:
             connection = stack.enter_context(warehouse.connect(corpus, read_only=True))
             yield Reader(connection, corpus), None
@@ -190,17 +192,30 @@ def reading(warehouse: Warehouse, corpus: str) -> Iterator[tuple[Reader, Publish
                 yield Reader(opened[0], corpus), opened[1]
 
 
-def _open(
-    warehouse: Warehouse, corpus: str, stack: ExitStack
-) -> tuple[duckdb.DuckDBPyConnection, Published] | None:
+def open_snapshot(
+    warehouse: Warehouse, corpus: str, stack: ExitStack, opening: Callable[[Path], T]
+) -> tuple[T, Published] | None:
+    """Open a corpus's current snapshot; None if nothing has been published yet.
+
+    Args:
+        warehouse: the warehouse.
+        corpus: the corpus.
+        stack: deletes what was copied in the end.
+        opening: opens a DuckDB file for reading.
+
+    Returns:
+        what ``opening`` returns, and the snapshot.
+
+    Raises:
+        DamagedError: it cannot be read.
+    """
     snapshot = published(warehouse, corpus)
     while snapshot is not None:
         try:
-            return stack.enter_context(_connect(snapshot.file)), snapshot
+            return opening(snapshot.file), snapshot
         except duckdb.Error as error:
             if is_busy(error):
-                copy = unlocked_copy(snapshot, stack)
-                return stack.enter_context(_connect(copy)), snapshot
+                return opening(unlocked_copy(snapshot, stack)), snapshot
             newer = published(warehouse, corpus)
             # It may have been replaced by a newer one and deleted before it was opened.
             if newer is None or newer.version == snapshot.version:
