@@ -21,10 +21,13 @@ Trigger: TypeAlias = Literal["no_community", "search_more", "validator", "covera
 class Thresholds:
     """What must be exceeded: cosines, and for ``coverage`` a share of the question's terms.
 
-    ``entity`` is for the entities that a traversal starts from, ``traversal`` for those it goes on from.
+    ``community`` is for communities by their similarity alone, ``covered`` for those that also cover enough
+    of the question's terms. ``entity`` is for the entities that a traversal starts from, ``traversal`` for
+    those it goes on from.
     """
 
     community: float
+    covered: float
     coverage: float
     entity: float
     traversal: float
@@ -37,7 +40,10 @@ class Thresholds:
 
 
 #: What may not be above what follows it; what fallback follows has to be below it.
-_CHAINS = (("community", "chunk", "entity", "fallback"), ("traversal", "entity", "fallback"))
+_CHAINS = (
+    ("covered", "community", "chunk", "entity", "fallback"),
+    ("traversal", "entity", "fallback"),
+)
 
 
 def order_problem(values: Mapping[str, float], *, calibrated: bool = True) -> str | None:
@@ -48,8 +54,10 @@ def order_problem(values: Mapping[str, float], *, calibrated: bool = True) -> st
         calibrated: text units are not to be easier to reach than communities. In the paper they are.
     """
     for chain in _CHAINS:
-        named = [name for name in chain if name in values and (calibrated or name != "community")]
+        named = [name for name in chain if name in values]
         for low, high in pairwise(named):
+            if (low, high) == ("community", "chunk") and not calibrated:
+                continue
             if values[low] > values[high] or (high == "fallback" and values[low] == values[high]):
                 least = "above" if high == "fallback" else "at least"
                 return (
@@ -61,11 +69,15 @@ def order_problem(values: Mapping[str, float], *, calibrated: bool = True) -> st
 
 
 #: As the paper prints them.
-PAPER = Thresholds(community=0.75, coverage=0.51, entity=0.75, traversal=0.75, chunk=0.70, fallback=0.80)
+PAPER = Thresholds(
+    community=0.75, covered=0.75, coverage=0.51, entity=0.75, traversal=0.75, chunk=0.70, fallback=0.80
+)
 #: Measured for a small sentence transformer; they stand in where there is too little to calibrate with.
-MEASURED = Thresholds(community=0.37, coverage=0.51, entity=0.48, traversal=0.48, chunk=0.44, fallback=0.55)
+MEASURED = Thresholds(
+    community=0.37, covered=0.0, coverage=0.51, entity=0.48, traversal=0.48, chunk=0.44, fallback=0.55
+)
 #: Which of the paper's numbers are scores of a vector index, should it mean these: (1 + cosine) / 2.
-INDEX_SCORES = ("community", "entity", "traversal")
+INDEX_SCORES = ("community", "covered", "entity", "traversal")
 
 
 def paper_thresholds(profile: Profile, given: Mapping[str, float]) -> Thresholds:
@@ -74,9 +86,10 @@ def paper_thresholds(profile: Profile, given: Mapping[str, float]) -> Thresholds
     Args:
         profile: ``paper_neo4j`` takes the numbers of :data:`INDEX_SCORES`, given ones too, for scores of a
             vector index, so that 0.75 is a cosine of 0.5.
-        given: values in place of the paper's.
+        given: values in place of the paper's, which knows one for communities.
     """
     values = {name: given.get(name, value) for name, value in PAPER}
+    values["covered"] = given.get("covered", values["community"])
     if profile == "paper_neo4j":
         values |= {name: 2 * values[name] - 1 for name in INDEX_SCORES}
     return Thresholds(**values)

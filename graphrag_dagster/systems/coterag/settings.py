@@ -34,6 +34,11 @@ class CoteragThresholds(Section):
     community: Threshold | None = Field(
         None, description=f"cosine of the question with a community's summary; in the paper {PAPER.community}"
     )
+    covered: Threshold | None = Field(
+        None,
+        description="the same for a community that covers enough of the question's terms (coverage); at most "
+        "community; default: 0 if the profile is calibrated, else community, as in the paper",
+    )
     coverage: Threshold = Field(
         PAPER.coverage,
         description="share of the question's terms that a community covers; the same in every profile",
@@ -62,7 +67,7 @@ class CoteragThresholds(Section):
 class CoteragQuantiles(Section):
     """Quantiles of the cosines between unrelated texts of the corpus, for calibrated thresholds."""
 
-    community: Quantile = Field(0.10, description="for summaries")
+    community: Quantile = Field(0.90, description="for summaries")
     entity: Quantile = Field(0.97, description="for descriptions of entities")
     traversal: Quantile = Field(0.97, description="for descriptions; at most entity")
     chunk: Quantile = Field(0.95, description="for text units")
@@ -200,7 +205,8 @@ class CoteragSettings(SwitchedSection):
     def _check_thresholds(self) -> "CoteragSettings":
         own = self.thresholds.explicit_values()
         calibrated = self.profile == "calibrated"
-        if problem := order_problem(own if calibrated else {**dict(PAPER), **own}, calibrated=calibrated):
+        values = own if calibrated else {**dict(PAPER), "covered": 0.0, **own}
+        if problem := order_problem(values, calibrated=calibrated):
             raise ValueError(f"thresholds: {problem}")
         return self
 

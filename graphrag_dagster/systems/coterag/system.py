@@ -80,12 +80,13 @@ METHODS = (
 _STAGES = (
     Stage(
         "coterag",
-        version=1,
+        version=2,
         reads=("corpus", "graph", "communities", "embeddings"),
         sections=("coterag",),
         # Decide answers alone.
         without_effect=(
-            *("coterag.coverage", "coterag.term_weights", "coterag.communities", "coterag.entities"),
+            *("coterag.coverage", "coterag.term_weights", "coterag.order", "coterag.communities"),
+            "coterag.entities",
             *("coterag.hops", "coterag.relations", "coterag.triples", "coterag.chunks", "coterag.summaries"),
             "coterag.fallback",
         ),

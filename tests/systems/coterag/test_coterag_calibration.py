@@ -42,7 +42,8 @@ def test_quantiles_of_the_background_are_the_thresholds() -> None:
     found = calibrate(dict.fromkeys(SETS, cosines), OWN)
     assert dict(found.thresholds) == pytest.approx(
         {
-            "community": 0.0999,
+            "community": 0.8991,
+            "covered": 0.0,
             "coverage": 0.51,
             "entity": 0.96903,
             "traversal": 0.96903,
@@ -51,8 +52,8 @@ def test_quantiles_of_the_background_are_the_thresholds() -> None:
         }
     )
     assert found.route == pytest.approx(0.94905)
-    assert found.rows["source"].to_list() == ["calibrated", "paper", *["calibrated"] * 5]
-    assert found.rows["pairs"].to_list() == [1000, None, *[1000] * 5]
+    assert found.rows["source"].to_list() == ["calibrated", "measured", "paper", *["calibrated"] * 5]
+    assert found.rows["pairs"].to_list() == [1000, None, None, *[1000] * 5]
 
 
 def test_too_few_pairs_leave_the_measured_thresholds() -> None:
@@ -74,6 +75,10 @@ def test_thresholds_that_are_given_hold_or_are_refused() -> None:
     cosines = dict.fromkeys(SETS, np.arange(1000) / 2000)
     found = calibrate(cosines, CoteragSettings(thresholds={"fallback": 0.9, "coverage": 0.4}))
     assert (found.thresholds.fallback, found.thresholds.coverage) == (0.9, 0.4)
+    low = calibrate(cosines, CoteragSettings(quantiles={"community": 0.1}, thresholds={"covered": 0.01}))
+    assert (low.thresholds.community, low.thresholds.covered) == (pytest.approx(0.04995), 0.01)
+    below = calibrate(dict.fromkeys(SETS, np.arange(-1000, 0) / 2000), OWN).thresholds
+    assert below.covered == below.community < 0
     assert found.rows["source"].to_list().count("given") == 2
     with pytest.raises(
         SettingsError, match=r"coterag.thresholds: entity \(0.48.*must be at least chunk \(0.6\)"
@@ -161,6 +166,6 @@ def test_quantiles_of_the_paper_are_in_order() -> None:
 def test_text_units_stand_in_for_summaries_that_are_too_few() -> None:
     cosines = np.arange(1000) / 1000
     found = calibrate({"summaries": np.full(20, 0.9), "chunks": cosines, "descriptions": cosines / 2}, OWN)
-    assert found.thresholds.community == pytest.approx(0.0999)
+    assert found.thresholds.community == pytest.approx(0.8991)
     assert found.rows.filter(pl.col("threshold") == "community")["source"].item() == "calibrated"
     assert found.thresholds.chunk == pytest.approx(0.94905)

@@ -95,7 +95,9 @@ def test_an_answer_tells_its_whole_way(corpus: Path, run: Run) -> None:
     taken = [one for one in rows["Communities"] if one["taken"]]
     assert taken
     thresholds = {one["threshold"]: one["value"] for one in rows["Thresholds"]}
-    assert all(one["similarity"] > thresholds["community"] for one in taken)
+    for one in taken:
+        covers = one["coverage"] > thresholds["coverage"]
+        assert one["similarity"] > thresholds["covered" if covers else "community"]
     assert [one["row"] for one in trace["Communities"]["links"]] == list(range(len(rows["Communities"])))
     assert told["method"] == "coterag"
     assert {one["kind"] for one in told["context"]} == {"summary", "source"}
@@ -104,6 +106,15 @@ def test_an_answer_tells_its_whole_way(corpus: Path, run: Run) -> None:
     shown = run("trace", "coast", QUESTION, "--method", "coterag")[1]
     for step in ("route: specific", "profile: calibrated", "verdict: ok", "Communities", "Entities"):
         assert step in shown
+
+
+@pytest.mark.parametrize("question", ["Which recipes use saffron?", "How are violins tuned?"])
+def test_a_question_about_something_else_matches_no_community(corpus: Path, run: Run, question: str) -> None:
+    told = json.loads(run("ask", "coast", question, "--method", "coterag", "--json")[1])
+    trace = {one["title"]: one for one in told["trace"]}
+    assert told["refused"]
+    assert "Communities" not in trace
+    assert "since no community matched" in told["why"]
 
 
 def test_what_a_model_cites_leads_to_the_words(corpus: Path, endpoint: ScriptedEndpoint) -> None:

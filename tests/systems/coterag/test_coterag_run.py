@@ -1,16 +1,20 @@
 """CoTeRAG-S is made with the index where it is switched on, and leaves nothing where it is not."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from graphrag_dagster import Index
 from graphrag_dagster.cli.job_runner import run_job
+from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.catalogue.registry import all_tables
 from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.coterag.search.coterag_snapshot import coterag_tables_of, snapshot_of
 from support.corpora import DOCUMENTS, write_corpus
 from support.homes import copy_home
 
@@ -76,6 +80,23 @@ def test_a_deleted_document_leaves_no_trace(corpus: Path) -> None:
     run_job("strand")
     left, fresh = of_coterag("coast"), of_coterag("strand")
     assert all(left[name].equals(fresh[name]) for name in left)
+
+
+def test_thresholds_of_another_version_are_refused(corpus: Path) -> None:
+    index = Index.open("coast").searcher.index
+    stored = coterag_tables_of(index)
+    assert stored
+    older = replace(stored, thresholds=stored.thresholds.filter(pl.col("threshold") != "covered"))
+    names = {
+        "entities": tables.ENTITIES,
+        "documents": tables.DOCUMENTS,
+        "text_chunks": tables.TEXT_CHUNKS,
+        "unit_vectors": tables.TEXT_UNIT_EMBEDDINGS,
+    }
+    rows = {name: Warehouse().read(table, "coast") for name, table in names.items()}
+    assert snapshot_of(stored, **rows).thresholds.covered == 0
+    with pytest.raises(GraphragError, match="lacks covered: another version made it; index the corpus again"):
+        snapshot_of(older, **rows)
 
 
 def test_settings_of_answers_make_nothing_anew(corpus: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_dagster.systems.coterag.coterag_options import PAPER, paper_thresholds
+from graphrag_dagster.systems.coterag.coterag_options import PAPER, Thresholds, paper_thresholds
 from graphrag_dagster.systems.coterag.search.path_traversal import Edge, Traversal, traverse
 from graphrag_dagster.systems.coterag.search.vector_matching import CommunityMatch, match_communities
 from support.coterag_graphs import chain
@@ -16,10 +16,12 @@ RANKED = [(0.90, 0.2), (0.80, 0.9), (0.78, 0.6), (0.76, 0.52), (0.75, 1.0), (0.6
 shares = st.floats(0, 1)
 
 
-def chosen(rows: list[tuple[float, float]], **options: object) -> list[CommunityMatch]:
+def chosen(
+    rows: list[tuple[float, float]], thresholds: Thresholds = PAPER, **options: object
+) -> list[CommunityMatch]:
     similarity, coverage = (np.array([row[place] for row in rows]) for place in (0, 1))
     ids = [f"c{number}" for number in range(len(rows))]
-    return match_communities(ids, similarity, coverage, PAPER, **options)  # type: ignore[arg-type]
+    return match_communities(ids, similarity, coverage, thresholds, **options)  # type: ignore[arg-type]
 
 
 def selected(rows: list[tuple[float, float]], **options: object) -> list[float]:
@@ -31,6 +33,16 @@ def test_high_confidence_comes_first_and_thresholds_are_exceeded_not_reached() -
     assert selected([RANKED[0], *RANKED[2:]]) == [0.78, 0.76, 0.90]
     assert all(one.similarity != 0.75 for one in chosen(RANKED))
     assert [one.match_class for one in chosen(RANKED)] == ["high_confidence"] * 3 + ["high_similarity"]
+
+
+def test_a_community_that_covers_the_terms_need_not_be_as_similar() -> None:
+    eased = replace(PAPER, covered=0.1)
+    rows = [(0.80, 0.0), (0.11, 0.52), (0.10, 1.0), (0.40, 0.51), (0.76, 0.2)]
+    assert [one.similarity for one in chosen(rows, eased)] == [0.11, 0.80, 0.76]
+    assert [one.similarity for one in chosen(rows, eased, by_terms=True)] == [0.11, 0.76]
+    assert [one.similarity for one in chosen(rows, eased, rule="strict") if one.selected] == [0.11]
+    # Terms decide nothing there.
+    assert [one.similarity for one in chosen(rows, eased, rule="all")] == [0.80, 0.76]
 
 
 def test_scores_rank_inside_of_a_class_only() -> None:
@@ -64,6 +76,7 @@ def test_an_index_score_of_three_quarters_is_a_cosine_of_a_half(cosine: float, k
     found = match_communities(["c"], np.array([cosine]), np.array([1.0]), thresholds)
     assert bool(found) is kept
     assert paper_thresholds("paper_raw", {"chunk": 0.6}) == replace(PAPER, chunk=0.6)
+    assert paper_thresholds("paper_raw", {"community": 0.6}) == replace(PAPER, community=0.6, covered=0.6)
 
 
 def walked(names: str, below: str = "", **options: object) -> Traversal:

@@ -72,8 +72,12 @@ def test_without_a_word_it_is_as_the_paper_has_it() -> None:
             r"fallback \(0.7\) must be above entity \(0.75\)",
         ),
         (
+            {"thresholds": {"community": 0.3, "covered": 0.4}},
+            r"community \(0.3\) must be at least covered \(0.4\)",
+        ),
+        (
             {"quantiles": {"chunk": 0.05}},
-            r"coterag.quantiles: chunk \(0.05\) must be at least community \(0.1\)",
+            r"coterag.quantiles: chunk \(0.05\) must be at least community \(0.9\)",
         ),
         ({"fallback": {"entities": 30}}, r"most_entities \(20\) must be at least entities \(30\)"),
         ({"match": "C9"}, "coterag.match is 'C9'; allowed: 'own', 'C0', 'C1', 'C2' or 'C3'"),

@@ -119,7 +119,8 @@ def calibrate(
 ) -> Calibration:
     """Return the thresholds in force.
 
-    Calibrated ones are brought into order: fallback > entity ≥ chunk ≥ community, entity ≥ traversal. For
+    Calibrated ones are brought into order: fallback > entity ≥ chunk ≥ community, entity ≥ traversal; that
+    of communities which cover the question's terms is fixed, at most that of the others. For
     summaries with fewer than 500 pairs, of which a small corpus has few, text units stand in. Any other set
     with fewer has the thresholds that were measured for a small sentence transformer.
 
@@ -139,6 +140,8 @@ def calibrate(
         cosines = _cosines(backgrounds, SETS.get(name, ""))
         if name == "coverage" or (name != "route" and profile != "calibrated"):
             rows[name] = ("paper", None, None)
+        elif name == "covered":
+            rows[name] = ("measured", None, None)
         elif len(cosines) < LEAST_PAIRS:
             rows[name] = ("measured", None, len(cosines))
         else:
@@ -181,7 +184,8 @@ def _in_order(found: Thresholds) -> Thresholds:
     entity = min(max(found.entity, chunk), _HIGHEST)
     return replace(
         found,
-        community=min(found.community, chunk),
+        community=(community := min(found.community, chunk)),
+        covered=min(found.covered, community),
         chunk=chunk,
         entity=entity,
         traversal=min(found.traversal, entity),

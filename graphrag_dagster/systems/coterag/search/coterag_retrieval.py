@@ -85,6 +85,7 @@ def retrieve_evidence(
             rule=options.coverage,
             most=options.communities,
             scores=_scores(asked, terms, options.ranked_by),
+            by_terms=options.ranked_by == "terms",
         )
     )
     selected = [one.community_id for one in communities if one.selected]

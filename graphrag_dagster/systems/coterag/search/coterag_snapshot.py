@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
+from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel import tables
 from graphrag_dagster.kernel.questions.scope.scope_selection import (
     INSIDE,
@@ -275,7 +276,7 @@ def snapshot_of(
         unit_vectors: rows of ``embeddings.text_units``.
 
     Raises:
-        GraphragError: vectors are of several embedders, or cannot be compared.
+        GraphragError: vectors are of several embedders, or cannot be compared; or a threshold is missing.
     """
     graph = triple_graph(entities, stored.triples)
     placed = entities.select("entity_id", "title").join(
@@ -296,6 +297,10 @@ def snapshot_of(
         .drop("of_head_id", "of_tail_id")
     )
     limits = dict(stored.thresholds.select("threshold", "value").iter_rows())
+    if missing := sorted({"route", *(one.name for one in fields(Thresholds))} - limits.keys()):
+        raise GraphragError(
+            f"coterag.thresholds lacks {', '.join(missing)}: another version made it; index the corpus again"
+        )
     embedder = str(stored.thresholds["embedder"][0])
     return CoteragSnapshot(
         entities=placed.join(of_entity, on="entity_id", how="left", maintain_order="left"),

@@ -129,11 +129,12 @@ def match_communities(
     rule: CoverageRule = "class",
     most: int = 3,
     scores: Scores | None = None,
+    by_terms: bool = False,
 ) -> list[CommunityMatch]:
     """Return the communities whose similarity exceeds its threshold, selected ones first, in order.
 
-    High confidence: the coverage exceeds its threshold too. These come first, then those of high similarity
-    alone, each by score descending, then id.
+    High confidence: the coverage exceeds its threshold too; the similarity of these need only exceed
+    ``covered``. These come first, then those of high similarity alone, each by score descending, then id.
 
     Args:
         ids: of the communities.
@@ -144,9 +145,14 @@ def match_communities(
             order.
         most: how many are selected.
         scores: of the communities; default: the similarity.
+        by_terms: a community of high similarity alone is to share at least one of the question's terms.
     """
     ranked = similarity if scores is None else scores
-    near = [place for place in range(len(ids)) if similarity[place] > thresholds.community]
+    alone = similarity > thresholds.community
+    if by_terms:
+        alone &= coverage > 0
+    covering = (coverage > thresholds.coverage) & (similarity > thresholds.covered) & (rule != "all")
+    near = np.flatnonzero(alone | covering).tolist()
     classes: dict[int, MatchClass] = {
         place: "high_confidence"
         if coverage[place] > thresholds.coverage
