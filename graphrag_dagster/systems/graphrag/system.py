@@ -196,7 +196,7 @@ _STAGES = (
     ),
     Stage(
         "resolution",
-        version=2,
+        version=3,
         reads=("corpus", "extraction"),
         sections=("resolution",),
         libraries=("anyascii", "jellyfish", "rapidfuzz"),
