@@ -258,6 +258,10 @@ class TestCanonicalNames:
         found = extract(text)
         assert [entity.surface for entity in found.entities] == ["Ada Lund"]
 
+    def test_a_figure_behind_a_person_is_no_version(self, extract: Extract) -> None:
+        found = extract("| entities | Ingeborg Tallis 0.403, Ada Lund 0.52 | Paris |")
+        assert ("Ingeborg Tallis", "PRODUCT") not in {(one.surface, one.type) for one in found.entities}
+
     def test_what_code_imports_is_a_product(self, extract: Extract) -> None:
         found = extract(
             "Nexora was written in Paris.\n\n```python\nimport nexora\n```\n\nAda Lund runs Nexora."

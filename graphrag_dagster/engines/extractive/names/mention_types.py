@@ -23,7 +23,7 @@ _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
 _LISTED = frozenset({"conj", "appos"})
 #: Software that is called by the file it is ("Node.js").
 _FILE_ENDING = re.compile(r"\w\.(?:js|py|net|NET|rs|io)\Z")
-_VERSION = re.compile(r"v?\d+(?:\.\d+)+")
+_VERSION = re.compile(r"v?\d{1,2}(?:\.\d{1,2})+")
 #: Terms of up to so many letters that are written like names are names: Nat, Ram.
 _SHORT_TERM = 3
 
@@ -237,7 +237,8 @@ def _from_words_after(tokens: Tokens, candidate: NameCandidate) -> Counter[str]:
         if after in wordlists.PLACES_AFTER:
             return Counter({lexicon.GEO: _FIRM})
         part = after in lexicon.OF_PRODUCTS and tokens.deps[last - 1] == "compound"
-        if part or _VERSION.fullmatch(after):
+        version = candidate.last - candidate.first == 1 and _VERSION.fullmatch(after)
+        if part or version:
             surer = part and candidate.label == lexicon.ORGANIZATION
             return Counter(
                 {lexicon.PRODUCT: _LABEL if surer else _FIRM, lexicon.PERSON: -_FIRM, lexicon.GEO: -_FIRM}
