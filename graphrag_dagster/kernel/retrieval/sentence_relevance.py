@@ -12,7 +12,15 @@ from graphrag_dagster.kernel.common.stable_values import Scores, cosines, round_
 from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.questions.citations import Aligned, align_words
 from graphrag_dagster.kernel.retrieval.sentence_weights import ANSWER_WEIGHTS
-from graphrag_dagster.kernel.text.english_words import DOCUMENTS, GENERAL, GENRES, SAYING, THEMES
+from graphrag_dagster.kernel.text.english_words import (
+    DOCUMENTS,
+    GENERAL,
+    GENRES,
+    OVERVIEW,
+    SAYING,
+    THEMES,
+    THINGS,
+)
 from graphrag_dagster.kernel.text.languages import function_words
 from graphrag_dagster.kernel.text.quotable_sentences import ContextLines, SentenceLine, SpokenTurn, turns
 from graphrag_dagster.kernel.text.text_similarity import stem, stems, words
@@ -36,8 +44,8 @@ _WITHIN = re.compile(
 )
 _NAME_IN_QUESTION = re.compile(r"(?<=[^.?!:]\s)[\"'“‘(]?([^\W\d_a-z][\w'’-]*)")
 
-_GENERAL, _THEMES, _GENRES, _SAYING = (
-    frozenset(map(stem, listed)) for listed in (GENERAL, THEMES, GENRES, SAYING)
+_GENERAL, _THEMES, _GENRES, _SAYING, _OVERVIEW = (
+    frozenset(map(stem, listed)) for listed in (GENERAL, THEMES, GENRES, SAYING, OVERVIEW)
 )
 
 
@@ -47,7 +55,7 @@ def asks_for_overview(question: str) -> bool:
     Examples: "What are the main themes?" names nothing. "Who are the main actors in the harbour, and how are
     they connected?" has one common word among several general ones.
     """
-    asked = asked_words(question)
+    asked = _particular_words(question)
     general = [word for word in words(question) if set(stems(word)) & _GENERAL]
     return not asked or (len(asked) == 1 and len(general) > 1 and not _NAME_IN_QUESTION.search(question))
 
@@ -74,7 +82,20 @@ def without_scope(question: str) -> str:
 
 
 def asked_words(question: str) -> list[str]:
-    """Return the distinct words of a question that say what to look for."""
+    """Return the distinct words of a question that say what to look for.
+
+    >>> asked_words("How do I upload a file?")
+    ['upload', 'file']
+    >>> asked_words("Who are the main actors, and how are they connected?")
+    []
+    """
+    asked = _particular_words(question)
+    if not asked or not _OVERVIEW.isdisjoint(stems(question)):
+        return asked
+    return [word for word in dict.fromkeys(words(question)) if word in asked or word in THINGS]
+
+
+def _particular_words(question: str) -> list[str]:
     question_stems = set(stems(question))
     general = _GENERAL | _GENRES if question_stems & _THEMES else _GENERAL
     empty = function_words(question)

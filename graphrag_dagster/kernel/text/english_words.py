@@ -90,6 +90,9 @@ GENERAL = word_set(
     takeaway takeaways insight insights
     """
 )
+#: Such words, and those of the same stem, that are things where a question asks for no overview: "How do I
+#: upload a file?"
+THINGS = word_set("file files connect connects connecting connection connections")
 #: Those among them that ask for the themes of the whole.
 THEMES = word_set("theme themes topic topics subject subjects summary summarise summarize overview gist")
 #: Names for a corpus in questions about its themes.
