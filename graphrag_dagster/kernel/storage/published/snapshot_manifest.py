@@ -19,7 +19,7 @@ from graphrag_dagster.kernel.common.printable import os_error_message
 from graphrag_dagster.kernel.storage.duckdb_access import damage_errors, is_busy, open_alone
 from graphrag_dagster.kernel.storage.warehouse import Reader, Warehouse
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 #: The only format of a snapshot that is read and written.
 FORMAT = 2
@@ -193,8 +193,8 @@ def reading(warehouse: Warehouse, corpus: str) -> Iterator[tuple[Reader, Publish
 
 
 def open_snapshot(
-    warehouse: Warehouse, corpus: str, stack: ExitStack, opening: Callable[[Path], T]
-) -> tuple[T, Published] | None:
+    warehouse: Warehouse, corpus: str, stack: ExitStack, opening: Callable[[Path], _T]
+) -> tuple[_T, Published] | None:
     """Open a corpus's current snapshot; None if nothing has been published yet.
 
     Args:
