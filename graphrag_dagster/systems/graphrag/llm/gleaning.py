@@ -146,7 +146,11 @@ class Gleaner:
         if self.last and self.last.is_missing(asked):
             talk.note = f"{asked.note}; its {self.last.kind}s were asked for on their own"
             request = replace(request, schema=self.last.shape)
-            return await self._continue(talk, text, request, messages, self.last.prompt)
+            messages = await self._continue(talk, text, request, messages, self.last.prompt)
+            # Where the endpoint keeps to no schema, it may go round in the same records again.
+            given = {record.raw for record in asked.value.records}
+            told = [record for record in talk.replies[-1].records if record.raw not in given]
+            talk.replies[-1] = replace(talk.replies[-1], records=told)
         return messages
 
     async def _continue(

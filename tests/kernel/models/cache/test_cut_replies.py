@@ -144,17 +144,12 @@ def test_of_ways_the_first_that_ends_counts_and_the_others_are_given_up() -> Non
 def test_records_before_a_loop_are_used_and_only_relationships_are_asked_for_then(memory: Any) -> None:
     rows = [json.dumps({"name": name, "type": "person", "description": "Here."}) for name in ("Ann", "Bo")]
     looping = '{"entities": [' + ", ".join(rows * 20) + ', {"name": "An'
-
-    def script(body: Any) -> Scripted | str:
-        more = "These are enough entities" in body["messages"][-1]["content"]
-        return '{"relationships": []}' if more else Scripted(looping, "length")
-
-    with ScriptedEndpoint(script) as endpoint:
+    with ScriptedEndpoint(lambda _: Scripted(looping, "length")) as endpoint:
         unit = extract(memory.chat(endpoint))
         again = extract(memory.chat(endpoint, memory.account(run="r2")))
         asked = [str(chat.body["messages"][-1]["content"]) for chat in endpoint.chats]
         assert [text.startswith("These are enough entities") for text in asked] == [False, True]
     assert (names(unit), unit.state) == (["ANN", "BO"], "repaired")
     assert "repeated itself" in (unit.reason or "")
-    assert unit.usage.repaired == 1
+    assert unit.usage.repaired == 2
     assert again == unit
