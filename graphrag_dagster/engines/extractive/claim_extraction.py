@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from graphrag_dagster.engines.extractive.names.entity_mentions import find_entities
-from graphrag_dagster.engines.extractive.parsing.language_detection import ENGLISH, unreadable_reason
+from graphrag_dagster.engines.extractive.parsing.language_detection import unreadable_reason
 from graphrag_dagster.engines.extractive.parsing.sentence_reading import ReadableText, read
 from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import (
     DEFAULT_PIPELINE,
@@ -18,6 +18,7 @@ from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import (
 )
 from graphrag_dagster.kernel.tasks.task_ports import ClaimInstance, Engine, TextUnit, UnitExtraction
 from graphrag_dagster.kernel.text.english_words import word_set
+from graphrag_dagster.kernel.text.languages import ENGLISH
 from graphrag_dagster.kernel.text.text_similarity import normalise
 
 if TYPE_CHECKING:

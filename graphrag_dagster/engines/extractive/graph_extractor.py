@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from graphrag_dagster.engines.extractive.names.entity_mentions import EntityMention, UnitEntity, find_entities
-from graphrag_dagster.engines.extractive.names_without_parser import (
+from graphrag_dagster.engines.extractive.names.names_without_parser import (
     TOGETHER_STRENGTH,
     NameAt,
     has_capitals,
@@ -17,7 +17,6 @@ from graphrag_dagster.engines.extractive.names_without_parser import (
     records_of,
 )
 from graphrag_dagster.engines.extractive.parsing.language_detection import (
-    ENGLISH,
     name_of,
     other_language,
     unreadable_reason,
@@ -32,6 +31,7 @@ from graphrag_dagster.engines.extractive.parsing.spacy_pipeline import (
 )
 from graphrag_dagster.kernel.graph.graph_labels import CO_OCCURS, RELATED_TO, relation_label
 from graphrag_dagster.kernel.tasks.task_ports import Engine, RelationshipInstance, TextUnit, UnitExtraction
+from graphrag_dagster.kernel.text.languages import ENGLISH
 
 if TYPE_CHECKING:
     from spacy.language import Language

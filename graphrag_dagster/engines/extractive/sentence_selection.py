@@ -8,11 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphrag_dagster.engines.extractive.answer_types import AnswerType, defines, numbers_of, things_of_type
-from graphrag_dagster.engines.extractive.named_speakers import said_by_named
 from graphrag_dagster.engines.extractive.office_holders import Office, holders, office_asked
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
 from graphrag_dagster.kernel.questions.citations import LABELS
-from graphrag_dagster.kernel.retrieval.sentence_relevance import SHARPNESS, Relevance, asked_words
+from graphrag_dagster.kernel.retrieval.search_words import words_with_case
+from graphrag_dagster.kernel.retrieval.sentence_relevance import (
+    SHARPNESS,
+    Relevance,
+    asked_words,
+    asks_for_statements,
+)
 from graphrag_dagster.kernel.retrieval.sentence_weights import ANSWER_WEIGHTS
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit, Point, Quote
 from graphrag_dagster.kernel.text.markup_spans import Span, mark_before, mark_behind
@@ -23,6 +28,7 @@ from graphrag_dagster.kernel.text.quotable_sentences import (
     readability,
     refers_back,
     speaker_before,
+    turns,
 )
 from graphrag_dagster.kernel.text.text_similarity import repeats, stem, words
 
@@ -162,6 +168,8 @@ _LEAST = 0.6
 _AGAIN = 0.6
 #: Factor of sentences of a speaker whose statements the question asks for.
 _BY_SPEAKER = 1.6
+#: Words of a name that stand for a speaker whose label has more, such as a title or an initial.
+_FULL = 2
 #: How many have the words that answer in bold, and keep their places.
 _BOLD = 3
 
@@ -187,6 +195,37 @@ def sentence_values(
     if np.any(value[~again] > 0):
         value[again] = 0
     return round_for_comparison(value)
+
+
+def said_by_named(question: str, lines: Sequence[SentenceLine]) -> NDArray[np.bool_]:
+    """Return which sentences are of turns of a speaker whose statements the question asks for.
+
+    A question names a speaker by two successive words of the label, or by its only word with a capital:
+    "What did Ada Rusk think of the quay?" names ``Ada Rusk``, ``Ada Rusk MP`` and ``Dr Ada Rusk``.
+
+    Args:
+        question: as asked; one that asks for no statements of anybody names none.
+        lines: sentences, those of one row together.
+    """
+    speakers = [turn.speaker for turn in turns(lines)]
+    if not asks_for_statements(question):
+        return np.zeros(len(lines), dtype=np.bool_)
+    asked = words_with_case(question)
+    named = {
+        speaker: _names_speaker(asked.folded, asked.written, speaker) for speaker in dict.fromkeys(speakers)
+    }
+    return np.array([named[speaker] for speaker in speakers], dtype=np.bool_)
+
+
+def _names_speaker(folded: Sequence[str], written: Sequence[str], speaker: str) -> bool:
+    own = words_with_case(speaker).folded
+    if len(own) == 1:
+        return any(
+            word == own[0] and cased[:1].isupper()
+            for word, cased in zip(folded[1:], written[1:], strict=True)
+        )
+    pairs = {tuple(own[place : place + _FULL]) for place in range(len(own) - 1)}
+    return any(tuple(folded[place : place + _FULL]) in pairs for place in range(len(folded) - 1))
 
 
 #: Values, against the best, of sentences that name who holds the office that is asked for: in a row that also

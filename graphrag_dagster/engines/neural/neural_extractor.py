@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from graphrag_dagster.engines.extractive.parsing.language_detection import ENGLISH, unreadable_reason
+from graphrag_dagster.engines.extractive.parsing.language_detection import unreadable_reason
 from graphrag_dagster.engines.extractive.text_spans import TextPlaces
 from graphrag_dagster.engines.neural.label_rules import label_by_name
 from graphrag_dagster.engines.neural.rebel_parsing import (
@@ -27,6 +27,7 @@ from graphrag_dagster.kernel.tasks.task_ports import (
     TextUnit,
     UnitExtraction,
 )
+from graphrag_dagster.kernel.text.languages import ENGLISH
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.kernel.text.text_similarity import clean, normalise

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_dagster.engines.extractive.extractive_answerer import ExtractiveAnswerer
-from graphrag_dagster.engines.extractive.named_speakers import said_by_named
+from graphrag_dagster.engines.extractive.sentence_selection import said_by_named
 from graphrag_dagster.kernel.models.local_embedders import StaticEmbedder
 from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
 from graphrag_dagster.kernel.text.quotable_sentences import SentenceLine

@@ -8,11 +8,11 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from graphrag_dagster.kernel.text.english_words import word_set
+from graphrag_dagster.kernel.text.languages import ENGLISH
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier
 
-ENGLISH = "en"
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 #: Links, paths, addresses and names in code.
 _NO_WORDS = re.compile(r"\S*[/\\@_=<>{}]\S*")
