@@ -136,7 +136,7 @@ DOCUMENT = GraphTable(
     (
         GraphProperty("document_id", "VARCHAR", "Hash of the content"),
         GraphProperty(
-            "title", "VARCHAR", "Title given by the file, else its first heading, else the file name"
+            "title", "VARCHAR", "Title given by the file, else the heading it begins with, else the file name"
         ),
         GraphProperty("path", "VARCHAR", "File it was read from"),
         GraphProperty("date", "VARCHAR", "Date given by the file; null if it gives none"),

@@ -51,7 +51,7 @@ class Stage:
 KERNEL_STAGES = (
     Stage(
         "corpus",
-        version=4,
+        version=5,
         reads=("imports",),
         sections=("corpora", "files", "tables", "text_units"),
         libraries=(

@@ -86,7 +86,9 @@ DOCUMENTS = Table(
         column("path", "VARCHAR", "File it was read from", ref="corpus.files.path"),
         column("row", "INTEGER", "Row in a table-like file, from 0", nullable=True),
         column("source_id", "VARCHAR", "Id given by the file", nullable=True),
-        column("title", "VARCHAR", "Title given by the file, else its first heading, else the file name"),
+        column(
+            "title", "VARCHAR", "Title given by the file, else the heading it begins with, else the file name"
+        ),
         column("text", "VARCHAR", "The document's text"),
         column("characters", "INTEGER", "Length of the text in characters"),
         column("date", "VARCHAR", "Date given by the file", nullable=True),

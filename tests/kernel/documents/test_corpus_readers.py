@@ -49,12 +49,33 @@ def test_text_is_kept_as_it_is() -> None:
     assert only("\r\n  A line.\r\n\r\n", "a.txt").text == "\n  A line.\n\n"
 
 
-def test_markdown_is_kept_and_titled_by_its_first_heading() -> None:
+def test_markdown_is_kept_and_titled_by_its_heading() -> None:
     text = "Intro.\n\n```sh\n# no heading\n```\n\n## The *storm* ##\n\nBody.\n"
     record = only(text, "a.md")
-    assert (record.text, record.title) == (text, "The *storm*")
+    assert (record.text, record.title) == (text, "The storm")
     assert only("Storm Agda\n==========\n\nBody.", "a.md").title == "Storm Agda"
     assert only("No heading.", "a.md").title is None
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        # What heads a section names no document: other sections follow beside it.
+        ("Quaylog writes logs.\n\n# Installing\n\nA.\n\n# Licence\n\nB.", None),
+        ("Quaylog writes logs.\n\n## Installing\n\nA.\n\n## Licence\n\nB.", None),
+        ("Quaylog writes logs.\n\n# Quaylog\n\nA.\n\n## Licence\n\nB.", "Quaylog"),
+        # Pictures, links, tags and properties stand above a title.
+        (
+            '<p align="center"><img src="a.svg"></p>\n\n[![Build][b]][c] [Home](/)\nDate: today\n\n# Quaylog\n\n'
+            "A.\n\n# Licence\n\nB.\n\n[b]: https://a.example/b.svg",
+            "Quaylog",
+        ),
+        ("# `quaylog` for [Python](https://a.example) [![PyPI](b.svg)](c)\n\nA.", "quaylog for Python"),
+        ("# ![logo](a.svg)\n\nA.", None),
+    ],
+)
+def test_a_heading_is_the_title_where_it_heads_the_whole(text: str, title: str | None) -> None:
+    assert only(text, "a.md").title == title
 
 
 def test_front_matter() -> None:

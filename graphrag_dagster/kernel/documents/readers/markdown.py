@@ -15,6 +15,7 @@ from graphrag_dagster.kernel.documents.file_records import (
 )
 from graphrag_dagster.kernel.documents.readers.data.stored_dates import iso_date
 from graphrag_dagster.kernel.documents.text_decoding import decode
+from graphrag_dagster.kernel.text.markup_spans import plain_text
 
 # A rule is followed by a blank line, front matter never is.
 _YAML = re.compile(
@@ -269,10 +270,21 @@ def _colon_properties(text: str) -> FrontMatter:
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(
-    r"^ {0,3}#{1,6}[ \t]+(?P<hashes>\S.*)$"
-    r"|^(?P<underlined>\S.*)\n {0,3}(?:={2,}|-{2,})[ \t]*$",
+    r"^ {0,3}(?P<marks>#{1,6})[ \t]+(?P<hashes>\S.*)$"
+    r"|^(?P<underlined>\S.*)\n {0,3}(?P<rule>={2,}|-{2,})[ \t]*$",
     re.MULTILINE,
 )
+_TARGET = r"(?:\([^()\n]{0,1000}\)|\[[^\[\]\n]{0,200}\])"
+_IMAGE = re.compile(rf"!\[[^\[\]\n]{{0,400}}\]{_TARGET}")
+_LINK = rf"\[[^\[\]\n]{{0,400}}\]{_TARGET}"
+_EMPTY_LINK = re.compile(rf"\[\s*\]{_TARGET}")
+#: What may stand above a title: links, tags, comments, targets of links, properties.
+_ABOVE_TITLE = re.compile(
+    rf"{_LINK}|<!--.*?-->|<[^<>]{{0,1000}}>"
+    r"|^ {0,3}\[[^\[\]\n]{1,200}\]:[^\n]*$|^[A-Za-z][\w -]{0,30}:[ \t][^\n]*$",
+    re.DOTALL | re.MULTILINE,
+)
+_ABOVE_TITLE_CHARACTERS = 20_000
 _TITLE_KEYS = ("title", "headline")
 _DATE_KEYS = ("date", "published", "created")
 
@@ -290,7 +302,7 @@ def read_markdown(data: bytes, _source: SourceFile) -> Reading:
     title = _take_property(properties, folded, _TITLE_KEYS)
     record = FileRecord(
         text,
-        title=title or first_heading(text),
+        title=title or title_heading(text),
         date=_take_property(properties, folded, _DATE_KEYS),
         source_id=_take_property(properties, folded, ("id",)),
         metadata=properties,
@@ -298,12 +310,27 @@ def read_markdown(data: bytes, _source: SourceFile) -> Reading:
     return Reading((record,), decoded.encoding, decoded.notes + ((note,) if note else ()))
 
 
-def first_heading(text: str) -> str | None:
-    """Return the words of the first Markdown heading outside code blocks, or None."""
-    found = _HEADING.search(_FENCE.sub("", text))
-    if not found:
+def title_heading(text: str) -> str | None:
+    """Return the words of the Markdown heading that is the title of a text, or None.
+
+    It is the first heading outside code blocks, if nothing but pictures, links, tags and properties stands
+    above it, or if no other heading is of its level or above: else it heads a section.
+    """
+    text = _FENCE.sub("", text)
+    headings = [(found, _level(found)) for found in _HEADING.finditer(text)]
+    if not headings:
         return None
-    return one_line((found["hashes"] or "").rstrip().rstrip("#") or found["underlined"])
+    first, level = headings[0]
+    above = _IMAGE.sub("", text[: min(first.start(), _ABOVE_TITLE_CHARACTERS)])
+    if re.search(r"\w", _ABOVE_TITLE.sub("", above)) and any(other <= level for _, other in headings[1:]):
+        return None
+    words = (first["hashes"] or "").rstrip().rstrip("#") or first["underlined"]
+    without_images = _EMPTY_LINK.sub("", _IMAGE.sub("", words))
+    return one_line(plain_text(without_images.replace("`", ""))) or None
+
+
+def _level(heading: re.Match[str]) -> int:
+    return len(heading["marks"]) if heading["marks"] else 1 if heading["rule"].startswith("=") else 2
 
 
 def _take_property(

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import takewhile
 
-from graphrag_dagster.kernel.documents.file_records import FileRecord, Reading, SourceFile, one_line
+from graphrag_dagster.kernel.documents.file_records import FileRecord, Reading, SourceFile
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
+from graphrag_dagster.kernel.documents.readers.markdown import title_heading
 from graphrag_dagster.kernel.documents.readers.office.xml_packages import note_of_counts, row
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
@@ -30,9 +31,11 @@ def reading_of_markdown(
         left: what is not shown of the file.
     """
     text = _EMPTY_LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n")
-    heading = next((one_line(line.lstrip("# ")) for line in text.split("\n") if line.startswith("#")), None)
     record = FileRecord(
-        text, title=facts.pop("title", None) or heading, date=facts.pop("date", None), metadata=facts
+        text,
+        title=facts.pop("title", None) or title_heading(text),
+        date=facts.pop("date", None),
+        metadata=facts,
     )
     encoding, notes = decoded
     return Reading(

@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.documents.file_records import (
 )
 from graphrag_dagster.kernel.documents.readers.conversations import left_out_note
 from graphrag_dagster.kernel.documents.readers.html import parse, to_text
-from graphrag_dagster.kernel.documents.readers.markdown import first_heading
+from graphrag_dagster.kernel.documents.readers.markdown import title_heading
 from graphrag_dagster.kernel.documents.text_decoding import decode
 
 _COLOURS = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
@@ -30,7 +30,7 @@ _OUTPUTS = ("text/markdown", "text/plain", "text/latex", "text/html", "applicati
 def read_notebook(data: bytes, _source: SourceFile) -> Reading:
     """Read the cells of a notebook in their order: texts as they are, code between fences, and what it gave.
 
-    Pictures are noted; the title is the notebook's, else its first heading.
+    Pictures are noted; the title is the notebook's, else the heading it begins with.
 
     Raises:
         RefusedError: not text.
@@ -54,7 +54,7 @@ def read_notebook(data: bytes, _source: SourceFile) -> Reading:
     title = told.get("title")
     record = FileRecord(
         text,
-        title=one_line(title) if isinstance(title, str) and title.strip() else first_heading(text),
+        title=one_line(title) if isinstance(title, str) and title.strip() else title_heading(text),
         metadata={"language": language, "authors": _authors(told)},
     )
     return Reading((record,), decoded.encoding, (*decoded.notes, *left_out_note(left)))
