@@ -33,6 +33,8 @@ DATA = ROOT.parent / "shared" / "data"
 WRITTEN = Path(__file__).with_name("routing_questions.yaml")
 RIDGE = 0.02
 _MOST_OF_A_SET = 150
+#: What a question in particular counts beside one about the whole: reports seldom hold the passage.
+_LOCAL = 2.5
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ def main() -> None:
     size = {group: sum(g == group for g, h in zip(groups, half, strict=True) if h) for group in groups}
     known = dict(WEIGHTS)
     if options.fit:
-        weights = np.array([1 / max(size[group], 1) for group in groups])
+        weights = np.array([(_LOCAL if group[1] else 1) / max(size[group], 1) for group in groups])
         bias, *found = fitted(cues[half], local[half], weights[half]).round(2).tolist()
         from graphrag_dagster.systems.graphrag.search.router import cues as named_cues
 

@@ -202,21 +202,21 @@ def _reasons(found: Mapping[str, float], sign: int, names: list[str]) -> str:
 #: Of the log-odds that a question asks for something in particular; see ``benchmarks/routing.py``.
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
-        "named": 1.76,
-        "names": 0.58,
-        "overview": -2.05,
-        "many": -1.43,
-        "value": 0.49,
+        "named": 1.72,
+        "names": 0.7,
+        "overview": -2.58,
+        "many": -1.1,
+        "value": 0.31,
         # Not fitted: the labelled questions have none of this kind.
         "own": 2.0,
-        "past": 1.21,
-        "generic": -1.56,
-        "rarest": 0.45,
-        "specific": 0.71,
-        "held": 2.1,
+        "past": 1.27,
+        "generic": -1.61,
+        "rarest": 0.59,
+        "specific": 0.79,
+        "held": 2.46,
     }
 )
-BIAS = -1.26
+BIAS = -1.2
 
 _VALUE = re.compile(
     r"\s*(?:(?:who|whom|whose|when|where|why)\b|what(?:'s| is| was) an?\b|"
@@ -229,7 +229,6 @@ _PAST = re.compile(r"\b(?:did|was|were|had)\b", re.IGNORECASE)
 #: "How do I …" and "what does it do" ask nothing general.
 _GENERIC = re.compile(r"\b(?:do(?= \w)(?! (?:i|we|you|one)\b)|are|have|is there|are there)\b", re.IGNORECASE)
 _OWN = re.compile(r"\b(?:do|can|could|should|must|may|would) (?:i|we|you|one)\b", re.IGNORECASE)
-_PLURAL = re.compile(r"[a-z]{3,}(?<![su])s")
 _ENOUGH = 8
 _OVERVIEW, _MANY, _UNSPECIFIC = (
     frozenset(map(stem, listed)) for listed in (OVERVIEW, MANY, {*GENERAL, *GENRES, *OVERVIEW})
@@ -249,8 +248,8 @@ def cues(
 
     Returns:
         ``named``: it names an entity; ``names``: the share of its meaningful words that stand in names;
-        ``overview``: the share that ask for an overview; ``many``: the share that speak of many at once, or
-        are plural; ``value``: it asks who, when, where, why, how many, or whether; ``own``: it asks what one
+        ``overview``: the share that ask for an overview; ``many``: the share that speak of many at
+        once; ``value``: it asks who, when, where, why, how many, or whether; ``own``: it asks what one
         can do oneself; ``past``: it asks what happened; ``generic``: it asks what is so in general;
         ``rarest``: how rare the rarest of the words is that say what to look for; ``specific``: how many such
         words it has, of eight; ``held``: the share of them that one passage holds.
@@ -263,7 +262,7 @@ def cues(
         "named": float(bool(named)),
         "names": sum(word in of_names for word in meaningful) / whole,
         "overview": sum(stem(word) in _OVERVIEW for word in meaningful) / whole,
-        "many": sum(word not in of_names and _speaks_of_many(word) for word in meaningful) / whole,
+        "many": sum(word not in of_names and stem(word) in _MANY for word in meaningful) / whole,
         "value": float(bool(_VALUE.match(question))),
         "own": float(bool(_OWN.search(question))),
         "past": float(bool(_PAST.search(question))),
@@ -283,10 +282,6 @@ def weightiest_cues(found: Mapping[str, float], sign: int) -> list[str]:
     """Return the cues that speak for something in particular (1) or the whole (-1), strongest first."""
     pull = {name: sign * WEIGHTS[name] * value for name, value in found.items()}
     return sorted((name for name in pull if pull[name] > 0), key=lambda name: -pull[name])
-
-
-def _speaks_of_many(word: str) -> bool:
-    return stem(word) in _MANY or bool(_PLURAL.fullmatch(word))
 
 
 def _share_held(wanted: Set[str], texts: Sequence[str]) -> float:
