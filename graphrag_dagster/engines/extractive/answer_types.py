@@ -14,7 +14,7 @@ from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.text_similarity import stem, words
 
 #: ``other``: no kind of thing that a rule could look for.
-Kind = Literal["person", "time", "number", "money", "place", "definition", "reason", "other"]
+Kind = Literal["person", "time", "number", "money", "place", "definition", "reason", "steps", "other"]
 Shape = Literal["sentence", "list", "sides", "overview"]
 
 _SIZES = "many much old long far tall high big large deep fast often wide heavy"
@@ -32,6 +32,10 @@ _BY_WORD: dict[str, Kind] = {
     "whom": "person",
     "whose": "person",
 }
+#: "How do I …", "how can one …" and "how to …" want what to do, often as code or as steps.
+_HOW_TO = re.compile(
+    r"\bhow (?:to|(?:do|can|could|should|must|would) (?:i|we|you|one|users?))\b", re.IGNORECASE
+)
 _TIMES = word_set("year date day month time decade century hour")
 _NUMBERS = word_set("number share proportion percentage percent age size distance length height population")
 _MONEY = re.compile(
@@ -143,7 +147,7 @@ def _factual_type(question: str) -> AnswerType:
 def _kind_of(first: str, noun: str, question: str) -> Kind:
     """The kind of what a question with "what", "which" or "how" wants."""
     if first == "how":
-        return "reason" if noun == "come" else "other"
+        return "reason" if noun == "come" else "steps" if _HOW_TO.search(question) else "other"
     if noun in _TIMES:
         return "time"
     if noun in _NUMBERS:

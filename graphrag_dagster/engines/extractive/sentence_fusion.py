@@ -16,6 +16,8 @@ from graphrag_dagster.kernel.retrieval.rerankers import Sought
 _ROWS, _SENTENCES = 8, 40
 #: Weight of the score of a sentence's text unit beside its own.
 _OF_ROW = 0.3
+#: What is added to the score of a sentence of a document that the question names.
+_OF_FAVOURED = 2.0
 
 
 def fuse_values(
@@ -69,6 +71,7 @@ def _order_by_model(
     texts = [titled_passage(sentences[place].row.title, sentences[place].words) for place in places]
     scores = encoder.scores(question, texts)
     scores += _OF_ROW * np.array([score_of_row[sentences[place].row.id] for place in places])
+    scores += _OF_FAVOURED * np.array([sentences[place].row.favoured for place in places])
     return [places[rank] for rank in np.argsort(-scores, kind="stable")]
 
 

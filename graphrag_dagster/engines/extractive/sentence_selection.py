@@ -63,8 +63,25 @@ class RankedSentence:
 
     @property
     def quotation(self) -> tuple[str, int, Quote | None]:
-        """The words to be shown, the id of the row, and where exactly these words stand."""
-        return self.words, self.row.id, self._of_words()
+        """The words to be shown, the id of the row, and where exactly these words stand.
+
+        A sentence that ends in a colon comes with the few lines of code or items of a list that follow it.
+        """
+        words, quote = self.words, self._of_words()
+        if quote and (introduced := self.introduced):
+            shown, length = introduced
+            quote = Quote(quote.unit_id, Span(quote.span.start, quote.span.end + length))
+            words = f"{words} {shown}"
+        return words, self.row.id, quote
+
+    @property
+    def introduced(self) -> tuple[str, int] | None:
+        """What follows a colon at its end, on one line, and its length as it stands; None if that is text."""
+        quote = self._of_words()
+        if quote is None or self.row.background is None or not self.words.endswith(":"):
+            return None
+        behind = Span(quote.span.end, quote.span.end + _MOST_BEHIND)
+        return _introduced(self.row.background.words(Quote(quote.unit_id, behind)))
 
     def _of_words(self) -> Quote | None:
         if self.quote is None or self.row.background is None or self.words == self.text:
@@ -91,6 +108,25 @@ class RankedSentence:
         if quote is None or background is None:
             return True
         return not background.code(quote) and (is_whole(self.text) or not background.cut(quote))
+
+
+#: What a sentence introduces by a colon at the end of its line: a short block of code, or items of a list.
+_FENCED = re.compile(r"[ \t]*\n\s*?(?P<fence>```+|~~~+)[^\n]*\n(?P<said>(?:[^\n]+\n){1,4})(?P=fence)")
+_INDENTED = re.compile(r"[ \t]*\n\s*?\n(?P<said>(?:(?: {4}|\t)[^\n]+(?:\n|\Z)){1,4})(?! {4}|\t)")
+_ITEM = r" {0,3}(?:[-*+•]|\d{1,2}[.)])[ \t]+"
+_ITEMS = re.compile(rf"[ \t]*\n\s*?(?P<said>(?:{_ITEM}[^\n]{{1,160}}(?:\n|\Z)){{2,6}})(?!{_ITEM})")
+_MOST_BEHIND = 1200
+
+
+def _introduced(following: str) -> tuple[str, int] | None:
+    """Return what follows a colon, shown on one line, and how far it goes; None if that is ordinary text."""
+    for form in (_FENCED, _INDENTED, _ITEMS):
+        if found := form.match(following):
+            lines = [line.strip() for line in found["said"].strip().split("\n")]
+            items = (f"`{line}`" if form is not _ITEMS else line[mark_before(line) :] for line in lines)
+            end = found.start("said") + len(found["said"].rstrip())
+            return (" " if form is not _ITEMS else "; ").join(items), end
+    return None
 
 
 def sentences_of(chunks: Sequence[Sequence[ContextUnit]]) -> list[RankedSentence]:
@@ -168,6 +204,8 @@ _LEAST = 0.6
 _AGAIN = 0.6
 #: Factor of sentences of a speaker whose statements the question asks for.
 _BY_SPEAKER = 1.6
+#: Factor of sentences of documents that the question names, among others.
+_OF_FAVOURED = 1.6
 #: Words of a name that stand for a speaker whose label has more, such as a title or an initial.
 _FULL = 2
 #: How many have the words that answer in bold, and keep their places.
@@ -190,6 +228,7 @@ def sentence_values(
     chosen = [one for one, is_quoted in zip(sentences, quoted, strict=True) if is_quoted]
     value[quoted] *= np.exp(SHARPNESS * standalone_scores(question, wanted, chosen) @ _WEIGHTS)
     value[said_by_named(question, [one.line for one in sentences])] *= _BY_SPEAKER
+    value[[one.row.favoured for one in sentences]] *= _OF_FAVOURED
     _raise_holders(question, sentences, value)
     again = repeats_question(question, sentences)
     if np.any(value[~again] > 0):
@@ -274,6 +313,8 @@ def _fitting(
 ) -> Callable[[RankedSentence], float]:
     if wanted.kind == "definition":
         return lambda one: defines(one.bare_text, named)
+    if wanted.kind == "steps":
+        return lambda one: float(bool(one.introduced and one.introduced[0].startswith("`")))
 
     def names_it(one: RankedSentence) -> float:
         said = one.bare_text

@@ -1,6 +1,6 @@
 """Retrieval of text units, entities and reports for a search, with traces for its answer."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,12 +18,12 @@ from graphrag_dagster.kernel.questions.context.answer import (
     text_unit,
 )
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
-from graphrag_dagster.kernel.questions.question import Search, retriever_of
+from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
 from graphrag_dagster.kernel.retrieval.packaged_reranker import stages
 from graphrag_dagster.kernel.retrieval.ranking import Mode, Ranking, first_places
 from graphrag_dagster.kernel.retrieval.rerankers import Reranked, Sought, rerank
-from graphrag_dagster.kernel.retrieval.retriever import LocalRanking
+from graphrag_dagster.kernel.retrieval.retriever import LocalRanking, retriever_of
 from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.tasks.answering_ports import Routed
 from graphrag_dagster.kernel.tasks.embedded_rows import embed_rows
@@ -141,6 +141,12 @@ def prior_of(search: Search) -> Scores | None:
         return None
     of_units = search.index.once(_documents_of_units)
     return favour.prior(of_units.number_of)[of_units.numbers]
+
+
+def is_favoured(search: Search) -> Callable[[str], bool]:
+    """Return whether a text unit, by its id, is of a document that the question names."""
+    weights, passages = search.favour.weights(), search.index.passages
+    return lambda unit_id: unit_id in passages and passages[unit_id].document_id in weights
 
 
 def with_retrieval_trace(

@@ -1,15 +1,17 @@
 """Retrieval over one corpus: text units by similarity, text units and entities through the graph."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.kernel.common.stable_values import Scores
+from graphrag_dagster.kernel.documents.documents import name_of
 from graphrag_dagster.kernel.retrieval.entity_linking import (
     EntityLink,
     EntityLinks,
@@ -37,6 +39,9 @@ from graphrag_dagster.kernel.retrieval.ranking import (
 )
 from graphrag_dagster.kernel.retrieval.search_words import Clauses, Decomposer
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_for_statements
+
+if TYPE_CHECKING:
+    from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 
 _STEPS = 8
 _IN_A_UNIT = 0.7
@@ -115,6 +120,21 @@ class Retriever:
     def text(self, unit_id: str) -> str:
         """Return the text of a unit below the title of its document, as it is searched."""
         return self._texts[self._places[unit_id]]
+
+    def share_of(self, phrase: str, document_ids: Set[str]) -> float:
+        """Return how much of what the text units say of a phrase stands in some documents, 0 to 1.
+
+        It is the share of the BM25 scores of the units that have all its words.
+        """
+        lexical = self._unit_ranker.lexical
+        terms = lexical.terms(phrase)
+        if not terms.stems:
+            return 0.0
+        having = reduce(np.intersect1d, terms.texts)
+        scores = lexical.scores_of(terms.stems)[having]
+        inside = self._units["document_id"].gather(having).is_in(list(document_ids)).to_numpy()
+        total = float(scores.sum())
+        return float(scores[inside].sum()) / total if total else 0.0
 
     def units(
         self,
@@ -382,3 +402,37 @@ def _share(scores: Scores) -> Scores:
     best = float(above.max(initial=0.0))
     shares: Scores = above / best if best > 0 else above
     return shares
+
+
+def retriever_of(index: "IndexSnapshot") -> Retriever:
+    """Return the retriever of an index; created once."""
+    return index.once(_retriever)
+
+
+def given_titles(documents: pl.DataFrame) -> pl.DataFrame:
+    """Return ``document_id`` and ``title`` of documents.
+
+    The title of a table row that was made up from its path and row number is blank, as it says nothing.
+    """
+    titles = documents.select("document_id", "path", "row", "title")
+    row_titles = [
+        title if row is None or title != name_of(path, row) else ""
+        for _, path, row, title in titles.filter(pl.col("row").is_not_null()).iter_rows()
+    ]
+    given = titles.filter(pl.col("row").is_null()).select("document_id", "title")
+    rows = titles.filter(pl.col("row").is_not_null()).select(
+        "document_id", title=pl.Series(row_titles, dtype=pl.String)
+    )
+    return pl.concat([given, rows])
+
+
+def _retriever(index: "IndexSnapshot") -> Retriever:
+    titles = given_titles(index.documents)
+    return Retriever(
+        index.text_chunks.join(titles, on="document_id", how="left", maintain_order="left"),
+        index.entities,
+        index.relationships,
+        index.unit_vectors,
+        index.entity_vectors,
+        shelf=index.shelf,
+    )

@@ -349,7 +349,7 @@ class ContextUnit:
     ``id`` is local to the search: 1…n over all its rows. ``sentences`` are what an extractive answer may
     quote, each with its position (None if unknown). ``kind`` is the name of the row's kind in citations.
     ``background`` describes the text units, None if nothing is known. ``selected``: whether the question
-    names its document.
+    names its document and no others are read; ``favoured``: whether it names its document.
     """
 
     id: int
@@ -359,6 +359,7 @@ class ContextUnit:
     kind: ContextKind = "report"
     background: Background | None = field(default=None, compare=False, repr=False)
     selected: bool = False
+    favoured: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,3 +259,75 @@ def test_what_the_edge_of_a_text_unit_cuts_off_is_not_quoted() -> None:
         one.text: one.quotable for one in sentences_of([list(SourceUnits(indexed("quay was high.")).all)])
     }
     assert whole == {"quay was high.": True}
+
+
+GUIDE = """# Quaylog
+
+Quaylog writes a log of the harbour. It can be installed in two ways.
+
+You can install the quaylog program with:
+
+```console
+$ pip install quaylog
+$ quaylog --version
+```
+
+To remove the quaylog program again, run:
+
+    pip uninstall quaylog
+
+The quaylog program runs on the following systems:
+
+* Linux, since the first release
+* Windows
+1. macOS
+
+These are all harbours that the quaylog program knows: the old and the new one.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "shown", "end"),
+    [
+        (
+            "How do I install the quaylog program?",
+            "You can install the quaylog program with: `$ pip install quaylog` `$ quaylog --version`",
+            "quaylog --version",
+        ),
+        (
+            "How do I remove the quaylog program?",
+            "To remove the quaylog program again, run: `pip uninstall quaylog`",
+            "    pip uninstall quaylog",
+        ),
+        (
+            "On which systems does the quaylog program run?",
+            "The quaylog program runs on the following systems: Linux, since the first release; Windows; macOS",
+            "1. macOS",
+        ),
+    ],
+)
+def test_a_sentence_comes_with_the_code_or_the_list_that_it_introduces(
+    question: str, shown: str, end: str
+) -> None:
+    said, exact = first_quoted(GUIDE, question)
+    assert said == shown
+    assert exact in GUIDE
+    assert exact.endswith(end)
+
+
+def test_a_colon_introduces_neither_text_nor_long_code() -> None:
+    long = "You can install the quaylog program with:\n\n```\n" + "$ step\n" * 9 + "```\n"
+    for text in (long, "You can install the quaylog program with:\n\nthe usual tools of the harbour."):
+        said, exact = first_quoted(text, "How do I install the quaylog program?")
+        assert said == exact == "You can install the quaylog program with:"
+
+
+@pytest.mark.parametrize(
+    "behind", ["\n" * 1_200, "\n```\n" * 240, "\n    a" * 200, "\n- a" * 300, " \n" * 600]
+)
+def test_what_a_colon_introduces_is_found_in_linear_time(behind: str) -> None:
+    row = list(SourceUnits(indexed(f"It is installed with:{behind * 3}")).all)
+    begin = process_time()
+    for one in sentences_of([row]):
+        _ = one.introduced
+    assert process_time() - begin < 1

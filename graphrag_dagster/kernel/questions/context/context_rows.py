@@ -217,9 +217,19 @@ class LocalContext:
     rendered: str
     row_tokens: Sequence[int] = ()
 
-    def of_selected(self) -> "LocalContext":
-        """Return the context with its rows marked as from documents that the question names."""
-        return replace(self, rows=[replace(row, selected=True) for row in self.rows])
+    def marked(self, is_favoured: Callable[[str], bool], *, selected: bool) -> "LocalContext":
+        """Return the context with the text units marked that are of documents that the question names.
+
+        Args:
+            is_favoured: takes the id of a text unit.
+            selected: whether no other documents were read.
+        """
+
+        def favoured(row: ContextUnit) -> bool:
+            return row.kind == "source" and is_favoured(self.units.record_id(row.id))
+
+        rows = [replace(row, selected=selected, favoured=favoured(row)) for row in self.rows]
+        return replace(self, rows=rows)
 
     def uses(self, *, used: bool) -> tuple[ContextUse, ...]:
         """Return the rows as an answer tells of them, and whether its text was made from them."""

@@ -35,8 +35,10 @@ from graphrag_dagster.kernel.questions.scope.favoured_documents import (
 )
 from graphrag_dagster.kernel.questions.scope.question_periods import period_clues
 from graphrag_dagster.kernel.questions.scope.question_words import QuestionWords
+from graphrag_dagster.kernel.retrieval.retriever import retriever_of
 from graphrag_dagster.kernel.retrieval.search_words import words
 from graphrag_dagster.kernel.text.english_words import DOCUMENTS, FILED
+from graphrag_dagster.kernel.text.periods import periods_in
 
 _QUOTED = re.compile(r"[“\"«]([^“”\"«»]{2,200})[”\"»]|(?<!\w)[‘']([^‘’']{2,200})[’'](?!\w)")
 _FILE = re.compile(r"[\w./-]+\.\w{1,5}(?!\w)")
@@ -46,6 +48,8 @@ _WITH = re.compile(
     r"(?P<name>[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*){0,4})"
 )
 _SURE_WORDS = 3
+#: Least share, of what the text units say of a name, that its own documents have.
+_SUBJECT_SHARE = 0.06
 #: Figures in an identifier.
 _FIGURES = 3
 
@@ -61,7 +65,7 @@ def favour_of(question: str, index: IndexSnapshot, *, exact: bool = True) -> Fav
     known, names = index.once(known_documents), index.once(names_of)
     asked = QuestionWords(question)
     periods, notes = period_clues(asked, index)
-    documents = _documents(asked, known, names)
+    documents = [*_documents(asked, known, names), *_subjects(asked, known, names, index)]
     codes = list(code_clues(asked, known.codes, names))
     of_period = frozenset[str]().union(*(clue.document_ids for clue in periods if clue.exact))
     among = [] if codes else clues_among(asked, of_period, index)
@@ -103,6 +107,21 @@ def _documents(asked: QuestionWords, known: KnownDocuments, names: DocumentNames
             one = len(best) == 1
             exact = one and noun in DOCUMENTS
             yield _clue(f"{noun} {number}", names, best, NAMED if one else LIKELY, exact=exact)
+
+
+def _subjects(
+    asked: QuestionWords, known: KnownDocuments, names: DocumentNames, index: IndexSnapshot
+) -> Iterator[Clue]:
+    """Yield clues from names in one piece, such as that of a tool, of which other documents say little."""
+    timed = {place for named in periods_in(asked.text) for place in asked.within(named.start, named.end)}
+    for start, end, key in known.titles.runs(asked.folded):
+        span = asked.spans[start][0], asked.spans[end - 1][1]
+        in_one_piece = not re.search(r"\s", asked.text[slice(*span)])
+        says_more = any(meaningful_words(key)) and not (FILED | DOCUMENTS).intersection(key)
+        if in_one_piece and says_more and not timed.intersection(range(start, end)):
+            ids = frozenset(names.ids[position] for position in known.titles[key])
+            if retriever_of(index).share_of(" ".join(key), ids) >= _SUBJECT_SHARE:
+                yield Clue("document", asked.as_written(start, end), ids, NAMED, span=span)
 
 
 def _clue(

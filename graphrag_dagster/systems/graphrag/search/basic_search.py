@@ -8,12 +8,14 @@ from graphrag_dagster.kernel.questions.context.context_chunks import first_that_
 from graphrag_dagster.kernel.questions.context.index_snapshot import LazySequence
 from graphrag_dagster.kernel.questions.question import Search
 from graphrag_dagster.kernel.retrieval.finding import (
+    is_favoured,
     rerank_units,
     text_query,
     with_history,
     with_retrieval_trace,
     without_favour,
 )
+from graphrag_dagster.kernel.tasks.task_ports import ContextUnit
 from graphrag_dagster.systems.graphrag.search.global_search import sources_of
 from graphrag_dagster.systems.graphrag.search.map_reduce import map_reduce
 from graphrag_dagster.systems.graphrag.tasks import ANSWERER
@@ -51,7 +53,13 @@ def vector_rag(search: Search, ranked: Sequence[str], *, favoured: bool = True) 
     selected = favoured and search.favour.selected is not None
     units = sources_of(search.index)
     places = [units.number_of[unit_id] - 1 for unit_id in ranked if unit_id in units.number_of]
-    rows = LazySequence(len(places), lambda rank: replace(units.all[places[rank]], selected=selected))
+    named = is_favoured(search) if favoured else lambda _: False
+
+    def row(rank: int) -> ContextUnit:
+        own = units.all[places[rank]]
+        return replace(own, selected=selected, favoured=named(units.record_id(own.id)))
+
+    rows = LazySequence(len(places), row)
     chunks = first_that_fit(rows, count=search.count, limit=search.options.context_tokens)
     answer = map_reduce(search, answerer, units, chunks, method=search.method.name, direct=True)
     return replace(

@@ -22,6 +22,7 @@ from graphrag_dagster.kernel.questions.context.context_rows import (
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import REFUSAL, Search
 from graphrag_dagster.kernel.retrieval.finding import (
+    is_favoured,
     linked_names_section,
     rerank_units,
     text_query,
@@ -86,7 +87,7 @@ def _context(search: Search, sought: str, ranking: LocalRanking) -> tuple[LocalC
         limit=options.context_tokens,
         shares=options.shares,
     )
-    return (context.of_selected() if selected else context), done
+    return context.marked(is_favoured(search), selected=selected), done
 
 
 def local_context(

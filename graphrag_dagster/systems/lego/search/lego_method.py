@@ -19,6 +19,7 @@ from graphrag_dagster.kernel.questions.context.context_rows import LocalContext,
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import REFUSAL, Search
 from graphrag_dagster.kernel.retrieval.finding import (
+    is_favoured,
     linked_names_section,
     rerank_units,
     text_query,
@@ -156,7 +157,7 @@ def paths(search: Search) -> Answer:
     reads_reports = search.settings.section(PathSettings).chosen_recipe.reports and not selected
     reported = orders.followed.entities.ids if reads_reports else ()
     context = pack_context(search, units, stating, reported)
-    context = context.of_selected() if selected else context
+    context = context.marked(is_favoured(search), selected=selected)
     shown = sum(row.kind == "relationship" for row in context.rows)
     answer = Answer(
         *(search.question.text, search.method.name, None, REFUSAL),

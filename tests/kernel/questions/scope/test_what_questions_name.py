@@ -181,3 +181,33 @@ def test_a_prior_leaves_out_favours_and_otherwise_keeps_the_order(
         assert [values[int(one)] for one in alike] == sorted(
             (values[int(one)] for one in alike), reverse=True
         )
+
+
+TOOLS = [
+    {"title": "quaylog", "path": "quaylog.md", "text": "It writes a log of what a program does."},
+    {"title": "tide-table", "path": "tide-table.md", "text": "tide-table knows when the water is high."},
+    {"title": "boats", "path": "boats.md", "text": "The quaylog of the boats is read with tide-table."},
+    *(
+        {"title": f"Port {number}", "path": f"p{number}.md", "text": f"Here are boats, {number} of them."}
+        for number in range(30)
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "documents"),
+    [
+        ("What does quaylog write?", {"d0"}),
+        ("When is the water high in tide-table?", {"d1"}),
+        ("How does quaylog differ from tide-table?", {"d0", "d1"}),
+        # Other documents say as much of boats as the one that is called so, or more.
+        ("How many boats are there?", set()),
+        # Two words are the name of a tool where they are written as one.
+        ("Which tide table is right?", set()),
+    ],
+)
+def test_a_name_that_only_its_document_says_much_of_favours_it(question: str, documents: set[str]) -> None:
+    favour = favour_of(question, of_documents(TOOLS))
+    assert set(favour.weights()) == documents
+    assert favour.names_documents == bool(documents)
+    assert favour.selected is None

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.kernel.questions.context.index_snapshot import LONGEST_PATH, MOST_ROWS, IndexSnapshot
-from graphrag_dagster.kernel.questions.question import retriever_of
+from graphrag_dagster.kernel.retrieval.retriever import retriever_of
 from graphrag_dagster.kernel.retrieval.search_words import fold, words
 from graphrag_dagster.systems.graphrag.search.sql.query_template import Template
 
