@@ -16,7 +16,8 @@ from graphrag_dagster.kernel.text.text_similarity import stem, words
 _DETERMINER = r"(?:(?:the|a|an|our|its|their|your|his|her|current|present|former|new|first|last|then)\s+)*"
 _NAMED = r"[A-Z0-9][\w&.-]*(?:['’]s?)?"
 _ASKS = re.compile(
-    rf"\s*(?i:who(?:['’]s|\s+(?:is|was|are|were|became|serve[sd]\s+as|act(?:s|ed)\s+as)))\s+(?i:{_DETERMINER})"
+    r"\s*(?i:who(?:['’]s|\s+(?:is|was|are|were|became|serve[sd]\s+as|act(?:s|ed)\s+as))"
+    rf"|what(?:['’]s|\s+(?:is|was))\s+the\s+name\s+of)\s+(?i:{_DETERMINER})"
     rf"(?:(?P<owner>{_NAMED}(?:\s+{_NAMED}){{0,3}}['’]s?)\s+)?(?i:{_DETERMINER})"
     r"(?P<office>[\w-]+(?:\s+[\w-]+){0,5}?)"
     rf"(?:\s+(?:of|at|for|in|from|on|with)\s+(?:the\s+)?(?P<body>{_NAMED}(?:\s+(?:(?:of|and|the|for)\s+)*{_NAMED})*)"
@@ -29,11 +30,18 @@ _LEADS_TO_OFFICE = re.compile(
     r"(?:\s+(?:is|was|became|as|served\s+as|serves\s+as|named|appointed)|,(?:\s+who\s+(?:is|was))?|\s+[—–-]|\s*\()"
     rf"\s*(?i:{_DETERMINER})(?:(?!(?:whose|which|who|where|when|that|said|says|told|asked|with)\b)[\w&'’-]+,?\s+){{0,8}}"
 )
+#: Also of one name: "Fred, Scrooge's nephew", "Fan, the sister of Scrooge".
+_APPOSED = re.compile(
+    rf"(?P<person>[A-Z][\w'’-]*\w(?:\s+[A-Z][\w'’-]*\w){{0,3}}),\s+(?i:{_DETERMINER})"
+    rf"(?:{_NAMED}(?:\s+{_NAMED}){{0,3}}\s+)?"
+    r"(?:(?!(?:whose|which|who|where|when|that|and|or)\b)[a-z][\w-]*\s+){0,2}\Z"
+)
 #: Between the office and its holder: " of Ostrel is".
 _LEADS_TO_HOLDER = (
     r"(?:\s+(?:of|at|for)\s+(?:the\s+)?[A-Z][\w&.'’-]*(?:\s+[A-Z][\w&.'’-]*){0,4})?"
     r"(?:,\s+|\s+(?:is|was|are)\s+|\s+[—–-]\s+|:\s+|\s+)"
 )
+_MOST_APPOSED = 100
 _NO_NAMES = (
     PEOPLE
     | STOP_WORDS
@@ -87,7 +95,10 @@ def holders(sentence: str, office: Office) -> list[Span]:
     found: list[Span] = []
     for match in title.finditer(sentence):
         before = [one for one in _PERSONS.finditer(sentence, 0, match.start()) if _is_person(one[0])]
-        if before and _LEADS_TO_OFFICE.fullmatch(sentence, before[-1].end(), match.start()):
+        apposed = _APPOSED.search(sentence, max(0, match.start() - _MOST_APPOSED), match.start())
+        if apposed and _is_person(apposed["person"]):
+            found.append(Span(*apposed.span("person")))
+        elif before and _LEADS_TO_OFFICE.fullmatch(sentence, before[-1].end(), match.start()):
             found.append(Span(*before[-1].span()))
         elif (after := behind.match(sentence, match.end())) and _is_person(after["person"]):
             found.append(Span(*after.span("person")))

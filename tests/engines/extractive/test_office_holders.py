@@ -22,6 +22,8 @@ CFO = Office(("cfo", "chief financial officer"), frozenset({"ostrel"}))
         ("Who was the mayor of Port Vessay in 2019?", ("mayor",), {"port", "vessay"}),
         ("Who is the new chairman at Ostrel?", ("chairman",), {"ostrel"}),
         ("Who was prime minister during the strike?", ("prime minister", "pm"), set()),
+        ("What is the name of Vask's clerk?", ("clerk",), {"vask"}),
+        ("Who is the sister of Orrin Vask?", ("sister",), {"orrin", "vask"}),
         ("Who served as minister of education?", ("minister of education",), set()),
     ],
 )
@@ -52,6 +54,21 @@ def test_other_questions_ask_for_no_office(question: str) -> None:
 )  # fmt: skip
 def test_an_apposition_a_copula_or_a_title_names_the_holder(sentence: str, person: str) -> None:
     assert [sentence[span.start : span.end] for span in holders(sentence, CFO)] == [person]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "person"),
+    [
+        ("Tam, Vask's clerk, came late.", "Tam"),
+        ("Tam, clerk to Orrin Vask.", "Tam"),
+        ("Tam Orde, the young clerk of Vask.", "Tam Orde"),
+        ("In May, Vask's clerk left.", None),
+        ("So, the clerk left.", None),
+    ],
+)
+def test_one_name_is_enough_in_an_apposition(sentence: str, person: str | None) -> None:
+    found = holders(sentence, Office(("clerk",), frozenset({"vask"})))
+    assert [sentence[span.start : span.end] for span in found] == ([person] if person else [])
 
 
 @pytest.mark.parametrize(
