@@ -7,7 +7,8 @@
 of its questions are for tuning and 200 others for reporting, which nothing was fitted on. The words that
 answer a question are looked for in its article, as in ``articles.py``. Shares of their characters, and of the
 questions that have them all, in the first five text units of each search method and in its first 4,000
-characters, for which CoTeRAG-S is given as many more text units. *Only apart*: questions answered, all of
+characters, for which CoTeRAG-S is given as many more text units; and what communities and terms add, one at a
+time, over the same questions. *Only apart*: questions answered, all of
 whose cited text units the fallback alone gave. Then the other ways over text units of the default strategy.
 
 ``profiles``: the 27 questions of CovidQA, in natural and in keyword form, over the same index: how they are
@@ -48,12 +49,12 @@ from measuring import (
 )
 
 from graphrag_dagster.kernel.catalogue.registry import methods as known_methods
+from graphrag_dagster.kernel.common.bootstrap_intervals import mean_interval
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.text.evidence import Words
 from graphrag_dagster.systems.coterag.coterag_options import Profile, paper_thresholds
 from graphrag_dagster.systems.coterag.search.answer_loop import CoteragAnswer, CoteragEngines, run_answer_loop
 from graphrag_dagster.systems.coterag.search.coterag_method import open_coterag
-from graphrag_dagster.systems.coterag.settings import CoteragSettings
 from graphrag_dagster.systems.coterag.tasks import ANSWER_VALIDATOR, EVIDENCE_ANSWERER, EVIDENCE_ROUTER
 
 NAME = "covid"
@@ -72,10 +73,13 @@ OURS = tuple(
     for one in known_methods().values()
     if "coterag" in {one.name, one.without}
 )
-
-
-#: What communities alone are worth: all else is kept.
-EVERYWHERE = SearchMethod("coterag, everywhere", "coterag", {"coterag": CoteragSettings(communities=0)})
+#: Two methods that differ in one part: what the first has that the second has not.
+PARTS = {
+    "communities, beside terms": ("coterag", "coterag-no-matching"),
+    "communities, without terms": ("coterag-no-coverage", "coterag-no-communities"),
+    "terms, inside of communities": ("coterag", "coterag-no-coverage"),
+    "terms, in the whole graph": ("coterag-no-matching", "coterag-no-communities"),
+}
 #: Share of gold characters from which all are there, but for blanks between text units.
 WHOLE = 0.98
 
@@ -161,16 +165,43 @@ def recall(making: Making, half: str, names: Sequence[str]) -> None:
         f"all in {BUDGET:,}",
         "only apart",
     ]
-    for what, ways in (("units", (*OURS, EVERYWHERE, *OTHERS)), ("natural", OTHERS)):
+    for what, ways in (("units", (*OURS, *OTHERS)), ("natural", OTHERS)):
         chosen = [one for one in ways if not names or one.name in names]
         if chosen:
             corpus: Corpus = getattr(making, what)
             print(f"\n{half}: {len(asked)} questions, {what}")
-            table(header, (_row(corpus, way, asked) for way in chosen))
+            found: dict[str, list[Held]] = {}
+            table(header, (_row(corpus, way, asked, found) for way in chosen))
+            _parts(found)
 
 
-def _row(corpus: Corpus, way: SearchMethod, asked: Sequence[tuple[str, Sequence[Stretch]]]) -> list[str]:
-    found = [held(corpus, question, gold, way) for question, gold in asked]
+def _parts(found: Mapping[str, Sequence[Held]]) -> None:
+    """Print what single parts add, question by question, with bootstrap intervals of the differences."""
+    pairs = {
+        part: (found[one], found[other]) for part, (one, other) in PARTS.items() if {one, other} <= {*found}
+    }
+    if pairs:
+        print()
+        table(["part", "in 5 units", f"in {BUDGET:,} characters"], (_gains(*each) for each in pairs.items()))
+
+
+def _gains(part: str, pair: tuple[Sequence[Held], Sequence[Held]]) -> list[str]:
+    both = list(zip(*pair, strict=True))
+    units = mean_interval([one.units - other.units for one, other in both])
+    budget = mean_interval([one.budget - other.budget for one, other in both])
+    cells = (
+        f"{one.mean:+.3f} ({one.low:+.3f} to {one.high:+.3f})" if one else "–" for one in (units, budget)
+    )
+    return [part, *cells]
+
+
+def _row(
+    corpus: Corpus,
+    way: SearchMethod,
+    asked: Sequence[tuple[str, Sequence[Stretch]]],
+    kept: dict[str, list[Held]],
+) -> list[str]:
+    found = kept[way.name] = [held(corpus, question, gold, way) for question, gold in asked]
     shares = [[one.units for one in found], [one.budget for one in found]]
     cells = [interval(each) for share in shares for each in (share, [float(one >= WHOLE) for one in share])]
     return [way.name, *cells, f"{np.mean([one.apart for one in found]):.3f}" if way not in OTHERS else ""]

@@ -123,7 +123,7 @@ def _profile(name: str, values: Mapping[str, Any]) -> Iterator[str]:
     yield "| --- | --- | --- |"
     defaults = flatten(CorpusSettings().model_dump(mode="json"))
     for key, value in values.items():
-        default = defaults[key]
+        default = defaults.get(key)
         shown = "the same" if default == value else "" if default is None else f"`{default}`"
         where = " (where a model does it)" if key in NEED_A_MODEL else ""
         yield f"| `{key}` | `{value}`{where} | {shown} |"

@@ -23,6 +23,18 @@ _PAPER = MappingProxyType(
         "studies.windows": [8000, 16000, 32000, 64000],
     }
 )
+_PAPER_003 = MappingProxyType(
+    {
+        # §4.1.1: three questions from each of ten documents; §4.1.3, Table 4.3: what is compared.
+        "questions.testset.enabled": True,
+        "questions.testset.documents": 10,
+        "questions.testset.per_document": 3,
+        "questions.methods": ["coterag", "coterag-no-communities", "own-context"],
+        "evaluation.baseline": "coterag",
+        # §4.2
+        "evaluation.metrics": ["deepeval"],
+    }
+)
 _PAPER_004 = MappingProxyType(
     {
         "questions.methods": ["C0", "TS", "basic", "graph"],
@@ -85,7 +97,7 @@ SYSTEM = System(
             "studies": "graphrag_dagster.kernel.settings.study_settings:StudySettings",
         }
     ),
-    profiles=MappingProxyType({"paper": _PAPER, "paper_004": _PAPER_004}),
+    profiles=MappingProxyType({"paper": _PAPER, "paper_003": _PAPER_003, "paper_004": _PAPER_004}),
     tables=(
         "graphrag_dagster.apps.evaluation.questions.question_tables:TABLES",
         "graphrag_dagster.apps.evaluation.tables:TABLES",

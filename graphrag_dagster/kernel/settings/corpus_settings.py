@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import Field, ValidationError, create_model, model_validator
@@ -55,9 +56,15 @@ def profiles() -> Mapping[str, Mapping[str, Any]]:
 #: A profile that systems declare.
 ProfileName = Annotated[str, NamedChoice(profiles)]
 #: Keys a profile sets only if the engine of their section uses a model; other engines reject them.
-NEED_A_MODEL = frozenset({"search.general_knowledge"})
-#: Keys a profile does not set when text units are measured in characters.
-_IN_TOKENS = frozenset({"text_units.size", "text_units.overlap"})
+NEED_A_MODEL = frozenset({"search.general_knowledge", "typing.enabled", "questions.testset.enabled"})
+#: Keys a profile sets only if another key has the profile's value, too: sizes mean nothing in other units.
+_ONLY_BESIDE = MappingProxyType(
+    {
+        "text_units.size": "text_units.strategy",
+        "text_units.overlap": "text_units.strategy",
+        "typing.enabled": "extraction.engine",
+    }
+)
 
 
 def with_profile(given: Mapping[str, Any], engine: str) -> Mapping[str, Any]:
@@ -74,8 +81,9 @@ def with_profile(given: Mapping[str, Any], engine: str) -> Mapping[str, Any]:
     if not values:
         return given
     filled = dict(given)
+    engine = values.get("engine", engine)
     for key, value in values.items():
-        if _fits(key, given, engine):
+        if _fits(key, values, given, engine):
             _fill(filled, key.split("."), value)
     return filled
 
@@ -91,11 +99,12 @@ def _fill(section: dict[str, Any], path: list[str], value: Any) -> None:
         _fill(section[name], below, value)
 
 
-def _fits(key: str, given: Mapping[str, Any], engine: str) -> bool:
-    section = key.partition(".")[0]
-    if key in _IN_TOKENS:
-        return _own(given, section).get("strategy") != "characters"
-    return key not in NEED_A_MODEL or _asks_model(given, section, engine)
+def _fits(key: str, values: Mapping[str, Any], given: Mapping[str, Any], engine: str) -> bool:
+    if other := _ONLY_BESIDE.get(key):
+        section, name = other.split(".")
+        if _own(given, section).get(name, values[other]) != values[other]:
+            return False
+    return key not in NEED_A_MODEL or _asks_model(given, key.partition(".")[0], engine)
 
 
 def _own(given: Mapping[str, Any], section: str) -> Mapping[str, Any]:

@@ -1,5 +1,6 @@
 """Options of CoTeRAG-S, and the thresholds given by the paper and by measurements."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from itertools import pairwise
@@ -68,10 +69,12 @@ def order_problem(values: Mapping[str, float], *, calibrated: bool = True) -> st
     return None
 
 
-#: As the paper prints them.
+#: As the paper prints them, for vectors of its embedder.
 PAPER = Thresholds(
     community=0.75, covered=0.75, coverage=0.51, entity=0.75, traversal=0.75, chunk=0.70, fallback=0.80
 )
+#: How names of embedders tell the paper's, Nomic-Embed-Text v1.5.
+PAPER_EMBEDDER = re.compile(r"nomic-embed-text(?!-v(?!1\.5))", re.IGNORECASE)
 #: Measured for a small sentence transformer; they stand in where there is too little to calibrate with.
 MEASURED = Thresholds(
     community=0.37, covered=0.0, coverage=0.51, entity=0.48, traversal=0.48, chunk=0.44, fallback=0.55

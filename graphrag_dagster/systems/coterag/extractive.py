@@ -11,6 +11,7 @@ import numpy as np
 
 from graphrag_dagster.kernel.common.stable_values import Scores, cosines, round_for_comparison
 from graphrag_dagster.kernel.questions.statement_reading import answer_sentences
+from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.coterag.coterag_options import PAPER, TermUnit
 from graphrag_dagster.systems.coterag.search.term_coverage import (
     QuestionTerms,
@@ -62,7 +63,9 @@ def evidence_answerer(session: TaskProvider) -> EvidenceAnswerer:
     from graphrag_dagster.kernel.models.local_embedders import shared_static
 
     own = session.settings.section(CoteragSettings)
-    return ExtractiveEvidenceAnswerer(shared_static(), own.coverage_unit, own.thresholds.coverage)
+    return ExtractiveEvidenceAnswerer(
+        shared_static(), own.coverage_unit, own.thresholds.coverage, overview=own.overview
+    )
 
 
 def answer_validator(session: TaskProvider) -> AnswerValidator:
@@ -110,12 +113,21 @@ class ExtractiveEvidenceAnswerer:
 
     Args:
         enough: share of them that must be exceeded.
+        overview: the first sentence of the best community's summary stands before these.
     """
 
     engine: Final[Engine] = "extractive"
 
-    def __init__(self, embedder: Embedder, unit: TermUnit = "words", enough: float = PAPER.coverage) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        unit: TermUnit = "words",
+        enough: float = PAPER.coverage,
+        *,
+        overview: bool = False,
+    ) -> None:
         self._embedder = embedder
+        self._overview = overview
         self._unit = unit
         self._enough = enough
 
@@ -126,12 +138,17 @@ class ExtractiveEvidenceAnswerer:
         covered = coverage(asked, frozenset().union(*(one.stems for one in chosen)))
         if not covered:
             chosen = []
+        said = [f"{one.text} [Data: Sources ({one.row})]" for one in chosen]
+        quotes = [(one.text, one.row, one.quote) for one in chosen]
+        if self._overview and chosen and (opening := _opening(rows)):
+            said.insert(0, f"{opening[0]} [Data: Reports ({opening[1]})]")
+            quotes.insert(0, (*opening, None))
         return EvidenceAnswer(
-            " ".join(f"{one.text} [Data: Sources ({one.row})]" for one in chosen),
+            " ".join(said),
             self.engine,
             search_more=covered <= self._enough,
             coverage=covered,
-            quotes=tuple((one.text, one.row, one.quote) for one in chosen),
+            quotes=tuple(quotes),
         )
 
     def answer_directly(self, _question: str) -> None:
@@ -183,6 +200,15 @@ class ExtractiveAnswerValidator:
         if covered <= self._enough:
             return Validation("insufficient", f"it covers {covered:.0%} of the question's terms")
         return Validation("ok", f"it quotes the context and covers {covered:.0%} of the question's terms")
+
+
+def _opening(rows: Sequence[ContextUnit]) -> tuple[str, int] | None:
+    """The first sentence of the first summary, and its row."""
+    row = next((row for row in rows if row.kind == "report"), None)
+    if row is None:
+        return None
+    first = next((row.text[one.start : one.end] for one in sentence_spans(row.text)), row.text)
+    return " ".join(first.split()), row.id
 
 
 def _candidates(rows: Sequence[ContextUnit]) -> list[_Candidate]:

@@ -3,7 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import polars as pl
+
 from graphrag_dagster.kernel import tables
+from graphrag_dagster.kernel.common.progress import say
 from graphrag_dagster.kernel.pipeline.result_display import counts
 from graphrag_dagster.kernel.pipeline.step_declaration import Made, Step, StepRun
 from graphrag_dagster.kernel.pipeline.table_checks import CheckedPlace, TableRule
@@ -17,6 +20,7 @@ from graphrag_dagster.kernel.tables import (
     Tables,
 )
 from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+from graphrag_dagster.systems.coterag.coterag_options import PAPER_EMBEDDER
 from graphrag_dagster.systems.coterag.settings import CoteragSettings
 from graphrag_dagster.systems.coterag.tables import (
     COTERAG_COMMUNITIES,
@@ -62,6 +66,8 @@ def coterag(tables: Tables, run: StepRun) -> Iterator[Made]:
         options=settings.section(CoteragSettings),
     )
     session.mark_in_use(embedded)
+    if problem := foreign_embedder(made[COTERAG_THRESHOLDS]):
+        say(problem)
     summaries, templated = made[COTERAG_SUMMARIES], made[COTERAG_DESCRIPTIONS]["templated"]
     told: dict[Table, dict[str, Any]] = {
         COTERAG_COMMUNITIES: {
@@ -79,6 +85,22 @@ def coterag(tables: Tables, run: StepRun) -> Iterator[Made]:
     }
     for table in (COTERAG_COMMUNITIES, COTERAG_SUMMARIES, *SIDE_TABLES):
         yield Made(table, made[table], told.get(table, {}))
+
+
+def foreign_embedder(thresholds: pl.DataFrame) -> str | None:
+    """Return a warning if thresholds of the paper meet vectors of another embedder than its own, else None.
+
+    Args:
+        thresholds: rows of ``coterag.thresholds``.
+    """
+    cosines = thresholds.filter((pl.col("source") == "paper") & (pl.col("threshold") != "coverage"))
+    if cosines.is_empty() or PAPER_EMBEDDER.search(cosines["embedder"][0]):
+        return None
+    return (
+        f"coterag.profile is {cosines['profile'][0]}, whose thresholds were set for nomic-embed-text-v1.5, "
+        f"but the vectors are by {cosines['embedder'][0]}: contexts may be empty; set embeddings to that "
+        "model, or coterag.profile to calibrated"
+    )
 
 
 STEPS = (

@@ -106,6 +106,9 @@ class CoteragFallback(Section):
         20, description="the same in the last round"
     )
     chunks: Annotated[PositiveInt, Field(le=1000)] = Field(5, description="most text units that a round adds")
+    units_without_entities: bool = Field(
+        True, description="search text units of no entity, too; in the paper those of entities alone"
+    )
 
     @model_validator(mode="after")
     def _check_growth(self) -> "CoteragFallback":
@@ -198,6 +201,10 @@ class CoteragSettings(SwitchedSection):
     )
     summaries: SummariesShown = Field(
         "all", description="include the summaries of the matched communities in the context"
+    )
+    overview: bool = Field(
+        False,
+        description="open answers with an overview from the summary of the best community, as in the paper",
     )
     fallback: CoteragFallback = Field(default_factory=CoteragFallback)
 

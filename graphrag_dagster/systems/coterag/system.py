@@ -9,6 +9,7 @@ from graphrag_dagster.kernel.catalogue.search_methods import (
 )
 from graphrag_dagster.kernel.catalogue.system import DeclaredPart, Stage, System
 from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, LLM
+from graphrag_dagster.systems.coterag.coterag_options import PAPER
 
 COTERAG = "coterag"
 _TABLES = (
@@ -57,6 +58,11 @@ METHODS = (
         *("communities", "term coverage", "preserved store"),
     ),
     _ablation(
+        "matching",
+        f"{COTERAG} over the whole graph, without matching communities; terms and the second look are kept",
+        "communities",
+    ),
+    _ablation(
         "coverage",
         f"{COTERAG} with communities chosen by similarity alone, whatever terms they cover",
         "term coverage",
@@ -77,6 +83,40 @@ METHODS = (
     ),
 )
 
+#: What the third paper has: extraction by two small models, thresholds of its own embedder, its evaluation.
+_PAPER = MappingProxyType(
+    {
+        # Table 4.1: summaries, types, routes, answers and verdicts are a model's; the graph itself is not.
+        "engine": "llm",
+        # §3.1.1, and the windows of its code.
+        "text_units.strategy": "characters",
+        "text_units.size": 200,
+        "text_units.overlap": 20,
+        "extraction.engine": "gliner-rebel",
+        "typing.enabled": True,
+        # §3.3.1: spellings are not resolved; §3.2: there are no reports beside the summaries.
+        "resolution.enabled": False,
+        "graph.engine": "extractive",
+        "reports.engine": "extractive",
+        # Table 4.2
+        "coterag.enabled": True,
+        "coterag.profile": "paper_raw",
+        "coterag.communities": 3,
+        "coterag.entities": 10,
+        "coterag.hops": 5,
+        "coterag.chunks": 5,
+        "coterag.thresholds.coverage": PAPER.coverage,
+        "model.tasks.answer.temperature": 0.6,
+        "model.tasks.answer.max_output_tokens": 1024,
+        # §3.7: an answer begins with an overview, and terms that are missing have the store searched, too.
+        "coterag.overview": True,
+        "coterag.fallback.coverage": True,
+        # §3.6: what is searched there are entities.
+        "coterag.fallback.units_without_entities": False,
+        "search.method": COTERAG,
+    }
+)
+
 _STAGES = (
     Stage(
         "coterag",
@@ -88,7 +128,7 @@ _STAGES = (
             *("coterag.coverage", "coterag.term_weights", "coterag.order", "coterag.communities"),
             "coterag.entities",
             *("coterag.hops", "coterag.relations", "coterag.triples", "coterag.chunks", "coterag.summaries"),
-            "coterag.fallback",
+            *("coterag.overview", "coterag.fallback"),
         ),
         libraries=("graspologic-native", "PyStemmer"),
         users=("coterag",),
@@ -117,6 +157,7 @@ SYSTEM = System(
         }
     ),
     sections=MappingProxyType({"coterag": "graphrag_dagster.systems.coterag.settings:CoteragSettings"}),
+    profiles=MappingProxyType({"paper_003": _PAPER}),
     tables=("graphrag_dagster.systems.coterag.tables:TABLES",),
     stages=_STAGES,
     pipeline="graphrag_dagster.systems.coterag.pipeline:STEPS",

@@ -102,9 +102,14 @@ def test_settings_of_a_profile_are_the_same_after_a_round_trip() -> None:
     [
         (
             "engine: llm\nprofile: papr",
-            ["line 2: profile is 'papr'; allowed: 'default', 'paper', 'paper_002' or 'paper_004'"],
+            [
+                "line 2: profile is 'papr'; allowed: 'default', 'paper', 'paper_002', 'paper_003' or 'paper_004'"
+            ],
         ),
-        ("profile: [paper]", ["line 1: profile is a list", "'default', 'paper', 'paper_002' or 'paper_004'"]),
+        (
+            "profile: [paper]",
+            ["line 1: profile is a list", "'default', 'paper', 'paper_002', 'paper_003' or 'paper_004'"],
+        ),
         ("profile: paper\nsearch: [1]", ["line 2: search: should be a section"]),
         ("profile: paper\nsearch:\n  methd: x", ["line 3: search.methd", "did you mean method?"]),
         ("profile: paper\n\ntext_units:\n  size: 50", ["line 3: ", "overlap (100) must be smaller"]),

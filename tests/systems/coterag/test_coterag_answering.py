@@ -180,6 +180,20 @@ def test_text_units_of_no_entity_are_preserved() -> None:
     assert answer.trace.only_by_fallback == ("none", "s1")
     [round_] = answer.trace.rounds
     assert round_.chunks[0].entity_id is None
+    of_entities = CoteragFallback(units_without_entities=False)
+    answer = ask(parts, answerer=Says([MORE, "Cold."]), fallback=of_entities)
+    assert answer.trace.only_by_fallback == ("s1",)
+
+
+def test_the_answer_opens_with_the_summary_of_the_best_community_where_that_is_wanted() -> None:
+    opened = ask(answerer=ExtractiveEvidenceAnswerer(FirstAxis(), overview=True)).answer
+    plain = ask(answerer=ExtractiveEvidenceAnswerer(FirstAxis())).answer
+    assert opened.text == f"All of drugs and fever. [Data: Reports (1)] {plain.text}"
+    assert opened.quotes == (("All of drugs and fever.", 1, None), *plain.quotes)
+    hidden = ask(summaries="none", answerer=ExtractiveEvidenceAnswerer(FirstAxis(), overview=True)).answer
+    assert (
+        hidden.quotes == ask(summaries="none", answerer=ExtractiveEvidenceAnswerer(FirstAxis())).answer.quotes
+    )
 
 
 def test_communities_of_a_class_are_ranked_by_rare_terms_and_their_nearest_member() -> None:

@@ -1,5 +1,7 @@
 """Vectors and the thresholds that are calibrated with them."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -13,6 +15,7 @@ from graphrag_dagster.systems.coterag.index.threshold_calibration import (
     calibrate,
     pseudo_questions,
 )
+from graphrag_dagster.systems.coterag.pipeline import foreign_embedder
 from graphrag_dagster.systems.coterag.search.vector_matching import Vectors, by_rank
 from graphrag_dagster.systems.coterag.settings import CoteragSettings
 from support.coterag_graphs import vectors_of
@@ -91,6 +94,27 @@ def test_the_papers_thresholds_need_no_background() -> None:
     raw = calibrate(cosines, CoteragSettings(profile="paper_raw"))
     assert (raw.thresholds, raw.route) == (PAPER, pytest.approx(0.94905))
     assert calibrate({}, CoteragSettings(profile="paper_neo4j")).thresholds.community == 0.5
+
+
+@pytest.mark.parametrize(
+    ("profile", "embedder", "warned"),
+    [
+        ("paper_raw", "static/potion-8M", True),
+        ("paper_neo4j", "endpoint/nomic-embed-text-v2-moe", True),
+        ("paper_raw", "endpoint/nomic-embed-text:v1.5", False),
+        ("paper_raw", "sentence-transformers/nomic-ai/nomic-embed-text-v1.5@abc", False),
+        ("calibrated", "static/potion-8M", False),
+    ],
+)
+def test_the_papers_thresholds_beside_another_embedder_are_warned_of(
+    profile: Any, embedder: str, warned: bool
+) -> None:
+    rows = calibrate({}, CoteragSettings(profile=profile)).rows
+    said = foreign_embedder(rows.with_columns(profile=pl.lit(profile), embedder=pl.lit(embedder)))
+    assert (said is not None) is warned
+    if said is not None:
+        assert embedder in said
+        assert "coterag.profile to calibrated" in said
 
 
 def test_the_background_leaves_out_what_shares_a_document() -> None:

@@ -202,6 +202,11 @@ def test_each_ablation_leaves_out_its_part(corpus: Path) -> None:
     kinds = {name: {use.kind for use in answer.context} for name, answer in made.items()}
     assert "summary" not in kinds["coterag-no-communities"]
     assert not made["coterag-no-communities"].section("Communities")
+    matched = made["coterag-no-matching"]
+    assert "summary" not in kinds["coterag-no-matching"]
+    assert not matched.section("Communities")
+    by_terms = {one.record_id for one in matched.context if one.kind == "source"}
+    assert by_terms == {one.record_id for one in made["coterag"].context if one.kind == "source"}
     assert "triple" not in kinds["coterag-no-traversal"]
     assert not made["coterag-no-fallback"].section(ROUNDS)
     refused = index.ask("How do I bake sourdough bread?", method="coterag")

@@ -75,6 +75,16 @@ def test_the_answer_is_asked_for_with_every_row_under_its_section(served: Any) -
     assert "&lt;/question> treats" in user_of(endpoint)
 
 
+def test_an_overview_is_asked_for_where_it_is_wanted(served: Any) -> None:
+    model, endpoint = served("A.")
+    LlmEvidenceAnswerer(model, prompts, overview=True).answer("?", ROWS)
+    LlmEvidenceAnswerer(model, prompts).answer("?", ROWS)
+    with_it, without = (one.body["messages"][0]["content"] for one in endpoint.chats)
+    (rule,) = set(with_it.splitlines()) - set(without.splitlines())
+    assert "begin with an overview" in rule
+    assert without == with_it.replace(f"{rule}\n", "")
+
+
 @pytest.mark.parametrize(
     ("reply", "text", "more"),
     [

@@ -15,6 +15,7 @@ from graphrag_dagster.kernel.pipeline.index_status import status_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.coterag.search.coterag_snapshot import coterag_tables_of, snapshot_of
+from support.commands import Run
 from support.corpora import DOCUMENTS, write_corpus
 from support.homes import copy_home
 
@@ -35,6 +36,13 @@ def corpus(coterag_home: Path, home: Path) -> Path:
 def write_another(corpus: Path) -> Path:
     """Write a corpus with the same documents and settings; gives its folder."""
     return write_corpus(corpus.parent, "strand", (corpus / "corpus.yaml").read_text())
+
+
+def test_thresholds_of_the_paper_beside_another_embedder_are_warned_of(corpus: Path, run: Run) -> None:
+    (corpus / "corpus.yaml").write_text("coterag: {profile: paper_raw}\n")
+    ended, out, err = run("index", "coast")
+    assert ended == 0, out + err
+    assert "coterag.profile is paper_raw, whose thresholds were set for nomic-embed-text-v1.5" in err + out
 
 
 def test_the_index_makes_it_and_switching_it_off_empties_it(corpus: Path) -> None:

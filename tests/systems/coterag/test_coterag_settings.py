@@ -36,6 +36,44 @@ def test_a_profile_of_the_paper_ranks_as_the_paper_does() -> None:
         assert parsed(profile=profile, order="terms").coterag.ranked_by == "terms"
 
 
+def test_the_third_paper_in_one_key() -> None:
+    paper = parse_settings({"profile": "paper_003"}, "corpus.yaml")
+    assert (paper.engine, paper.engine_of("extraction"), paper.engine_of("reports")) == (
+        "llm",
+        "gliner-rebel",
+        "extractive",
+    )
+    units = paper.text_units
+    assert (units.strategy, units.size, units.overlap) == ("characters", 200, 20)
+    assert paper.typing.enabled
+    assert not paper.resolution.enabled
+    answer = paper.model.for_role("answer")
+    assert (answer.temperature, answer.max_output_tokens) == (0.6, 1024)
+    assert paper.model.for_role("summarise").temperature == 0
+    assert (paper.coterag.profile, paper.coterag.ranked_by, paper.coterag.overview) == (
+        "paper_raw",
+        "similarity",
+        True,
+    )
+    assert paper.questions.methods == ["coterag", "coterag-no-communities", "own-context"]
+    testset = paper.questions.testset
+    assert (testset.enabled, testset.documents, testset.per_document) == (True, 10, 3)
+    assert (paper.search.method, paper.evaluation.baseline) == ("coterag", "coterag")
+
+
+def test_the_third_paper_without_a_model_leaves_out_what_needs_one() -> None:
+    given = {"profile": "paper_003", "engine": "extractive", "extraction": {"engine": "extractive"}}
+    with pytest.raises(SettingsError, match="own-context needs a model"):
+        parse_settings(given, "corpus.yaml")
+    paper = parse_settings({**given, "questions": {"methods": ["coterag"]}}, "corpus.yaml")
+    assert not paper.typing.enabled
+    assert not paper.questions.testset.enabled
+    other = parse_settings({"profile": "paper_003", "extraction": {"engine": "llm"}}, "corpus.yaml")
+    assert not other.typing.enabled
+    tokens = parse_settings({"profile": "paper_003", "text_units": {"strategy": "tokens"}}, "corpus.yaml")
+    assert (tokens.text_units.size, tokens.text_units.overlap) == (600, 100)
+
+
 def test_without_a_word_it_is_as_the_paper_has_it() -> None:
     own = parsed().coterag
     assert (own.coverage, own.coverage_unit, own.term_weights, own.summaries) == (

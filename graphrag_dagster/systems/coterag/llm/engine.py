@@ -49,7 +49,13 @@ def evidence_answerer(session: TaskProvider) -> EvidenceAnswerer:
 
     limit = session.reply_limit(tasks.EVIDENCE_ANSWERER)
     chat = session.chat(tasks.EVIDENCE_ANSWERER)
-    return LlmEvidenceAnswerer(chat, prompts, max_tokens=limit, listen=session.listen)
+    return LlmEvidenceAnswerer(
+        chat,
+        prompts,
+        max_tokens=limit,
+        overview=session.settings.section(CoteragSettings).overview,
+        listen=session.listen,
+    )
 
 
 def answer_validator(session: TaskProvider) -> AnswerValidator:

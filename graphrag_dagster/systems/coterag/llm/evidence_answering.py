@@ -32,6 +32,11 @@ _LONGEST_REASON = 300
 #: The signal as the first line, or as the last sentence; inside of one it is a word of the documents.
 _FIRST_LINE = re.compile(r"\A[\W_]*search[ _]?more[\W_]*?(?:\n|\Z)", re.IGNORECASE)
 _LAST_SENTENCE = re.compile(r"(?:\A|(?<=[.!?\]\n]))\s*[\"'*`(]*SEARCH_MORE[\"'*`).]*\s*\Z")
+#: A rule of the prompt for answers.
+_OVERVIEW = (
+    "\n- If there are reports, begin with an overview of one or two sentences: from the first of them, the "
+    "subject that the question belongs to. Then answer it in full."
+)
 _SECTIONS: tuple[tuple[ContextKind, str], ...] = (
     ("report", "Reports"),
     ("relationship", "Relationships"),
@@ -114,6 +119,7 @@ class LlmEvidenceAnswerer(Asker):
     """Asks a model for an answer from a context, or from what it knows.
 
     Args:
+        overview: an answer opens with an overview of its subject, from the first report.
         listen: hears the text of an answer as it comes.
     """
 
@@ -123,12 +129,19 @@ class LlmEvidenceAnswerer(Asker):
         prompts: PromptSource,
         *,
         max_tokens: int = 1024,
+        overview: bool = False,
         listen: Listener | None = None,
     ) -> None:
         super().__init__(model, prompts, max_tokens)
         self._prompts = {
-            task: (prompts.load(f"coterag_{task}_system").render(), prompts.load(f"coterag_{task}_user"))
-            for task in ("answer", "direct")
+            "answer": (
+                prompts.load("coterag_answer_system").render(opening=_OVERVIEW if overview else ""),
+                prompts.load("coterag_answer_user"),
+            ),
+            "direct": (
+                prompts.load("coterag_direct_system").render(),
+                prompts.load("coterag_direct_user"),
+            ),
         }
         self._listen = listen
 

@@ -322,7 +322,7 @@ class _Loop:
         switches, number = self._options.fallback, len(self._rounds) + 1
         most = switches.entities_of(number)
         by = self._terms if self._options.ranked_by == "terms" else None
-        entities, chunks = search_store(self._asked, most, switches.chunks, self._context.texts, by)
+        entities, chunks = search_store(self._asked, most, switches, self._context.texts, by)
         self._rounds.append(FallbackRound(number, trigger, most, tuple(entities), tuple(chunks)))
         self._context = self._context.with_chunks(self._asked.index, chunks, "fallback")
         return bool(chunks)

@@ -59,6 +59,11 @@ def without_communities(search: Search) -> Answer:
     return _answer_with(search, communities=0, order="similarity", summaries="none", fallback=fallback)
 
 
+def without_matching(search: Search) -> Answer:
+    """Answer from entities and paths of the whole graph; terms and what stands apart are kept."""
+    return _answer_with(search, communities=0)
+
+
 def without_coverage(search: Search) -> Answer:
     """Answer from the communities that are most similar, whatever terms they cover."""
     return _answer_with(search, coverage="all", order="similarity")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from graphrag_dagster.systems.coterag.coterag_options import Order
     from graphrag_dagster.systems.coterag.index.triple_communities import Places
     from graphrag_dagster.systems.coterag.search.coterag_snapshot import CoteragSnapshot
-    from graphrag_dagster.systems.coterag.settings import CoteragSettings
+    from graphrag_dagster.systems.coterag.settings import CoteragFallback, CoteragSettings
 
 
 @dataclass(frozen=True)
@@ -115,24 +115,27 @@ def retrieve_evidence(
 def search_store(
     asked: QuestionSimilarities,
     most_entities: int,
-    most_chunks: int,
+    fallback: CoteragFallback,
     known: Collection[str],
     by: QuestionTerms | None = None,
 ) -> tuple[list[EntityMatch], list[ChunkMatch]]:
-    """Return the nearest entities of the preserved store, and what their text units and those of none add.
+    """Return the nearest entities of the preserved store, and what their text units, and those of none, add.
 
     Args:
         asked: the question.
         most_entities: how many entities are looked at; they need not exceed any threshold.
-        most_chunks: new text units.
+        fallback: how many text units are added, and whether those of no entity are looked at.
         known: texts of the context, see :func:`same_text`.
         by: see :func:`chunks_above`.
     """
     entities = asked.nearest(asked.index.preserved_places, most_entities)
     ids = [one.entity_id for one in entities]
-    candidates = sorted({*asked.index.chunks_of(ids), *asked.index.isolated_entities})
+    apart = asked.index.units_without_entities if fallback.units_without_entities else []
+    candidates = sorted({*asked.index.chunks_of(ids), *apart})
     threshold = asked.index.thresholds.fallback
-    return entities, chunks_above(asked, candidates, threshold, most_chunks, around=ids, known=known, by=by)
+    return entities, chunks_above(
+        asked, candidates, threshold, fallback.chunks, around=ids, known=known, by=by
+    )
 
 
 def chunks_above(

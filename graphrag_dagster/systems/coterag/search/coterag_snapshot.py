@@ -110,7 +110,7 @@ class CoteragSnapshot:
         }
 
     @cached_property
-    def isolated_entities(self) -> list[str]:
+    def units_without_entities(self) -> list[str]:
         """Ids of the text units of no entity, which only the preserved store gives, sorted."""
         return sorted(self.texts.keys() - set(self.entity_chunks["text_unit_id"]))
 
