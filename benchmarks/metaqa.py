@@ -1,7 +1,7 @@
 """Fifteen ways to find a path on MetaQA's development questions: 9,992 / 14,872 / 14,274 of 1, 2 and 3 hops.
 
     python benchmarks/metaqa.py FOLDER [--instances 1 2 …] [--scorer static] [--questions N] [--seed 0]
-        [--processes 2] [--table] [--verbatim] [--ties] [--recall-sweep] [--switches]
+        [--processes 2] [--profiles NAME …] [--table] [--verbatim] [--ties] [--recall-sweep] [--switches]
 
 WikiMovies (133,582 triples) is made of ``shared/data/metaqa/kb.txt``, a node for each label; the seed of a
 question is its bracketed entity. Nothing asks a model: answers are the ends of paths by their weight
@@ -9,6 +9,7 @@ question is its bracketed entity. Nothing asks a model: answers are the ends of 
 FOLDER, and what is there is not answered again.
 
     --questions     so many of each number of hops, the first in an order drawn by --seed; default: all
+    --profiles      by profiles of corpus.yaml, each with its own scorer, in place of --scorer
     --table         the order of the instances beside the paper's (Qwen2-72B, mean of its four data sets)
     --verbatim      scorers read relations as they are written, not as words
     --ties          instances 1 and 10 by the three rules for equally long paths, since the cut at 32 decides
@@ -30,6 +31,7 @@ from metaqa_runs import Variant, asked, run, scored
 from metaqa_tables import HITS, by_window, difference, means, ranking, told
 
 from graphrag_dagster.kernel.common.bootstrap_intervals import MeanInterval
+from graphrag_dagster.kernel.settings.corpus_settings import profiles
 from graphrag_dagster.systems.lego.search.instance_definitions import INSTANCES
 from graphrag_dagster.systems.lego.studies.answer_metrics import measure_label
 from graphrag_dagster.systems.lego.studies.question_files import GoldQuestion
@@ -112,6 +114,7 @@ def main() -> None:
     known = [one.name for one in INSTANCES if not one.reports]
     parser.add_argument("--instances", nargs="*", choices=known, default=WITHOUT_A_MODEL)
     parser.add_argument("--scorer", choices=("static", "bm25", "minilm", "random"), default="static")
+    parser.add_argument("--profiles", nargs="+", choices=list(profiles()), metavar="NAME")
     parser.add_argument("--questions", type=int)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
@@ -131,7 +134,11 @@ def main() -> None:
         )
     if not parts or given.table:
         written = (("relation_words", False),) if given.verbatim else ()
-        own = [Variant(one, given.scorer, written) for one in given.instances]
+        own = [
+            Variant(one, given.scorer, written, profile=profile)
+            for profile in given.profiles or [None]
+            for one in given.instances
+        ]
         parts.append((own, lambda scores: _instances(scores, with_table=given.table)))
     for variants, shown in parts:
         _measured(given, variants, questions, shown)

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore, store_of
+from graphrag_dagster.kernel.settings.corpus_settings import parse_settings
 from graphrag_dagster.systems.lego.extractive import ExtractivePathAnswerer, ExtractivePathSelector
 from graphrag_dagster.systems.lego.search.instance_definitions import (
     LEX,
@@ -24,6 +25,7 @@ from graphrag_dagster.systems.lego.search.instance_definitions import (
 )
 from graphrag_dagster.systems.lego.search.instance_runner import InstanceResources, run_batch
 from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery
+from graphrag_dagster.systems.lego.settings import PathSettings
 from graphrag_dagster.systems.lego.studies.answer_metrics import NormalisedLabels
 from graphrag_dagster.systems.lego.studies.question_files import GoldQuestion, questions_in
 from graphrag_dagster.systems.lego.studies.question_scores import question_scores
@@ -39,25 +41,36 @@ TASKS = 4
 class Variant:
     """An instance with options that differ from those of the others.
 
-    ``options`` and ``switches`` are pairs of names and values.
+    ``options`` and ``switches`` are pairs of names and values; ``profile``: of ``corpus.yaml``, which has its
+    own scorer.
     """
 
     instance: str
     scorer: str = "static"
     options: tuple[tuple[str, Any], ...] = ()
     switches: tuple[tuple[str, Any], ...] = ()
+    profile: str | None = None
 
     @property
     def name(self) -> str:
         told = [f"{name}={value}" for name, value in (*self.options, *self.switches)]
         lex = LEX if self.recipe.asks_selector else ""
-        return " ".join([f"{self.instance}{lex}", self.scorer, *told])
+        return " ".join([f"{self.instance}{lex}", self.profile or self.scorer, *told])
 
     @property
     def recipe(self) -> Recipe:
         made = instance(self.instance)
-        base = replace(PathOptions(), scorer=self.scorer, **dict(self.options))
+        if self.profile:
+            base = replace(_profiled(self.profile), **dict(self.options))
+        else:
+            base = replace(PathOptions(), scorer=self.scorer, **dict(self.options))
         return Recipe(made.name, replace(made.options(base), switches=Switches(**dict(self.switches))))
+
+
+@cache
+def _profiled(profile: str) -> PathOptions:
+    settings = parse_settings({"profile": profile, "kind": "graph"}, profile)
+    return settings.section(PathSettings).options()
 
 
 def made_store(folder: Path, data: Path = DATA) -> Path:

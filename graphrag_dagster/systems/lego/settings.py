@@ -22,8 +22,10 @@ from graphrag_dagster.systems.lego.search.instance_definitions import (
     INSTANCES,
     LEX,
     REFUSED,
+    AnswerForm,
     BaseExtraction,
     Expansion,
+    IsarOrder,
     Judged,
     Parsing,
     Partitions,
@@ -274,6 +276,11 @@ class PathSettings(SwitchedSection):
         "one per neighbour",
     )
     allow_revisit: bool = Field(_OWN.allow_revisit, description="ISAR: whether a path may return to a node")
+    isar_order: IsarOrder = Field(
+        _OWN.isar_order,
+        description="order of the paths of ISAR-LLMs: by the scorer, or by the selections, the first of each "
+        "step first",
+    )
     most_paths: PositiveInt = Field(_OWN.most_paths, description="all simple paths: most paths per question")
     ties: TieRule = Field(
         _OWN.ties,
@@ -288,6 +295,10 @@ class PathSettings(SwitchedSection):
         _OWN.parsing,
         description="how to parse a model's selection: line by line, or by any mention; gold answers are "
         "matched in texts by whole words, or anywhere",
+    )
+    answer_form: AnswerForm = Field(
+        "names",
+        description="how a model answers from paths: names alone, one a line; or sentences, as in the paper",
     )
     llm_embeddings_model: str | None = Field(
         None,
@@ -407,8 +418,9 @@ PAPER_PROFILE = MappingProxyType(
     {
         # Table 1, B.10: all fifteen, and its instance of GraphRAG.
         "paths.instances": [one.name for one in INSTANCES],
-        # §4: edges are followed out alone; Freebase has its inverse relations in it.
-        "paths.direction": "out",
+        # §4: edges are followed out alone where the graph has inverse relations, as Freebase has. The paper's
+        # own MetaQA has none, and the second hop there goes against an edge.
+        "paths.direction": "auto",
         # §2: the vectors that every instance from the second on is measured with.
         "paths.scorer": "minilm",
         "paths.relation_words": False,
@@ -423,8 +435,11 @@ PAPER_PROFILE = MappingProxyType(
         "paths.allow_revisit": True,
         "paths.expansion": "first",
         "paths.cap": 32,
-        # B.13: whatever occurs in a reply counts as selected.
+        # Algorithm 1: who judges a path ranks it, which of ISAR-LLMs is the model.
+        "paths.isar_order": "selection",
+        # B.13: whatever occurs in a reply counts as selected, and answers are those of a reasoner.
         "paths.parsing": "paper",
+        "paths.answer_form": "sentences",
         # §5
         "paths.top_k": 32,
         "paths.shown": 32,

@@ -11,7 +11,7 @@ from graphrag_dagster.kernel.tasks.task_ports import Engine, OfEngine, Usage
 
 #: What is selected: whole paths after the search, paths of one step more (``subgraph``: of those that a
 #: subgraph is made of), nodes, relations or triples; each has a prompt of its own. ``refinement``: whole
-#: paths that were chosen before, with the prompt of ``path``.
+#: paths that were found or chosen before, of which those that repeat others are left out.
 Level: TypeAlias = Literal["subgraph", "path", "node", "relation", "triple", "refinement"]
 
 
@@ -142,13 +142,18 @@ PATH_SELECTOR: Task[PathSelector] = Task(
     "select",
     (
         *(f"paths_select_{level}_system" for level in ("subgraph", "path", "node", "relation", "triple")),
+        "paths_refine_system",
         "paths_select_user",
         *prompt_pairs("paths_enough"),
     ),
     waited_for=True,
 )
 PATH_ANSWERER: Task[PathAnswerer] = Task(
-    "path_answerer", "paths", "answer", prompt_pairs("paths_answer"), waited_for=True
+    "path_answerer",
+    "paths",
+    "answer",
+    ("paths_reason_system", *prompt_pairs("paths_answer")),
+    waited_for=True,
 )
 PATH_JUDGE: Task[PathJudge | None] = Task(
     "path_judge", "paths", "judge", prompt_pairs("path_judge"), done_by=(LLM,)

@@ -61,8 +61,8 @@ def test_candidates_are_shown_numbered_and_what_is_named_is_selected(served: Ser
     )
     assert "&lt;/material> Ran" in user_of(endpoint)
     system = endpoint.chats[0].body["messages"][0]["content"]
-    name = "path" if level == "refinement" else level
-    assert system == prompts.load(f"paths_select_{name}_system").text
+    name = "refine" if level == "refinement" else f"select_{level}"
+    assert system == prompts.load(f"paths_{name}_system").text
 
 
 def test_what_a_prompt_has_to_escape_is_selected_as_it_is_shown(served: Served) -> None:
@@ -74,7 +74,7 @@ def test_the_rule_of_the_paper_can_be_chosen(served: Served) -> None:
     model, _ = served("I'd say Ran -> release_year -> 1985, and Ran -> directed_by -> Akira Kurosawa.")
     assert LlmPathSelector(model, prompts, parsing="paper").select(
         "path", QUESTION, PATHS, 2
-    ).places.tolist() == [0, 1]
+    ).places.tolist() == [1, 0]
     assert LlmPathSelector(model, prompts).select("path", QUESTION, PATHS, 2).places.tolist() == []
 
 
@@ -155,6 +155,21 @@ def test_a_model_answers_from_paths_and_reports(served: Served) -> None:
     assert (told.text, told.engine, told.named, told.problem) == ("Akira Kurosawa", "llm", None, None)
     assert section(user_of(endpoint), "material").splitlines()[0] == "Ran -> directed_by -> Akira Kurosawa"
     assert section(user_of(endpoint), "reports") == "A report on films."
+
+
+def test_a_reasoner_answers_in_sentences(served: Served) -> None:
+    model, endpoint = served("The paths say that Ran was directed by Akira Kurosawa.")
+    told = LlmPathAnswerer(model, prompts, form="sentences").answer(QUESTION, PATHS, np.zeros(3))
+    assert told.text.endswith("Akira Kurosawa.")
+    system = endpoint.chats[0].body["messages"][0]["content"]
+    assert "expert at reasoning over paths" in system
+    assert "one per line" not in system
+
+
+def test_what_a_search_has_found_is_refined_by_a_prompt_against_repetition(served: Served) -> None:
+    model, endpoint = served("1. Ran -> directed_by -> Akira Kurosawa")
+    LlmPathSelector(model, prompts).select("refinement", QUESTION, PATHS, 2)
+    assert "keep the shortest alone" in endpoint.chats[0].body["messages"][0]["content"]
 
 
 def test_without_paths_a_model_is_told_so(served: Served) -> None:

@@ -1,5 +1,6 @@
 """Paths that a selector has a say in."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -81,6 +82,20 @@ def test_a_beam_follows_the_first_that_are_selected() -> None:
     assert selector.asked[0][1] == ["s -> p -> c", "s -> p -> a", "s -> p -> b"]
     assert sorted(ends(got)) == ["a", "b", "d", "e"]
     assert got.use.usage.calls == 2
+
+
+def test_what_a_selector_lets_grow_is_ordered_by_it_or_by_the_scorer() -> None:
+    store = graph_of([("s", "p", "a"), ("s", "p", "b"), ("b", "q", "d"), ("a", "q", "e")])
+    scorer = WrittenScores({"s -> p -> a": 1.0, "s -> p -> b -> q -> d": 0.5})
+
+    def picked(level: object, texts: Sequence[str]) -> list[int]:
+        return sorted(range(len(texts)), key=lambda place: texts[place], reverse=True)
+
+    scored = asked(store, replace(ISAR, beam=2), WrittenSelector(picked), scorer)
+    selected = asked(store, replace(ISAR, beam=2, isar_order="selection"), WrittenSelector(picked), scorer)
+    assert ends(scored)[:2] == ["a", "d"]
+    assert ends(selected) == ["b", "d", "a", "e"]
+    assert selected.paths.scores.tolist() == [0.0, 0.5, 1.0, 0.0]
 
 
 def test_an_empty_selection_ends_the_search_of_its_seed() -> None:

@@ -17,6 +17,7 @@ P1, P2 = "a -> r -> b", "a -> r -> b -> r2 -> c"
 def test_a_beginning_of_a_path_is_selected_by_the_rule_of_the_paper_alone() -> None:
     assert parse_selection(P2, [P1, P2], "default") == [1]
     assert parse_selection(P2, [P1, P2], "paper") == [0, 1]
+    assert parse_selection(f"x -> r -> y, then {P2}", [P1, P2, "x -> r -> y"], "paper") == [2, 0, 1]
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,12 @@ def path_answerer(session: TaskProvider) -> PathAnswerer:
     """Who answers from paths."""
     from graphrag_dagster.systems.lego.llm.path_selection import LlmPathAnswerer
 
+    own = session.settings.section(PathSettings)
     return LlmPathAnswerer(
         session.chat(tasks.PATH_ANSWERER),
         prompts,
-        context_tokens=session.settings.section(PathSettings).context_tokens,
+        form=own.answer_form,
+        context_tokens=own.context_tokens,
         max_tokens=session.reply_limit(tasks.PATH_ANSWERER),
         listen=session.listen,
     )

@@ -14,30 +14,31 @@ from graphrag_dagster.kernel.models.chat.prompt_templates import PromptSource, e
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.models.chat.yes_no import yes_or_no
 from graphrag_dagster.kernel.text.tokenization import Tokenizer, get_tokenizer
-from graphrag_dagster.systems.lego.search.instance_definitions import Parsing
+from graphrag_dagster.systems.lego.search.instance_definitions import AnswerForm, Parsing
 from graphrag_dagster.systems.lego.tasks import UNKNOWN, Level, PathAnswer, Selection, Sufficiency
 
 _PROMPTS: dict[Level, str] = {
-    "subgraph": "subgraph",
-    "path": "path",
-    "refinement": "path",
-    "node": "node",
-    "relation": "relation",
-    "triple": "triple",
+    "subgraph": "paths_select_subgraph_system",
+    "path": "paths_select_path_system",
+    "refinement": "paths_refine_system",
+    "node": "paths_select_node_system",
+    "relation": "paths_select_relation_system",
+    "triple": "paths_select_triple_system",
 }
+#: The prompt of each form of answers.
+_ANSWERS: dict[AnswerForm, str] = {"names": "paths_answer_system", "sentences": "paths_reason_system"}
 
 
 class SelectionPrompts:
     """The conversations that ask for a selection.
 
     Args:
-        prompts: ``paths_select_<level>_system`` of each level, and ``paths_select_user``.
+        prompts: ``paths_select_<level>_system`` of each level, ``paths_refine_system`` and
+            ``paths_select_user``.
     """
 
     def __init__(self, prompts: PromptSource) -> None:
-        self.systems = {
-            level: prompts.load(f"paths_select_{name}_system").render() for level, name in _PROMPTS.items()
-        }
+        self.systems = {level: prompts.load(name).render() for level, name in _PROMPTS.items()}
         self._user = prompts.load("paths_select_user")
 
     def messages(self, level: Level, question: str, shown: Sequence[str]) -> tuple[Message, ...]:
@@ -93,7 +94,7 @@ def parse_selection(reply: str, shown: Sequence[str], parsing: Parsing) -> list[
 
     ``default``: line by line, in the order of the reply. A line names a candidate where the two are the same
     but for bullets, numbers and quotes around it, capitals and blanks; one of numbers alone names those
-    candidates. ``paper``: in the order of the candidates, each that stands anywhere in the reply.
+    candidates. ``paper``: each that stands anywhere in the reply, in the order in which they stand there.
 
     Args:
         reply: as it came, without hidden reasoning.
@@ -101,7 +102,8 @@ def parse_selection(reply: str, shown: Sequence[str], parsing: Parsing) -> list[
         parsing: by which rule.
     """
     if parsing == "paper":
-        return [place for place, text in enumerate(shown) if text in reply]
+        stands = {place: start for place, text in enumerate(shown) if (start := reply.find(text)) >= 0}
+        return sorted(stands, key=lambda place: stands[place])
     exact, folded = _first_places(shown), _first_places([_fold(text) for text in shown])
     found: dict[int, None] = {}
     for line in reply.splitlines():
@@ -162,8 +164,8 @@ class LlmPathSelector(Asker):
 
     Args:
         model: answers.
-        prompts: ``paths_select_<level>_system`` of each level, ``paths_select_user``,
-            ``paths_enough_system``, ``paths_enough_user`` and ``retry``.
+        prompts: those of :class:`SelectionPrompts`, ``paths_enough_system``, ``paths_enough_user`` and
+            ``retry``.
         parsing: how replies are read.
         context_tokens: that the model reads.
         max_tokens: longest reply.
@@ -245,7 +247,8 @@ class LlmPathAnswerer(Asker):
 
     Args:
         model: answers.
-        prompts: ``paths_answer_system``, ``paths_answer_user`` and ``retry``.
+        prompts: ``paths_answer_system`` or ``paths_reason_system``, ``paths_answer_user`` and ``retry``.
+        form: names alone, one a line; or sentences, as a reasoner writes them.
         context_tokens: that the model reads.
         max_tokens: longest reply.
         encoding: what tokens are counted by.
@@ -257,13 +260,14 @@ class LlmPathAnswerer(Asker):
         model: ChatModel,
         prompts: PromptSource,
         *,
+        form: AnswerForm = "names",
         context_tokens: int = 32_000,
         max_tokens: int = 1000,
         encoding: str = "cl100k_base",
         listen: Listener | None = None,
     ) -> None:
         super().__init__(model, prompts, max_tokens)
-        self._system = prompts.load("paths_answer_system").render()
+        self._system = prompts.load(_ANSWERS[form]).render()
         self._user = prompts.load("paths_answer_user")
         self._tokenizer = get_tokenizer(encoding)
         self._room = context_tokens // 2 - self._tokenizer.count(self._system)

@@ -146,11 +146,12 @@ class GrowingPaths:
     """Paths from each seed for itself: each step makes all paths a step longer and keeps a beam of them.
 
     Whatever was in a beam is found, so that the beginnings of a path are found, too. The paths of all seeds,
-    each text once, are then ordered by the scores of the whole paths.
+    each text once, are then ordered by the scores of the whole paths; with ``isar_order: selection`` those of
+    ISAR-LLMs as they were selected: by their place in the beam, short ones first.
 
     Args:
-        options: ``max_hop``, ``direction``, those of :class:`Expansion`, and the switches ``refine`` and
-            ``early_stop``.
+        options: ``max_hop``, ``direction``, ``isar_order``, those of :class:`Expansion`, and the switches
+            ``refine`` and ``early_stop``.
         store: the graph.
         choice: who chooses the beam for a question.
         scorer: scores.
@@ -176,14 +177,18 @@ class GrowingPaths:
         ground = Ground(subgraph, subgraph.steps(self._followed))
         expansion = Expansion(self._options, ground, judging)
         choice = self._choice(query.question)
-        parts = [Paths.none(subgraph.store)]
-        for seed in query.seeds:
-            parts += map(
-                ground.paths, self._beams_from(ground.walks_from((seed,)), expansion, choice, judging)
-            )
-        union = Paths.concatenate(parts)
-        union = union.at(union.verbalised.distinct())
+        beams = [
+            beam
+            for seed in query.seeds
+            for beam in self._beams_from(ground.walks_from((seed,)), expansion, choice, judging)
+        ]
+        union = Paths.concatenate([Paths.none(subgraph.store), *map(ground.paths, beams)])
+        distinct = union.verbalised.distinct()
+        union = union.at(distinct)
         order, scores = judging.best(union.verbalised)
+        if self._options.judged == "llm" and self._options.isar_order == "selection":
+            places = np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(len(one)) for one in beams)])
+            order = np.lexsort((union.lengths, places[distinct]))
         paths = union.at(order, scores[order])
         if self._options.switches.refine:
             paths = refine_paths(paths, judging)

@@ -36,6 +36,10 @@ ScorerName = Literal["static", "minilm", "embedder", "bm25", "cross-encoder", "r
 TieRule = Literal["target", "seed_target", "hub_last"]
 Expansion = Literal["best", "first"]
 Parsing = Literal["default", "paper"]
+#: What orders the paths of ISAR-LLMs: the scorer, or the selections of the search.
+IsarOrder = Literal["scores", "selection"]
+#: How a model answers: names alone, one a line, or in sentences.
+AnswerForm = Literal["names", "sentences"]
 Partitions = Literal["seed", "report"]
 
 
@@ -88,6 +92,7 @@ class PathOptions:
     cap: int = 256
     expansion: Expansion = "best"
     allow_revisit: bool = False
+    isar_order: IsarOrder = "scores"
     most_paths: int = 100_000
     ties: TieRule = "seed_target"
     shown: int = 32
