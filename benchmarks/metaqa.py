@@ -9,7 +9,7 @@ question is its bracketed entity. Nothing asks a model: answers are the ends of 
 FOLDER, and what is there is not answered again.
 
     --questions     so many of each number of hops, the first in an order drawn by --seed; default: all
-    --profiles      by profiles of corpus.yaml, each with its own scorer, in place of --scorer
+    --profiles      by profiles of corpus.yaml, each with its own scorer unless --scorer names one
     --table         the order of the instances beside the paper's (Qwen2-72B, mean of its four data sets)
     --verbatim      scorers read relations as they are written, not as words
     --ties          instances 1 and 10 by the three rules for equally long paths, since the cut at 32 decides
@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     known = [one.name for one in INSTANCES if not one.reports]
     parser.add_argument("--instances", nargs="*", choices=known, default=WITHOUT_A_MODEL)
-    parser.add_argument("--scorer", choices=("static", "bm25", "minilm", "random"), default="static")
+    parser.add_argument("--scorer", choices=("static", "bm25", "minilm", "random"))
     parser.add_argument("--profiles", nargs="+", choices=list(profiles()), metavar="NAME")
     parser.add_argument("--questions", type=int)
     parser.add_argument("--seed", type=int, default=0)
@@ -121,12 +121,13 @@ def main() -> None:
     for part in ("table", "verbatim", "ties", "recall-sweep", "switches", "show"):
         parser.add_argument(f"--{part}", action="store_true")
     given = parser.parse_args()
+    scorer = given.scorer or "static"
     questions = asked(most=given.questions, seed=given.seed)
     parts: list[tuple[Sequence[Variant], Callable[[pl.DataFrame], None]]] = []
     if given.ties:
         parts.append(([_tied(one, rule) for one in ("1", "10") for rule in TIES], ties))
     if given.recall_sweep:
-        sizes = [Variant("12", given.scorer, (("max_ent", size),)) for size in WINDOWS]
+        sizes = [Variant("12", scorer, (("max_ent", size),)) for size in WINDOWS]
         parts.append((sizes, lambda scores: by_window(scores, _window, (HITS, LIST_F1, PATH_RECALL))))
     if given.switches:
         parts.append(
@@ -134,11 +135,14 @@ def main() -> None:
         )
     if not parts or given.table:
         written = (("relation_words", False),) if given.verbatim else ()
-        own = [
-            Variant(one, given.scorer, written, profile=profile)
-            for profile in given.profiles or [None]
-            for one in given.instances
-        ]
+        own = [Variant(one, scorer, written) for one in given.instances]
+        if given.profiles:
+            changed = (("scorer", given.scorer),) if given.scorer else ()
+            own = [
+                Variant(one, options=(*changed, *written), profile=profile)
+                for profile in given.profiles
+                for one in given.instances
+            ]
         parts.append((own, lambda scores: _instances(scores, with_table=given.table)))
     for variants, shown in parts:
         _measured(given, variants, questions, shown)

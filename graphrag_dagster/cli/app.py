@@ -334,6 +334,7 @@ class Study(StrEnum):
     gleanings = "gleanings"
     windows = "windows"
     context = "context"
+    paths = "paths"
 
 
 @app.command()
@@ -343,7 +344,8 @@ def study(
         Study,
         typer.Argument(
             help="gleanings: entities by chunk size and gleanings; windows: plain retrieval by context size; "
-            "context: what context nodes are worth beside random ones.",
+            "context: what context nodes are worth beside random ones; paths: what recall of subgraphs is "
+            "worth, and what acceleration and additional steps cost.",
             show_default=False,
         ),
     ],

@@ -1,4 +1,4 @@
-"""The step of LEGO-GraphRAG: instances answer questions with gold answers, and are measured."""
+"""The steps of LEGO-GraphRAG: instances answer questions with gold answers, and are measured and studied."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,6 +21,7 @@ from graphrag_dagster.systems.lego.tables import (
     PATH_JUDGEMENTS,
     PATH_QUESTIONS,
     PATH_SCORES,
+    PATH_STUDY,
     PATH_SUBGRAPHS,
     PATH_SUMMARY,
     PATHS_FOUND,
@@ -98,6 +99,38 @@ def paths(_tables: Tables, run: StepRun) -> Iterator[Made]:
     yield Made(PATH_SUMMARY, frame, {**measured, **about})
 
 
+def path_variants(_tables: Tables, run: StepRun) -> Iterator[Made]:
+    """What recall is worth, and what acceleration and further steps cost (paper Figure 5, Tables 5 to 9)."""
+    from graphrag_dagster.systems.lego.retrieval.scorer_registry import recipe_scorer
+    from graphrag_dagster.systems.lego.search.graph_arrays import path_store_of
+    from graphrag_dagster.systems.lego.search.path_index import resources_of
+    from graphrag_dagster.systems.lego.studies.gold_questions import studied_questions
+    from graphrag_dagster.systems.lego.studies.path_study import (
+        recall_variants,
+        study_acceleration,
+        study_variants,
+        switch_variants,
+    )
+
+    settings, own = run.settings, run.settings.section(PathSettings)
+    session = run.session("path_studied")
+    store = path_store_of(run.warehouse, run.corpus, own.prefilter.prefilter())
+    asked = studied_questions(run.corpora.folder(run.corpus), run.corpus, store, own, session.embedder())
+    asks = settings.asks_model("paths")
+    at_once = settings.model.for_role("answer").concurrency if asks else 1
+    variants = [*recall_variants(own), *switch_variants(own)]
+    resources = resources_of(session, store, [one.recipe for one in variants], at_once=at_once > 1)
+    engine = settings.engine_of("paths")
+    scorer = recipe_scorer(own.recipe("2"), session.embedder())
+    frames = [
+        # First, since what is asked after it finds PageRank that is known.
+        study_acceleration(store, asked, own.options(), session.embedder(), scorer, seed=own.seed),
+        study_variants(variants, asked, resources, engine=engine, at_once=at_once, seed=own.seed),
+    ]
+    told = {"questions": len(asked), "followed": store.resolve_direction(own.direction), **session.finish()}
+    yield Made(PATH_STUDY, pl.concat(frames), told)
+
+
 def _judge_answers(
     questions: pl.DataFrame, answers: pl.DataFrame, run: StepRun
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -138,6 +171,13 @@ STEPS = (
             *(RECALL_WINDOWS, PATH_SUBGRAPHS, PATHS_FOUND, PATH_COSTS),
             *(PATH_SCORES, PATH_JUDGEMENTS),
         ),
+        requested=True,
+    ),
+    Step(
+        "path_variants",
+        path_variants,
+        group="paths",
+        assets={PATH_STUDY: (SNAPSHOT,)},
         requested=True,
     ),
 )

@@ -223,6 +223,9 @@ class PathSettings(SwitchedSection):
         None, description="size of the random sample for each number of hops; default: all questions"
     )
     seed: Seed = Field(_OWN.seed, description="seed of the sample, the random walks and the random scorer")
+    studied: PositiveInt = Field(
+        100, description="size of the random sample of questions with answers that a study asks"
+    )
     processes: Annotated[int, Field(ge=0, le=1000)] = Field(
         0,
         description="processes for instances without a model; 0: chosen by the number of questions and "

@@ -20,10 +20,10 @@ _STAGES = (
         version=1,
         reads=("marts",),
         sections=("paths",),
-        without_effect=("paths.processes",),
+        without_effect=("paths.processes", "paths.studied"),
         libraries=("bm25s", "scipy", "wordllama"),
         made="request",
-        users=("paths", "path_asked", "path_judged"),
+        users=("paths", "path_asked", "path_judged", "path_studied"),
         switch="paths",
     ),
 )
@@ -70,6 +70,11 @@ SYSTEM = System(
             "paths",
             ("paths",),
             "Paths of the graph that answer the corpus's questions with gold answers, measured",
+        ),
+        Job(
+            "study_paths",
+            ("path_variants",),
+            "What recall of the subgraph is worth, and what acceleration and additional steps cost",
         ),
     ),
 )

@@ -270,9 +270,42 @@ RECALL_WINDOWS = Table(
     ),
 )
 
+PATH_STUDY = Table(
+    "paths",
+    "study",
+    "paths",
+    "What recall is worth, and what acceleration and additional steps cost (second paper B.5 to B.9)",
+    ("part", "variant", "measure"),
+    (
+        column(
+            "part",
+            "VARCHAR",
+            "recall: subgraphs of the same extraction that grow; acceleration: other extractions; switches: "
+            "additional steps",
+            values=("recall", "acceleration", "switches"),
+        ),
+        column("variant", "VARCHAR", "What is measured; the suffix -lex: rules replaced the model"),
+        column(
+            "measure",
+            "VARCHAR",
+            "Column of paths.scores; calls of a model, and seconds, for a question; preparation_seconds: "
+            "before the first question",
+        ),
+        column("mean", "DOUBLE", "Mean over the questions; null without a value", nullable=True),
+        column("low", "DOUBLE", "Lower end of its 95 % bootstrap interval", nullable=True),
+        column("high", "DOUBLE", "Upper end", nullable=True),
+        column("added", "DOUBLE", "What a step adds to what it is added to, by question", nullable=True),
+        column("added_low", "DOUBLE", "Lower end of its 95 % bootstrap interval", nullable=True),
+        column("added_high", "DOUBLE", "Upper end", nullable=True),
+        column("questions", "INTEGER", "Questions with a value"),
+        column("paper", "VARCHAR", "What the paper prints, on other graphs and with a model", nullable=True),
+    ),
+)
+
 STUDY_TABLES = (
     PATH_SCORES,
     PATH_JUDGEMENTS,
     PATH_SUMMARY,
     RECALL_WINDOWS,
+    PATH_STUDY,
 )

@@ -44,13 +44,20 @@ from graphrag_dagster.systems.context_leiden.studies.metric_tables import (
     verdict,
 )
 from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
-from graphrag_dagster.systems.lego.tables import PATH_SUMMARY
+from graphrag_dagster.systems.lego.studies.path_study import variants_side_by_side
+from graphrag_dagster.systems.lego.tables import PATH_STUDY, PATH_SUMMARY
 
-_STUDIES = {"gleanings": "study_extraction", "windows": "study_windows", "context": "study_context"}
+_STUDIES = {
+    "gleanings": "study_extraction",
+    "windows": "study_windows",
+    "context": "study_context",
+    "paths": "study_paths",
+}
 _STUDY_TABLES = {
     "gleanings": EXTRACTION_COUNTS,
     "windows": WINDOW_WIN_RATES,
     "context": CONTEXT_METRICS,
+    "paths": PATH_STUDY,
 }
 #: Names of columns that are too long for 80 characters.
 _SHORT = {"gleanings": "rounds", "relationships": "relations", "quarantined": "put aside"}
@@ -224,6 +231,10 @@ def run_study(name: str, study: str, budget: RunBudget, *, as_json: bool) -> Non
         OUT.print(_study_table(f"{name}: {study}", told))
         OUT.say(verdict(made, AS_SET))
         return
+    if study == "paths":
+        for (part,), rows in made.group_by(["part"], maintain_order=True):
+            OUT.print(_study_table(f"{name}: {part}", variants_side_by_side(rows)))
+        return
     OUT.print(_study_table(f"{name}: {study}", made))
     if study == "windows" and made.is_empty():
         OUT.print("no model judged, so there are no win rates; the answers are in studies.window_answers")
@@ -241,7 +252,12 @@ def _study_table(title: str, made: pl.DataFrame) -> RichTable:
     table = table_of(*called.values(), numbers=numbers, overflow="fold", title=title)
     for row in shown.iter_rows():
         table.add_row(
-            *(_cell(value) if isinstance(value, float | int) else _words(str(value)) for value in row)
+            *(
+                _cell(value)
+                if isinstance(value, float | int)
+                else _words("–" if value is None else str(value))
+                for value in row
+            )
         )
     return table
 

@@ -13,8 +13,11 @@ from graphrag_dagster.kernel.documents.file_discovery import SETTINGS_FILE
 from graphrag_dagster.kernel.graph.adjacency_arrays import PathStore
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder
 from graphrag_dagster.kernel.storage.corpus_store import content_of
+from graphrag_dagster.systems.lego.search.reasoning_paths import PathQuery
 from graphrag_dagster.systems.lego.search.seed_linking import NO_SEED, Linked, SeedLinker
 from graphrag_dagster.systems.lego.settings import PathSettings
+from graphrag_dagster.systems.lego.studies.answer_metrics import normalise_answer
+from graphrag_dagster.systems.lego.studies.path_study import StudyQuestion
 from graphrag_dagster.systems.lego.studies.question_files import GoldQuestion, questions_in
 from graphrag_dagster.systems.lego.tables import PATH_QUESTIONS
 
@@ -79,6 +82,33 @@ def linked_questions(
         }
         for position, (one, found) in enumerate(zip(questions, linked, strict=True))
     )
+
+
+def studied_questions(
+    folder: Path, corpus: str, store: PathStore, settings: PathSettings, embedder: CorpusEmbedder
+) -> list[StudyQuestion]:
+    """Return the questions that a study asks: a sample of those with gold answers and seeds.
+
+    Raises:
+        SettingsError: ``paths.questions`` names no file, one cannot be read, or no question has both.
+    """
+    require_questions(settings, corpus)
+    linker = SeedLinker(store, embedder if settings.embedded_links else None)
+    able = (
+        one for one in questions_of(folder, settings) if one.asked and any(map(normalise_answer, one.answers))
+    )
+    found: list[StudyQuestion] = []
+    for one in sorted(able, key=lambda one: stable_id("path study", settings.seed, one.id)):
+        if len(found) == settings.studied:
+            break
+        if seeds := linker.link(one.text, one.entities).seeds:
+            found.append(StudyQuestion(PathQuery(one.text, seeds), tuple(one.answers)))
+    if not found:
+        raise SettingsError(
+            f"no question of corpus {corpus!r} has both gold answers and an entity of the graph; name others "
+            "under paths.questions"
+        )
+    return found
 
 
 def _content(folder: Path, name: str) -> bytes:

@@ -1,0 +1,73 @@
+"""What recall is worth, and what acceleration and additional steps cost, over a corpus of films."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from graphrag_dagster.kernel.storage.warehouse import Warehouse
+from graphrag_dagster.systems.lego.settings import PathSettings
+from graphrag_dagster.systems.lego.studies.path_study import METHODS, recall_variants, switch_variants
+from graphrag_dagster.systems.lego.tables import PATH_STUDY
+from support.commands import Run
+from support.films import SETTINGS
+from support.homes import copy_home
+
+
+@pytest.fixture
+def films(home: Path, films_home: Path) -> Path:
+    copy_home(films_home, home)
+    return home / "corpora" / "films"
+
+
+def test_the_command_measures_all_three_parts(films: Path, run: Run) -> None:
+    ended, out, err = run("study", "films", "paths")
+    assert ended == 0, out + err
+    made = Warehouse().read(PATH_STUDY, "films")
+    assert set(made["part"]) == {"recall", "acceleration", "switches"}
+    asked = dict(made.group_by("part").agg(pl.col("questions").unique()).iter_rows())
+    # Extractions are asked once for the same seeds.
+    assert asked == {"recall": [6], "switches": [6], "acceleration": [5]}
+
+    growing = made.filter(part="recall", measure="subgraph_recall").sort(
+        pl.col("variant").str.extract(r"(\d+)").cast(pl.Int64)
+    )
+    assert growing["mean"].is_sorted()
+    assert growing["mean"][0] < growing["mean"][-1] == 1
+    assert set(made.filter(part="recall")["measure"]) >= {"hits_at_1_lex", "path_f1_at_32"}
+
+    other = made.filter(part="acceleration")
+    assert set(other["variant"]) == set(METHODS)
+    seconds = other.filter(measure="preparation_seconds")
+    assert seconds["mean"].min() > 0
+    exact = dict(other.filter(variant="PageRank, exact").select("measure", "mean").iter_rows())
+    assert exact["subgraph_recall"] == 1
+
+    steps = made.filter(part="switches", measure="path_f1_at_32")
+    told = dict(steps.select("variant", "added").iter_rows())
+    assert told["SBE+ISAR-EEMs"] is None
+    assert {"SBE+ISAR-EEMs (LLMs-R)-lex", "SBE+OSAR-LLMs (M-LLMs)-lex", "SBE+ISAR-LLMs (EEMs-S)-lex"} <= set(
+        told
+    )
+    assert not [name for name in told if "LLMs-E)" in name]
+    assert "CWQ .224" in steps.filter(variant="SBE+ISAR-EEMs (triple-level)")["paper"][0]
+    means = dict(steps.select("variant", "mean").iter_rows())
+    gain = means["SBE+ISAR-EEMs (triple-level)"] - means["SBE+ISAR-EEMs"]
+    assert told["SBE+ISAR-EEMs (triple-level)"] == pytest.approx(gain)
+    assert "SBE+ISAR-EEMs" in out
+
+
+def test_a_study_without_questions_says_what_to_do(films: Path, run: Run) -> None:
+    (films / "corpus.yaml").write_text(SETTINGS.replace("[qa/1-hop/dev.txt, qa/2-hop/dev.txt]", "[]"))
+    ended, out, err = run("study", "films", "paths")
+    assert ended != 0
+    assert "paths.questions" in out + err
+
+
+def test_windows_end_at_the_size_that_is_set_and_hidden_states_need_a_model() -> None:
+    small = [one.name for one in recall_variants(PathSettings(max_ent=16))]
+    assert small == ["max_ent 2", "max_ent 4", "max_ent 8", "max_ent 16"]
+    with_model = PathSettings(llm_embeddings_model="/models/small")
+    assert {one.name for one in switch_variants(with_model)} - {
+        one.name for one in switch_variants(PathSettings())
+    } == {"SBE+OSAR-LLMs (LLMs-E)"}
