@@ -15,6 +15,7 @@ from graphrag_dagster.kernel.catalogue.tasks import (
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.tasks.answering_ports import (
+        Decomposer,
         FollowUpExplorer,
         QueryWriter,
         ReportRater,
@@ -95,6 +96,14 @@ QUERY_WRITER: Task[QueryWriter | None] = Task(
 ROUTER: Task[Router | None] = Task(
     "router", "search", "route", prompt_pairs("route"), waited_for=True, done_by=(LLM,)
 )
+DECOMPOSER: Task[Decomposer | None] = Task(
+    "decomposer",
+    "search",
+    "decompose",
+    prompt_pairs("decompose", "decompose_step"),
+    waited_for=True,
+    done_by=(LLM,),
+)
 
 TASKS: tuple[Task[Any], ...] = (
     GRAPH_EXTRACTOR,
@@ -108,5 +117,6 @@ TASKS: tuple[Task[Any], ...] = (
     EXPLORER,
     QUERY_WRITER,
     ROUTER,
+    DECOMPOSER,
     SUPPORT_JUDGE,
 )
