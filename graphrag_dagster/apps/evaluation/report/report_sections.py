@@ -6,6 +6,7 @@ import polars as pl
 
 from graphrag_dagster.apps.evaluation.figures.figure_style import Figure
 from graphrag_dagster.apps.evaluation.inference.measure_names import faithful_to_itself, measure, share
+from graphrag_dagster.apps.evaluation.report.published_figures import published_tables
 from graphrag_dagster.apps.evaluation.report.result_tables import (
     alignment_table,
     all_tests_table,
@@ -78,6 +79,7 @@ def blocks(data: ReportData) -> list[Block]:
         *_checks(data, nobody),
         *_context_blocks(data),
         *_path_blocks(data),
+        *_published_blocks(data),
         *([Block("Further figures", "", (), "", rest)] if rest else []),
         Block(
             "All verdicts and tests",
@@ -143,9 +145,10 @@ def _context_blocks(data: ReportData) -> list[Block]:
         context_table,
         context_variants_table,
         context_verdict,
+        published_context,
     )
 
-    tables = _present_tables(context_table(data), context_variants_table(data))
+    tables = _present_tables(context_table(data), published_context(data), context_variants_table(data))
     said = context_verdict(data)
     return [Block("Are context nodes better than chance?", said, tables, "")] if tables else []
 
@@ -161,6 +164,14 @@ def _path_blocks(data: ReportData) -> list[Block]:
         "Hits@1: the text of an answer contains any gold answer. Answers without a model are named -lex."
     )
     return [Block("Which instance of LEGO-GraphRAG is best?", intro, tables, "", figures)] if tables else []
+
+
+def _published_blocks(data: ReportData) -> list[Block]:
+    tables = tuple(published_tables(data))
+    intro = (
+        "The papers measured other texts, questions and models. A table is shown where its measures are here."
+    )
+    return [Block("Beside the figures of the papers", intro, tables, "")] if tables else []
 
 
 def _sentences(data: ReportData) -> ReportTable | None:

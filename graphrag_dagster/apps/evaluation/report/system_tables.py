@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from graphrag_dagster.apps.evaluation.inference.measure_names import NONE, plain
+from graphrag_dagster.apps.evaluation.report.published_figures import published_context_table
 from graphrag_dagster.apps.evaluation.report.table_views import (
     BOUNDS,
     ReportCell,
@@ -46,6 +47,14 @@ def context_table(data: ReportData) -> ReportTable | None:
         f"share of the five most similar nodes that share a community; differences with their {BOUNDS}",
         "Level",
     )
+
+
+def published_context(data: ReportData) -> ReportTable | None:
+    """Return the measures of the index as it is beside the paper's."""
+    rows = _rows(data)
+    if rows is None:
+        return None
+    return published_context_table(format_as_paper(rows.filter(pl.col("variant") == AS_SET)))
 
 
 def context_variants_table(data: ReportData) -> ReportTable | None:

@@ -21,6 +21,7 @@ from graphrag_dagster.apps.evaluation.inference.paired_tests import (
 from graphrag_dagster.apps.evaluation.inference.verdict import headline, verdicts
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import comparisons as planned
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import position_bias
+from graphrag_dagster.apps.evaluation.report.published_figures import published_context_table
 from graphrag_dagster.apps.evaluation.report.report_page import render
 from graphrag_dagster.apps.evaluation.report.table_views import ReportData, clean, image, render_markdown
 from graphrag_dagster.apps.evaluation.tasks import CRITERIA
@@ -538,6 +539,32 @@ def test_quality_has_means_and_counted_reasons(judged: ReportData) -> None:
         "SS",
         "1",
         "the answer is a refusal",
+    ]
+
+
+def test_figures_of_the_papers_stand_below_ours_where_the_measure_is_the_same(
+    judged: ReportData, extractive: ReportData
+) -> None:
+    page = render(judged)
+    wins = _cells(page, "Wins over SS")
+    assert set(wins) == set(CRITERIA)
+    assert wins["comprehensiveness"][0].endswith(" podcasts 71.92 news 71.76")
+    assert len(wins["comprehensiveness"]) == len(CONDITIONS) - 1
+    assert _cells(page, "Claims and clusters, below")["claims"][3].endswith(" podcasts 26.50 news 25.23")
+    by_rule = render(extractive)
+    assert "Sizes of the contexts, below" in by_rule
+    assert "Claims and clusters, below" not in by_rule
+    nothing = replace(extractive, context_sizes=None)
+    assert "Beside the figures of the papers" not in render(nothing)
+
+
+def test_figures_on_context_nodes_stand_below_ours_level_by_level() -> None:
+    rows = {"level": [0, 1], "cross context": [0.21, None], "cross leiden": [0.2, 0.1]}
+    made = published_context_table(pl.DataFrame(rows | {"P@5 plain": [0.5, 0.5], "P@5 context": [0.75, 0.5]}))
+    assert made
+    assert [(row[0].text, row[1].text, *row[1].notes) for row in made.rows] == [
+        ("C0", "0.210", "paper 0.2006"),
+        ("C1", "–", "paper 0.2006"),
     ]
 
 
