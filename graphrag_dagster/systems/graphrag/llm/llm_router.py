@@ -24,6 +24,7 @@ from graphrag_dagster.kernel.models.chat.reply_schemas import Shape
 from graphrag_dagster.kernel.models.chat.structured_output import Asker, UnusableReply, ask
 from graphrag_dagster.kernel.tasks.answering_ports import STEP_REFERENCE, Routed, SplitQuestion, StepAnswer
 from graphrag_dagster.kernel.tasks.task_ports import Turn
+from graphrag_dagster.kernel.text.text_similarity import normalise
 from graphrag_dagster.systems.graphrag.llm.prompt_examples import WorkedExample
 
 _LONGEST_REASON = 300
@@ -188,6 +189,8 @@ class LlmDecomposer(Asker):
                     (to for to in STEP_REFERENCE.findall(one) if not 0 < int(to) < number), None
                 ):
                     raise NotUsable(f"question {number} refers to #{wrong}, which is no question before it")
+                if kept[1:] and normalise(one) == normalise(question):
+                    raise NotUsable(f"question {number} is the question itself; ask for what it needs first")
             example.refuse_copies(kept, user)
             return kept, repaired or len(kept) < len(found.questions)
 
