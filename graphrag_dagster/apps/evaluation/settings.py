@@ -123,6 +123,15 @@ class EvaluationSettings(Section):
         ["comprehensiveness", "diversity", "empowerment", "directness"],
         description="criteria that a judge compares answers by",
     )
+    judge: Literal["reasoned", "plain"] = Field(
+        "reasoned",
+        description="reasoned: gives its reason before the winner, and is told that length and style do not "
+        "count; plain: names the winner first and has no such rules, as in the paper",
+    )
+    citations: Literal["hidden", "shown"] = Field(
+        "hidden",
+        description="citation marks of the answers that a judge compares: left out, or shown as in the paper",
+    )
     replicates: Annotated[PositiveInt, Field(le=1000)] = Field(
         5, description="verdicts on each pair of answers and criterion"
     )

@@ -14,6 +14,9 @@ _PAPER = MappingProxyType(
         "questions.per_task": 5,
         "questions.oversample": 1,
         "evaluation.criteria": ["comprehensiveness", "diversity", "empowerment", "directness"],
+        # Appendix F.1; §5.1 and Table 5: its judge argues by citations.
+        "evaluation.judge": "plain",
+        "evaluation.citations": "shown",
         "evaluation.replicates": 5,
         # §4.2, Table 4
         "evaluation.thresholds": [0.5, 0.6, 0.7, 0.8],
@@ -21,6 +24,7 @@ _PAPER = MappingProxyType(
         "studies.chunk_sizes": [600, 1200, 2400],
         "studies.gleanings": 3,
         "studies.windows": [8000, 16000, 32000, 64000],
+        "studies.questions": 125,
     }
 )
 _PAPER_003 = MappingProxyType(

@@ -322,7 +322,11 @@ TESTSET_WRITER: Task[TestsetWriter | None] = Task(
     switch="questions.testset",
 )
 ANSWER_JUDGE: Task[AnswerJudge | None] = Task(
-    "answer_judge", "evaluation", "judge", (*_CRITERIA, *prompt_pairs("judge")), done_by=(LLM,)
+    "answer_judge",
+    "evaluation",
+    "judge",
+    (*_CRITERIA, *prompt_pairs("judge", "judge_plain")),
+    done_by=(LLM,),
 )
 REASON_READER: Task[ReasonReader | None] = Task(
     "reason_reader",

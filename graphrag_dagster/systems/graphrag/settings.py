@@ -307,6 +307,12 @@ class ReportSettings(Section):
     """Community reports."""
 
     engine: EngineName | None = Field(None, description="default: the corpus's engine")
+    profile: Literal["default", "paper"] = Field(
+        "default",
+        description="what a model is asked for: what matters most, rated by its importance for understanding "
+        "the collection; or, as in the paper, also legal compliance, technical capabilities and reputation, "
+        "rated by the severity of the impact",
+    )
     context_tokens: Annotated[PositiveInt, Field(ge=200)] = Field(
         8000, description="most tokens of the packed context"
     )

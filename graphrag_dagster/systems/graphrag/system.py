@@ -157,7 +157,7 @@ METHODS = (
 )
 
 #: What the paper fixes, by key; its section or table beside it. It names no number of gleanings, no level of
-#: communities for a single question, no sizes of communities and no temperature: these stay as they are.
+#: communities for a single question and no temperature: these stay as they are.
 _PAPER = MappingProxyType(
     {
         # §4.1.1: windows of 600 tokens, 100 of them shared; with this tokenizer Table 2 adds up to the token.
@@ -176,8 +176,12 @@ _PAPER = MappingProxyType(
         # §3.1.4; the counts of Table 2 are those of the largest component.
         "communities.profile": "paper",
         "communities.start": "cold",
+        # §3.1.4: until a community can no longer be partitioned.
+        "communities.max_cluster_size": 2,
         # §3.1.6, §4.1.3, Appendix E.3, E.4
         "reports.context_tokens": 8000,
+        # Appendix E.2
+        "reports.profile": "paper",
         "search.method": "global",
         "search.context_tokens": 8000,
         "search.unit": "answer",

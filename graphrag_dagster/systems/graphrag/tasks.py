@@ -66,7 +66,11 @@ REPORT_WRITER: Task[ReportWriter] = Task(
     "report_writer",
     "reports",
     "report",
-    (*prompt_pairs("community_report"), "community_report_context_nodes"),
+    (
+        *prompt_pairs("community_report"),
+        "community_report_paper_system",
+        "community_report_context_nodes",
+    ),
 )
 ANSWERER: Task[Answerer] = Task(
     "answerer",

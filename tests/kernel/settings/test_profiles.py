@@ -59,7 +59,7 @@ def _another(value: object) -> object:
 def test_what_the_paper_does_not_fix_has_its_default() -> None:
     default, paper = flat({"engine": "llm"}), flat({"engine": "llm", "profile": "paper"})
     assert {key for key in paper if paper[key] != default.get(key)} <= {*PAPER, "profile"}
-    assert paper["communities.max_cluster_size"] == 10
+    assert paper["extraction.gleaning.rounds"] == default["extraction.gleaning.rounds"]
     assert paper["search.level"] == default["search.level"]
     assert paper["engine"] == "llm"
 

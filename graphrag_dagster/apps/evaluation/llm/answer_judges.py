@@ -57,6 +57,13 @@ class VerdictShape(Shape):
     winner: int
 
 
+class PlainVerdictShape(Shape):
+    """A verdict as the plain judge is asked for it: winner first, as in Appendix F.1."""
+
+    winner: int
+    reasoning: str
+
+
 class _Judged(BaseModel):
     """A verdict as it is read; a missing reason costs no second call."""
 
@@ -92,12 +99,14 @@ def read_winner(value: object) -> Winner | None:
 class LlmAnswerJudge(Asker):
     """Asks a model which of two answers is better, one call for each comparison.
 
-    What all calls share comes first in the prompt and the criterion last, so that the calls on the same two
-    answers have everything up to it in common, which providers bill at a lower price.
+    The judge that reasons has what all calls share first in its prompt and the criterion last, so that the
+    calls on the same two answers have everything up to it in common, which providers bill at a lower price.
 
     Args:
         model: judges.
-        prompts: ``judge_system``, ``judge_user``, a ``judge_criterion_…`` for each criterion, and ``retry``.
+        prompts: ``judge_system`` and ``judge_user`` or, where it is plain, ``judge_plain_system`` and
+            ``judge_plain_user``; a ``judge_criterion_…`` for each criterion, and ``retry``.
+        plain: name the winner first and have no rules on length and style, as in Appendix F.1.
         max_tokens: longest reply.
         temperature: of the sampling; None is the model's own.
     """
@@ -107,12 +116,15 @@ class LlmAnswerJudge(Asker):
         model: ChatModel,
         prompts: PromptSource,
         *,
+        plain: bool = False,
         max_tokens: int = 800,
         temperature: float | None = None,
     ) -> None:
         super().__init__(model, prompts, max_tokens)
-        self._system = prompts.load("judge_system").render()
-        self._user = prompts.load("judge_user")
+        name = "judge_plain" if plain else "judge"
+        self._system = prompts.load(f"{name}_system").render()
+        self._user = prompts.load(f"{name}_user")
+        self._shape: type[BaseModel] = PlainVerdictShape if plain else VerdictShape
         self._criteria = {one: prompts.load(f"judge_criterion_{one}").render() for one in CRITERIA}
         self._temperature = temperature
 
@@ -150,7 +162,7 @@ class LlmAnswerJudge(Asker):
             answer_2=enclose("answer_2", comparison.answer_2),
             criterion=self._criteria[comparison.criterion],
         )
-        request = self._task_request("judge_answers", self._system, user, VerdictShape)
+        request = self._task_request("judge_answers", self._system, user, self._shape)
         return replace(request, temperature=self._temperature, replicate=comparison.replicate)
 
 

@@ -43,6 +43,7 @@ def answer_judge(session: TaskProvider) -> AnswerJudge:
     return LlmAnswerJudge(
         session.chat(tasks.ANSWER_JUDGE),
         prompts,
+        plain=session.settings.section(EvaluationSettings).judge == "plain",
         max_tokens=session.reply_limit(tasks.ANSWER_JUDGE),
         temperature=session.settings.model.verdict_temperature,
     )

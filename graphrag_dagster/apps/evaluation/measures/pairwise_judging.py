@@ -8,6 +8,7 @@ of wins of the answer shown first is reported with the results.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import Literal
 
 import polars as pl
 
@@ -198,11 +199,9 @@ def judge_answers(
     criteria: Sequence[Criterion],
     replicates: int,
     model: str,
+    citations: Literal["hidden", "shown"] = "hidden",
 ) -> pl.DataFrame:
     """Return the rows of ``evaluation.judgements`` for all pairs of answers to the same question.
-
-    Citation marks are left out of what a judge sees: they are the same kind of thing in every answer, and
-    their number would speak to it.
 
     Args:
         answers: ``question_id``, ``question``, ``position``, ``method`` and ``text``.
@@ -211,6 +210,8 @@ def judge_answers(
         criteria: by what answers are compared.
         replicates: verdicts on each pair and criterion.
         model: the judge's name.
+        citations: whether the judge sees citation marks. How many there are depends on what a method cites,
+            reports or text units, and not on whether the words cited support the answer; hence hidden.
 
     Raises:
         ValueError: the answers are of fewer than two methods.
@@ -220,7 +221,7 @@ def judge_answers(
     ordered = answers.sort("position").unique("question_id", maintain_order=True)
     plan = comparisons(ordered["question_id"].to_list(), present, criteria, replicates)
     texts = {
-        (question, method): without_citations(text)
+        (question, method): text if citations == "shown" else without_citations(text)
         for question, method, text in answers.select("question_id", "method", "text").iter_rows()
     }
     questions = dict(ordered.select("question_id", "question").iter_rows())

@@ -215,6 +215,8 @@ def _data(reader: Reader, settings: CorpusSettings, corpus: str, figures: Sequen
             "search.context_tokens": settings.search.context_tokens,
             "text_units.size": settings.text_units.size,
             "evaluation.criteria": ", ".join(own.criteria),
+            "evaluation.judge": own.judge,
+            "evaluation.citations": own.citations,
             "evaluation.replicates": own.replicates,
             "temperature of verdicts": model.verdict_temperature if judged else "none",
             **_testset(settings),

@@ -47,6 +47,15 @@ def figures_of(data: ReportData, *prefixes: str) -> tuple[Figure, ...]:
     return tuple(one for one in data.figures if one.name.startswith(prefixes))
 
 
+def judge_note(data: ReportData) -> str:
+    """Return who judged and how, as a sentence behind another one; blank where nobody did."""
+    if data.judge_model is None:
+        return ""
+    kind, citations = (data.settings.get(f"evaluation.{key}") for key in ("judge", "citations"))
+    way = "named the winner first" if kind == "plain" else "gave its reason before the winner"
+    return f" {data.judge_model} ({kind} judge) {way}; citation marks were {citations}."
+
+
 def blocks(data: ReportData) -> list[Block]:
     """Return the parts of the results, in reading order."""
     nobody = (
@@ -60,7 +69,8 @@ def blocks(data: ReportData) -> list[Block]:
     return [
         Block(
             "What the judge prefers",
-            "Two anonymous answers to a question, side by side: which is better on this criterion?",
+            "Two anonymous answers to a question, side by side: which is better on this criterion?"
+            f"{judge_note(data)}",
             _present_tables(judged_table(data)),
             nobody,
             figures_of(data, "win_rates"),

@@ -46,7 +46,7 @@ def judgements(tables: Tables, run: StepRun) -> Iterator[Made]:
     from graphrag_dagster.apps.evaluation.measures.pairwise_judging import judge_answers
 
     answers, session, settings = tables[ANSWERS], run.session("judgements"), run.settings
-    judge = session.task(ANSWER_JUDGE)
+    own, judge = settings.section(EvaluationSettings), session.task(ANSWER_JUDGE)
     if judge is None or answers["method"].n_unique() < 2:
         why = _NO_JUDGE if judge is None else "there are fewer than two search methods to compare"
         frame = JUDGEMENTS.empty()
@@ -56,15 +56,18 @@ def judgements(tables: Tables, run: StepRun) -> Iterator[Made]:
             _sample_answers(answers, run),
             judge,
             conditions=settings.section(QuestionSettings).methods,
-            criteria=settings.section(EvaluationSettings).criteria,
-            replicates=settings.section(EvaluationSettings).replicates,
+            criteria=own.criteria,
+            replicates=own.replicates,
             model=settings.model.for_role("judge").name,
+            citations=own.citations,
         )
         yield Made(
             JUDGEMENTS,
             frame,
             {
                 "judged": True,
+                "judge": own.judge,
+                "citations": own.citations,
                 "unusable": int(frame["problem"].is_not_null().sum()),
                 "ties": frame["winner"].null_count(),
                 **session.finish(),

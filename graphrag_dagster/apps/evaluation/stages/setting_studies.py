@@ -191,6 +191,7 @@ def judge_windows(window_answers: pl.DataFrame, judge: AnswerJudge, settings: Co
         criteria=settings.section(EvaluationSettings).criteria,
         replicates=settings.section(EvaluationSettings).replicates,
         model=settings.model.for_role("judge").name,
+        citations=settings.section(EvaluationSettings).citations,
     )
 
 

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 from graphrag_dagster.kernel.catalogue.tasks import SUPPORT_JUDGE
 from graphrag_dagster.kernel.tasks import prompts
 from graphrag_dagster.systems.graphrag import tasks
-from graphrag_dagster.systems.graphrag.settings import ClaimSettings, ExtractionSettings, GraphSettings
+from graphrag_dagster.systems.graphrag.settings import (
+    ClaimSettings,
+    ExtractionSettings,
+    GraphSettings,
+    ReportSettings,
+)
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.catalogue.tasks import Task
@@ -109,6 +114,7 @@ def report_writer(session: TaskProvider) -> ReportWriter:
         session.chat(tasks.REPORT_WRITER),
         prompts,
         fallback=ExtractiveReportWriter(),
+        profile=session.settings.section(ReportSettings).profile,
         max_output_tokens=session.reply_limit(tasks.REPORT_WRITER),
     )
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, field_validator, model_validator
 
@@ -246,6 +246,7 @@ class LlmReportWriter(Asker):
 
     Args:
         fallback: writes the report where no reply could be used; ``problem`` then says why.
+        profile: ``paper`` asks for the contents and the rating of the paper's prompt (Appendix E.2).
     """
 
     def __init__(
@@ -254,10 +255,12 @@ class LlmReportWriter(Asker):
         prompts: PromptSource,
         *,
         fallback: ReportWriter,
+        profile: Literal["default", "paper"] = "default",
         max_output_tokens: int = 2000,
     ) -> None:
         super().__init__(model, prompts, max_output_tokens)
-        self._system = prompts.load("community_report_system").render()
+        name = "community_report_paper_system" if profile == "paper" else "community_report_system"
+        self._system = prompts.load(name).render()
         self._user = prompts.load("community_report_user")
         outside = prompts.load("community_report_context_nodes").render()
         self._system_with_context_nodes = f"{self._system}\n\n{outside}"

@@ -68,6 +68,22 @@ def test_a_comparison_is_one_call_with_the_reason_before_the_winner(model_of: Ca
         assert word in system
 
 
+def test_the_plain_judge_names_the_winner_first_and_has_no_rules_on_length_and_style(
+    model_of: Callable[..., Any],
+) -> None:
+    reply = '{"winner": 2, "reasoning": "Answer 2 is better because it says when."}'
+    with ScriptedEndpoint(lambda _: Scripted(reply, "stop", 400, 30)) as endpoint:
+        [told] = judge(model_of(endpoint), ONE, plain=True)
+        system, user = only(endpoint)
+    assert (told.winner, told.reason) == (2, "Answer 2 is better because it says when.")
+    schema = endpoint.chats[0].body["response_format"]["json_schema"]["schema"]
+    assert list(schema["properties"]) == schema["required"] == ["winner", "reasoning"]
+    assert user.count(prompts.load("judge_criterion_comprehensiveness").text) == 2
+    assert (section(user, "answer_1"), section(user, "answer_2")) == (ONE.answer_1, ONE.answer_2)
+    for word in ("length", "style", "order does not count", "cited"):
+        assert word not in system.lower()
+
+
 def test_the_prompts_of_two_answers_differ_in_the_criterion_only_and_only_at_their_end(
     model_of: Callable[..., Any],
 ) -> None:

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -12,6 +12,7 @@ from scipy.stats import binomtest
 from graphrag_dagster.apps.evaluation.measures.pairwise_judging import (
     answer_pairs,
     comparisons,
+    judge_answers,
     judgement_rows,
     position_bias,
     sample_questions,
@@ -275,3 +276,44 @@ def test_a_sample_does_not_depend_on_the_order_and_grows_at_its_end(
 def test_a_sample_is_drawn_from_everywhere() -> None:
     positions = sorted(QUESTIONS.index(one) for one in sample_questions(QUESTIONS, 50))
     assert 40 < sum(positions) / 50 < 85
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({}, {"It closed.", "It shut in May."}),
+        (
+            {"citations": "shown"},
+            {"It closed [Data: Reports (3)].", "It shut in May [Data: Sources (1, 2)]."},
+        ),
+    ],
+)
+def test_a_judge_sees_citations_only_where_they_are_shown(options: dict[str, Any], shown: set[str]) -> None:
+    seen: set[str] = set()
+
+    class Seeing:
+        def judge(self, asked: Sequence[AnswerPair]) -> Iterator[Verdict]:
+            for one in asked:
+                seen.update((one.answer_1, one.answer_2))
+                yield Verdict(1, "r", usage=ONE_CALL)
+
+    answers = pl.DataFrame(
+        {
+            "question_id": ["q", "q"],
+            "question": ["Why?", "Why?"],
+            "position": [0, 0],
+            "method": ["C0", "SS"],
+            "text": ["It closed [Data: Reports (3)].", "It shut in May [Data: Sources (1, 2)]."],
+        }
+    )
+    made = judge_answers(
+        answers,
+        Seeing(),
+        conditions=["C0", "SS"],
+        criteria=["empowerment"],
+        replicates=1,
+        model="m",
+        **options,
+    )
+    assert seen == shown
+    assert len(made) == 1

@@ -308,6 +308,8 @@ def made(
         created_by={"graph": "extractive", "reports": engine, "answers": engine, "questions": engine},
         settings={
             "search.context_tokens": 8000,
+            "evaluation.judge": "plain",
+            "evaluation.citations": "shown",
             "evaluation.replicates": 5,
             "model.base_url": "https://example.org/v1",
         },
@@ -586,6 +588,7 @@ def test_what_is_faithful_to_itself_is_told_beside_the_metrics(judged: ReportDat
 
 def test_bias_and_alignment_are_told(judged: ReportData) -> None:
     page = render(judged)
+    assert "judge-1 (plain judge) named the winner first; citation marks were shown." in page
     assert judged.position_bias is not None
     share = judged.position_bias.filter(criterion="all")["share"].item()
     assert _cells(page, "How often the answer shown first")["all"][3] == f"{100 * share:.1f} %"

@@ -56,6 +56,23 @@ def write(model: Any, *titles: str) -> list[WrittenReport]:
     return list(writer.write([request(title) for title in titles]))
 
 
+def test_the_profile_of_the_paper_asks_for_its_contents_and_for_impact(model_of: Callable[..., Any]) -> None:
+    with ScriptedEndpoint(lambda _: json.dumps(REPORT)) as endpoint:
+        writer = LlmReportWriter(model_of(endpoint), prompts, fallback=Plain(), profile="paper")
+        [report] = writer.write([request("SKERRY BAY")])
+        [chat] = endpoint.chats
+    assert report.rating == 6.5
+    system = chat.body["messages"][0]["content"]
+    for words in (
+        "comply with the law",
+        "technical capabilities",
+        "reputation",
+        "claims",
+        "how severe the impact",
+    ):
+        assert words in system
+
+
 def test_a_report_is_read_with_its_citations(model_of: Callable[..., Any]) -> None:
     with ScriptedEndpoint(lambda _: json.dumps(REPORT)) as endpoint:
         [report] = write(model_of(endpoint), "SKERRY BAY")
