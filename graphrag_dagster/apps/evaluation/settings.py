@@ -153,6 +153,11 @@ class EvaluationSettings(Section):
         min_length=1,
         description="distances at which the claims of an answer are clustered",
     )
+    rouge_l: Literal["rapidfuzz", "rouge-score"] = Field(
+        "rapidfuzz",
+        description="measures the distances: rapidfuzz, compared with rouge-score on a thousand pairs; or "
+        "rouge-score for all pairs, about forty times as long for the same numbers",
+    )
     metrics: list[Family] = Field(
         ["deepeval"],
         description="formulas of relevancy, faithfulness, recall and precision, measured if a model judges; "

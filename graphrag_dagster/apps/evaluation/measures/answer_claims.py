@@ -6,14 +6,16 @@ diversity.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, islice
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from graphrag_dagster.apps.evaluation.tasks import SentenceClaims
+from graphrag_dagster.errors import EngineError
 
 _TOKEN = re.compile(r"[a-z0-9]+")
 
@@ -60,6 +62,57 @@ def distances(claims: Sequence[Sequence[str]]) -> NDArray[np.float64]:
     lengths = np.array([len(claim) for claim in coded], dtype=np.int64)
     together = lengths[rows] + lengths[columns]
     return np.asarray(apart[rows, columns] / np.maximum(together, 1), dtype=np.float64)
+
+
+def rouge_score_distances(claims: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    """Return what :func:`distances` returns, with each LCS as the rouge-score package finds it."""
+    scorer = _rouge_scorer()
+    made = []
+    for one, other in combinations(claims, 2):
+        both = len(one) + len(other)
+        # Its F1 is rounded; the LCS behind it is a whole number.
+        common = round(scorer.score(" ".join(one), " ".join(other))["rougeL"].recall * len(one))
+        made.append((both - 2 * common) / max(both, 1))
+    return np.array(made, dtype=np.float64)
+
+
+#: ROUGE-L F1 of rouge-score is made in three roundings.
+_ROUNDING = 1e-12
+
+
+def check_distances(answers: Sequence[Sequence[str]], pairs: int) -> int:
+    """Compare :func:`distance` with the ROUGE-L of the rouge-score package on pairs of claims of one answer.
+
+    Args:
+        answers: the claims of each.
+        pairs: how many at most, spread evenly over all.
+
+    Returns:
+        How many were compared.
+
+    Raises:
+        EngineError: two claims have another distance there.
+    """
+    scorer = _rouge_scorer()
+    total = sum(len(claims) * (len(claims) - 1) // 2 for claims in answers)
+    every = (pair for claims in answers for pair in combinations(claims, 2))
+    compared = 0
+    for one, other in islice(every, 0, None, max(1, -(-total // pairs))):
+        ours = distance(tokens(one), tokens(other))
+        theirs = 1.0 - scorer.score(one, other)["rougeL"].fmeasure if tokens(one) or tokens(other) else 0.0
+        if abs(ours - theirs) > _ROUNDING:
+            raise EngineError(
+                f"The claims {one!r} and {other!r} are {ours:.6f} apart by rapidfuzz, {theirs:.6f} by "
+                "rouge-score; set evaluation.rouge_l: rouge-score to measure all claims with it"
+            )
+        compared += 1
+    return compared
+
+
+def _rouge_scorer() -> Any:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    return RougeScorer(["rougeL"])
 
 
 Rows = list[dict[str, Any]]
@@ -109,17 +162,30 @@ def _claims(answer_id: str, parts: Sequence[SentenceClaims], engine: str) -> Ite
         }
 
 
-def cluster_rows(answer_claims: pl.DataFrame, thresholds: Sequence[float]) -> pl.DataFrame:
+#: Distances of all pairs of token lists, in SciPy's condensed order.
+PairwiseDistances: TypeAlias = Callable[[Sequence[Sequence[str]]], NDArray[np.float64]]
+
+
+def distinct_claims(answer_claims: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield each answer's id with its claims that repeat no other, by position."""
+    counted = answer_claims.filter(pl.col("duplicate_of").is_null()).sort("answer_id", "position")
+    for (answer_id,), group in counted.group_by("answer_id", maintain_order=True):
+        yield str(answer_id), group
+
+
+def cluster_rows(
+    answer_claims: pl.DataFrame, thresholds: Sequence[float], measure: PairwiseDistances = distances
+) -> pl.DataFrame:
     """Return the rows of ``evaluation.diversity_clusters``: the distinct claims of each answer, clustered.
 
     Args:
         answer_claims: ``answer_id``, ``position``, ``claim`` and ``duplicate_of``.
         thresholds: rising.
+        measure: distances of claims, :func:`distances` or :func:`rouge_score_distances`.
     """
-    counted = answer_claims.filter(pl.col("duplicate_of").is_null()).sort("answer_id", "position")
     frames = []
-    for (answer_id,), group in counted.group_by("answer_id", maintain_order=True):
-        clusters = cluster_claims(group["claim"].to_list(), thresholds)
+    for answer_id, group in distinct_claims(answer_claims):
+        clusters = cluster_claims(group["claim"].to_list(), thresholds, measure)
         frames += [
             pl.DataFrame(
                 {
@@ -184,7 +250,7 @@ THRESHOLDS = (0.5, 0.6, 0.7, 0.8)
 
 
 def cluster_claims(
-    claims: Sequence[str], thresholds: Sequence[float] = THRESHOLDS
+    claims: Sequence[str], thresholds: Sequence[float] = THRESHOLDS, measure: PairwiseDistances = distances
 ) -> dict[tuple[float, bool], tuple[int, ...]]:
     """Cluster the claims of an answer by complete linkage of their ROUGE-L distances.
 
@@ -200,23 +266,37 @@ def cluster_claims(
     Args:
         claims: of one answer; repeated ones change no count.
         thresholds: distances, above 0 and at most 1, as decimals.
+        measure: distances of token lists.
 
     Returns:
         By threshold, and whether clusters exactly at it are merged (the paper's words) or only those below it
         (scikit-learn, which the paper used), the cluster of each claim, numbered from 0 by the first claims.
     """
-    from scipy.cluster.hierarchy import fcluster, linkage
-
     words = [tuple(tokens(claim)) for claim in claims]
     kinds = sorted(set(words))
-    merges = linkage(distances(kinds), method="complete") if len(kinds) > 1 else None
+    apart = np.zeros((len(kinds), len(kinds)))
+    apart[np.triu_indices(len(kinds), 1)] = measure(kinds)
+    apart += apart.T
     found = {}
     for threshold in thresholds:
-        for inclusive, height in ((False, np.nextafter(threshold, 0.0)), (True, threshold)):
-            clusters = [0] * len(kinds) if merges is None else fcluster(merges, height, "distance").tolist()
+        # scikit-learn merges below its threshold: the next double takes in what is exactly at ours.
+        for inclusive, below in ((False, threshold), (True, float(np.nextafter(threshold, 2)))):
+            clusters = _complete_linkage(apart, below)
             of_kind = dict(zip(kinds, clusters, strict=True))
             numbers: dict[int, int] = {}
             found[threshold, inclusive] = tuple(
                 numbers.setdefault(of_kind[claim], len(numbers)) for claim in words
             )
     return found
+
+
+def _complete_linkage(apart: NDArray[np.float64], below: float) -> list[int]:
+    """Return the cluster of each row of a square matrix of distances, merged where all are nearer."""
+    from sklearn.cluster import AgglomerativeClustering
+
+    if len(apart) < 2:
+        return [0] * len(apart)
+    clustering = AgglomerativeClustering(
+        n_clusters=None, metric="precomputed", linkage="complete", distance_threshold=below
+    )
+    return list(clustering.fit_predict(apart).tolist())

@@ -35,6 +35,8 @@ from graphrag_dagster.kernel.pipeline.result_display import FilePath, Markdown, 
 from graphrag_dagster.kernel.pipeline.step_declaration import Artifact, Made, StepRun
 from graphrag_dagster.kernel.tables import ANSWER_CONTEXTS, ANSWERS, Tables
 
+#: Pairs of claims whose distance by rapidfuzz is compared with that of rouge-score.
+_CHECKED = 1000
 _NO_JUDGE = "no model judges (evaluation.engine is extractive), and nothing else can"
 
 
@@ -101,7 +103,14 @@ def measures(tables: Tables, run: StepRun) -> Iterator[Made]:
 
 def _claims(tables: Tables, run: StepRun) -> Iterator[Made]:
     """Sentences selected, disambiguated and decomposed; distinct claims clustered by words they share."""
-    from graphrag_dagster.apps.evaluation.measures.answer_claims import claim_rows, cluster_rows
+    from graphrag_dagster.apps.evaluation.measures.answer_claims import (
+        check_distances,
+        claim_rows,
+        cluster_rows,
+        distances,
+        distinct_claims,
+        rouge_score_distances,
+    )
     from graphrag_dagster.apps.evaluation.tasks import AnswerText
 
     session = run.session("answer_claims")
@@ -123,8 +132,22 @@ def _claims(tables: Tables, run: StepRun) -> Iterator[Made]:
             **session.finish(),
         },
     )
-    clusters = cluster_rows(frame, run.settings.section(EvaluationSettings).thresholds)
-    yield Made(DIVERSITY_CLUSTERS, clusters if len(clusters) else DIVERSITY_CLUSTERS.empty())
+    own = run.settings.section(EvaluationSettings)
+    if own.rouge_l == "rapidfuzz":
+        measure = distances
+        told = {
+            "checked_pairs": check_distances(
+                [one["claim"].to_list() for _, one in distinct_claims(frame)], _CHECKED
+            )
+        }
+    else:
+        measure, told = rouge_score_distances, {}
+    clusters = cluster_rows(frame, own.thresholds, measure)
+    yield Made(
+        DIVERSITY_CLUSTERS,
+        clusters if len(clusters) else DIVERSITY_CLUSTERS.empty(),
+        {"rouge_l": own.rouge_l, **told},
+    )
 
 
 def _quality(tables: Tables, run: StepRun) -> Iterator[Made]:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.cluster.hierarchy import fcluster, linkage
 
 from graphrag_dagster.apps.evaluation.measures.answer_claims import (
     THRESHOLDS,
@@ -124,31 +125,13 @@ def test_no_cluster_is_wider_than_the_threshold(claims: list[str]) -> None:
         assert widest <= threshold if inclusive else widest < threshold
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_strict_partitions_are_those_of_scikit_learn(seed: int) -> None:
-    sklearn = pytest.importorskip("sklearn.cluster")
-    claims = tie_free_claims(random.Random(seed))
-    square = np.zeros((len(claims), len(claims)))
-    square[np.triu_indices(len(claims), 1)] = distances([tokens(claim) for claim in claims])
-    square += square.T
-    found = cluster_claims(claims, FINE)
-    for threshold in FINE:
-        theirs = sklearn.AgglomerativeClustering(
-            n_clusters=None, linkage="complete", metric="precomputed", distance_threshold=threshold
-        ).fit_predict(square)
-        ours = found[threshold, False]
-        assert len(set(zip(ours, theirs.tolist(), strict=True))) == len(set(theirs)) == count(ours)
-
-
-def tie_free_claims(rng: random.Random) -> list[str]:
-    """Random claims no two pairs of which are the same distance apart."""
-    claims: list[str] = []
-    for _ in range(3_000):
-        words = rng.choices("abcdefg", k=rng.randint(20, 60))
-        apart = distances([tokens(claim) for claim in [*claims, " ".join(words)]])
-        if len(set(apart.tolist())) == len(apart):
-            claims.append(" ".join(words))
-        if len(claims) == 10:
-            break
-    assert len(claims) > 5
-    return claims
+@given(claim_texts)
+def test_partitions_are_those_of_scipy(claims: list[str]) -> None:
+    words = [tuple(tokens(claim)) for claim in claims]
+    kinds = sorted(set(words))
+    tree = linkage(distances(kinds), method="complete") if len(kinds) > 1 else None
+    for (threshold, inclusive), ours in cluster_claims(claims, FINE).items():
+        height = threshold if inclusive else np.nextafter(threshold, 0)
+        of_kind = [1] if tree is None else fcluster(tree, height, "distance")
+        theirs = [of_kind[kinds.index(one)] for one in words]
+        assert len(set(zip(ours, theirs, strict=True))) == len(set(theirs)) == count(ours)

