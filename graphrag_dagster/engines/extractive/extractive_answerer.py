@@ -22,6 +22,7 @@ from graphrag_dagster.engines.extractive.sentence_selection import (
     lay_out,
     sentences_of,
 )
+from graphrag_dagster.engines.extractive.unanswerable import lacks_amount, missing_subject
 from graphrag_dagster.errors import EngineError
 from graphrag_dagster.kernel.common.progress import track
 from graphrag_dagster.kernel.common.stable_values import Scores, round_for_comparison
@@ -120,6 +121,8 @@ class ExtractiveAnswerer:
         sought = answer_type_of(question)
         if sought.shape == "overview":
             return _partials_of_points(self._overview(question, sentences), chunks, rendered)
+        if missing_subject(question, sentences, self._embedder) or lacks_amount(question, sought, sentences):
+            return [PartialAnswer("", 0) for _ in chunks]
         if sought.shape == "list":
             points = self._list_entities(question, sought, sentences)
         elif sought.shape == "sides":

@@ -29,6 +29,7 @@ from graphrag_dagster.kernel.questions.document_filters import level_of
 from graphrag_dagster.kernel.questions.question import REFUSAL, Basis, Engines, Question, Search
 from graphrag_dagster.kernel.questions.scope.scope_selection import restrict_index, scope_of, selected
 from graphrag_dagster.kernel.retrieval.finding import prior_of, text_query
+from graphrag_dagster.kernel.retrieval.search_words import words_with_case
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words
 from graphrag_dagster.kernel.tasks.task_ports import Quote
 from graphrag_dagster.kernel.text.languages import language_name
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 #: Text units searched for the nearest passage, and the most characters of it shown.
 _UNITS, _SHOWN = 5, 300
+#: Words of the question that no text has, at most so many of which are shown.
+_UNKNOWN = 3
 #: What rows of a context are called, in the singular and in the plural.
 _FILTERS = {
     "documents": "document",
@@ -105,7 +108,21 @@ def _search_summary(search: Search, answer: Answer) -> str:
     read = ", ".join(plural(number, *_ROWS.get(kind, (kind,))) for kind, number in rows.items())
     summary = f"The method {answer.method} searched {within}{f' and read {read}' if read else ''}"
     filters = ", ".join(_filters(search.scope.filters)) if search.scope else ""
-    return f"{summary}; filters in force: {filters}." if filters else f"{summary}."
+    ends = f"; filters in force: {filters}." if filters else "."
+    unknown = " or ".join(f"“{word}”" for word in _unknown_words(search))
+    return f"{summary}{ends}{f' No text has {unknown}.' if unknown else ''}"
+
+
+def _unknown_words(search: Search) -> list[str]:
+    """Return the first words of the question, as written, that say what to look for and no text has."""
+    asked = set(asked_words(search.question.text))
+    forms = words_with_case(search.question.text)
+    found = [
+        written
+        for word, written in zip(forms.folded, forms.written, strict=True)
+        if word in asked and not search.retriever.has_word(written)
+    ]
+    return list(dict.fromkeys(found))[:_UNKNOWN]
 
 
 def _searched(search: Search, answer: Answer) -> str:

@@ -136,6 +136,10 @@ class Retriever:
         total = float(scores.sum())
         return float(scores[inside].sum()) / total if total else 0.0
 
+    def has_word(self, word: str) -> bool:
+        """Return whether any text unit has a word, by its stem."""
+        return bool(self._unit_ranker.lexical.scores(word).any())
+
     def units(
         self,
         question: str,

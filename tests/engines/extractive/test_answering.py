@@ -245,6 +245,33 @@ def test_what_has_nothing_to_do_with_the_rows_is_refused(question: str) -> None:
     assert answer(question).text == ""
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did he write about penguins?",
+        "Was the lease for Netflix?",
+        "Who leased the north quay in 2015?",
+        "What was in version 3.13 of the lease of the north quay?",
+        "How much did the letters about the lease cost?",
+    ],
+)
+def test_what_a_question_is_about_has_to_stand_somewhere(question: str) -> None:
+    assert answer(question).text == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Who leased the north quay in 1998?", "Vell & Daughters"),
+        ("What did Orrin Vask write about penguins and the lease?", "lease"),
+        ("How much did the north quay cost a year?", "4,200 crowns"),
+        ("What caused the rent of the quay to be 4,200 crowns?", "cranes"),
+    ],
+)
+def test_what_stands_there_in_other_words_is_answered(question: str, said: str) -> None:
+    assert said in answer(question).text
+
+
 def test_a_name_or_a_number_stands_for_itself_alone() -> None:
     lines = [
         SentenceLine(text, 0, 1, place)

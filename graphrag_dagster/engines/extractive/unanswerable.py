@@ -1,0 +1,154 @@
+"""What a question is about and its context does not have, so that no sentence answers it (English)."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from math import fsum, log
+
+from graphrag_dagster.engines.extractive.answer_types import AnswerType, things_of_type
+from graphrag_dagster.engines.extractive.sentence_selection import RankedSentence
+from graphrag_dagster.kernel.common.stable_values import cosines
+from graphrag_dagster.kernel.models.embedders import Embedder
+from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, names_in
+from graphrag_dagster.kernel.text.english_words import STOP_WORDS
+from graphrag_dagster.kernel.text.languages import ENGLISH, language_of
+from graphrag_dagster.kernel.text.text_similarity import stem, words
+from graphrag_dagster.kernel.text.tokenization import get_tokenizer
+
+#: Share of a question's meaning from which a name, and any other word, cannot be missing.
+_NAME, _WORD = 0.3, 0.42
+#: Rarity of a word from which no other says the same, as one does of "turn" and "cause".
+_RARE = 5.0
+#: Cosine of two words, and likeness of their spelling of 100, from which one stands for the other.
+_MEANS, _SPELLED = 0.5, 80
+#: Digits from which a number is like a name: a year, a type.
+_DIGITS = 3
+#: Letters from which a word may be written as two: "data center".
+_JOINED = 5
+#: "0.62", "v3.13", "HTTP/3", but no measures.
+_VERSION = re.compile(
+    r"(?<![\w.$£€¥/])v?(?P<number>\d+(?:\.\d+)+)"
+    r"(?!\w| ?(?:%|percent\b|per cent\b|thousand\b|[mb]illion\b|times\b|points?\b))"
+    r"|\b(?P<joined>[A-Z][A-Za-z]*/\d+)(?![\w.])"
+)
+#: The name of what a version is of, before its number.
+_NAME_BEFORE = re.compile(r"(?P<word>[A-Z][\w-]*)[ ,]+(?:v|version )?\Z")
+_OF_VERSIONS = frozenset({"version", "release", "v"})
+
+
+def missing_subject(question: str, sentences: Sequence[RankedSentence], embedder: Embedder) -> str | None:
+    """Return what a question is about that no sentence and no title has; None where nothing is missing.
+
+    That is a name, a number or a rare word which carries much of the question's meaning and which no other
+    word resembles in meaning or spelling, or an identifier of a version, such as 3.13 or HTTP/3. Of things
+    that are joined by "and" or "or", one may be missing.
+
+    Args:
+        question: as asked; one in another language than English misses nothing.
+        sentences: of the whole context; also the background for rarity.
+        embedder: compares single words.
+    """
+    if not sentences or language_of(question) not in {None, ENGLISH}:
+        return None
+    texts = [one.text for one in sentences] + sorted({one.row.title for one in sentences})
+    said = [frozenset(words(text)) for text in texts]
+    frequency = Counter(chain.from_iterable({stem(word) for word in one} for one in said))
+    asked, names = asked_words(question), names_in(question)
+    weights = [log(1 + len(said) / (1 + frequency[stem(word)])) for word in asked]
+    for word, weight in zip(asked, weights, strict=True):
+        is_name = stem(word) in names or _is_number(word)
+        if frequency[stem(word)] or weight < (_NAME if is_name else _WORD) * fsum(weights):
+            continue
+        if _is_one_of_several(word, question):
+            continue
+        if not is_name and get_tokenizer("cl100k_base").rarity(word) < _RARE:
+            continue
+        if not _is_resembled(word, sorted(frozenset().union(*said)), texts, embedder):
+            return word
+    return next((one for one in _versions(question) if not _has_version(one, question, texts)), None)
+
+
+def _is_number(word: str) -> bool:
+    """Whether a word is an identifier with a digit, or a number of some digits."""
+    return any(map(str.isdigit, word)) and (not word.isdigit() or len(word) >= _DIGITS)
+
+
+def _is_one_of_several(word: str, question: str) -> bool:
+    """Whether a question asks about something beside a word, too: "marmalade and the dockers"."""
+    both = rf"\b{re.escape(word)}\b,? (?:and|or)\b|\b(?:and|or) (?:\w+ )?{re.escape(word)}\b"
+    return re.search(both, question, re.IGNORECASE) is not None
+
+
+def _is_resembled(word: str, vocabulary: Sequence[str], texts: Sequence[str], embedder: Embedder) -> bool:
+    if not word.isalpha():
+        return False
+    from rapidfuzz import fuzz, process
+
+    if process.extractOne(word, vocabulary, scorer=fuzz.ratio, score_cutoff=_SPELLED):
+        return True
+    if len(word) >= _JOINED and any(word in "".join(words(text)) for text in texts):
+        return True
+    (own,) = embedder.embed([word])
+    return bool((cosines(embedder.embed(vocabulary), own) >= _MEANS).any())
+
+
+def _versions(question: str) -> Iterator[str]:
+    for found in _VERSION.finditer(question):
+        yield found["number"] or found["joined"]
+
+
+def _has_version(version: str, question: str, texts: Sequence[str]) -> bool:
+    """Whether a text has an identifier, and not of something that the question does not speak of.
+
+    "Python 3.9" names no version 3.9 of Datasette; "0.20.1" is one of 0.20.
+    """
+    own = {*words(question), *_OF_VERSIONS, *STOP_WORDS}
+    mark = re.compile(rf"(?<![\d.]){re.escape(version)}(?!\d)", re.IGNORECASE)
+    for text in texts:
+        for found in mark.finditer(text):
+            before = _NAME_BEFORE.search(text[: found.start()])
+            if before is None or not own.isdisjoint(words(before["word"])):
+                return True
+    return False
+
+
+#: Share of what a question says beside the price that stands around an amount of money on its subject.
+_OF_SUBJECT = 0.5
+_PRICE_WORDS = re.compile(
+    r"costs?|prices?|pays?|paid|spend|spent|earn(?:ed|s)?|salary|raised?|sold|sell|worth|fee|fined?|budget|money"
+    r"|year|month|much",
+    re.IGNORECASE,
+)
+_ASKS_PRICE = re.compile(rf"\b(?:how much|what)\b.*\b(?:{_PRICE_WORDS.pattern})\b", re.IGNORECASE)
+_FREE = re.compile(r"\b(?:free of charge|for free|is free|are free|no charge|costs nothing)\b", re.IGNORECASE)
+
+
+def lacks_amount(question: str, wanted: AnswerType, sentences: Sequence[RankedSentence]) -> bool:
+    """Return whether a question asks for a price or a payment, and no sentence has an amount on its subject.
+
+    An amount is on the subject where its sentence, the two beside it and the title have at least half of what
+    the question says beside the price, by rarity.
+
+    Args:
+        question: as asked.
+        wanted: what it wants.
+        sentences: of the whole context, in its order.
+    """
+    if wanted.kind != "money" or not _ASKS_PRICE.search(question):
+        return False
+    subject = {stem(word) for word in asked_words(question) if not _PRICE_WORDS.fullmatch(word)}
+    said = [frozenset(map(stem, words(one.text))) for one in sentences]
+    frequency = Counter(chain.from_iterable(said))
+    weight = {word: log(1 + len(said) / (1 + frequency[word])) for word in sorted(subject)}
+    least = _OF_SUBJECT * fsum(weight.values())
+    for place, one in enumerate(sentences):
+        if not things_of_type("money", one.bare_text) and not _FREE.search(one.text):
+            continue
+        beside = range(max(place - 1, 0), min(place + 2, len(sentences)))
+        around = {stem(word) for word in words(one.row.title)}.union(
+            *(said[near] for near in beside if sentences[near].row.id == one.row.id)
+        )
+        if fsum(weight[word] for word in sorted(subject & around)) >= least:
+            return False
+    return True
