@@ -1,9 +1,9 @@
 """Answers laid out by the kind of a question: lists, both sides of a comparison, themes."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -20,35 +20,44 @@ from graphrag_dagster.kernel.text.text_similarity import repeats, stem, stems, w
 _OF_ONE = 4
 
 
-def points_of_both(sides: Sequence[str], sentences: Sequence[RankedSentence], value: Scores) -> list[Point]:
+def points_of_both(
+    sides: Sequence[str], topic: str, sentences: Sequence[RankedSentence], value: Scores
+) -> list[Point]:
     """Return the best sentences that name both sides, then those of the first and of the second.
 
-    A sentence names a side by more than half of its words.
+    A sentence names a side by more than half of its words. It is on the topic with half of its words; where
+    no sentence of a side has them, those beside it and its title count, too.
 
-    Nothing where a side is named nowhere.
+    Nothing where a side is named nowhere on the topic.
 
     Args:
         sides: two, as the question words them.
+        topic: in what they are compared; blank for anything.
         sentences: of all rows, in their order.
         value: how well each answers, 0 for those that are not to be quoted.
     """
     wanted = [frozenset(stems(side)) for side in sides]
-    # Words that both sides share tell neither from the other.
-    own = [one - wanted[1 - number] or one for number, one in enumerate(wanted)]
-    said = {
-        int(place): frozenset(stems(sentences[place].text))
-        for place in np.argsort(-value, kind="stable")
-        if value[place] > 0
+    about = frozenset(one for one in stems(topic) if not one.isdigit())
+    order = [int(place) for place in np.argsort(-value, kind="stable") if value[place] > 0]
+    named = {
+        place: tuple(
+            # Words that both sides share tell neither from the other.
+            _names_side(side, wanted[number] - wanted[1 - number], sentences[place].text)
+            for number, side in enumerate(sides)
+        )
+        for place in order
+        if _is_near(about, sentences, place)
     }
-    named = {place: tuple(2 * len(one & stems_) > len(one) for one in own) for place, stems_ in said.items()}
     if not all(any(one[side] for one in named.values()) for side in (0, 1)):
         return []
     points: list[Point] = []
     taken: list[tuple[str, ...]] = []
     headings = {(True, True): " and ".join(sides), (True, False): sides[0], (False, True): sides[1]}
     for which, heading in headings.items():
+        places = [place for place, one in named.items() if one == which]
+        closely = [place for place in places if _has_half(about, stems(sentences[place].text))]
         group = 0
-        for place in (place for place, one in named.items() if one == which):
+        for place in closely if closely or all(which) else places:
             one = sentences[place]
             if group < _OF_ONE and not repeats(words(one.text), taken):
                 taken.append(words(one.text))
@@ -56,6 +65,22 @@ def points_of_both(sides: Sequence[str], sentences: Sequence[RankedSentence], va
                 title = heading[0].upper() + heading[1:]
                 points.append(Point(title, (one.quotation,), 0.0, one.row.kind))
     return points
+
+
+def _names_side(side: str, own: frozenset[str], text: str) -> bool:
+    if not own:
+        return side.lower() in text.lower()
+    return 2 * len(own.intersection(stems(text))) > len(own)
+
+
+def _is_near(about: frozenset[str], sentences: Sequence[RankedSentence], place: int) -> bool:
+    row = sentences[place].row
+    beside = [one for one in sentences[max(place - 1, 0) : place + 2] if one.row.id == row.id]
+    return _has_half(about, chain(stems(row.title), *(stems(one.text) for one in beside)))
+
+
+def _has_half(about: frozenset[str], said: Iterable[str]) -> bool:
+    return 2 * len(about.intersection(said)) >= len(about)
 
 
 @dataclass(slots=True)

@@ -8,8 +8,8 @@ from typing import Literal
 from graphrag_dagster.engines.extractive.names import name_wordlists as wordlists
 from graphrag_dagster.engines.extractive.office_holders import office_asked
 from graphrag_dagster.engines.extractive.parsing.type_lexicon import GEO, KINDS, PERSON
-from graphrag_dagster.kernel.retrieval.sentence_relevance import asks_for_overview
-from graphrag_dagster.kernel.text.english_words import word_set
+from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, asks_for_overview
+from graphrag_dagster.kernel.text.english_words import STOP_WORDS, word_set
 from graphrag_dagster.kernel.text.markup_spans import Span
 from graphrag_dagster.kernel.text.text_similarity import stem, words
 
@@ -67,16 +67,32 @@ _LIST = re.compile(
 _WHO_ALL = re.compile(
     r"\s*who (?:all )?(?:are|were|appear\w*|attended|took part|spoke|came)\b(?! you)", re.IGNORECASE
 )
+_BE_OR_DO = r"(?:do|does|did|is|are|was|were)"
+#: The first that holds; ``topic``: in what the sides are compared, if the form says so.
 _SIDES = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
-        r"\b(?:differ\w*|distinction|comparison|choice) between (?P<a>.+?) and (?P<b>[^?]+)",
-        r"\bcompar\w+ (?P<a>.+?) (?:and|with|to) (?P<b>[^?]+)",
-        r"\bhow (?:do|does|did|is|are|was|were) (?P<a>.+?) (?:differ|different|compare) (?:from|with|to) "
+        r"(?P<topic>.*)\b(?:differ\w*|distinction|comparison|choice) between (?P<a>.+?) and (?P<b>[^?]+)",
+        r"\bcompar\w+ (?P<topic>\S+(?: \S+){0,5}) (?:of|in|for|at|by) (?P<a>[^?]+?) (?:and|with|to) "
         r"(?P<b>[^?]+)",
+        r"\bcompar\w+ (?P<a>.+?) with (?P<b>[^?]+)",
+        r"\bcompar\w+ (?P<a>.+?) (?:and|to) (?P<b>[^?]+)",
+        rf"\bhow {_BE_OR_DO} (?P<a>.+?) (?:differ|different|compare) (?:from|with|to) (?P<b>[^?]+)",
+        rf"\bhow {_BE_OR_DO} (?P<topic>.+?) (?:of|in|for|at|by) (?P<a>.+?) and (?P<b>.+?) "
+        r"(?:compare|differ|different)\b",
+        rf"\bhow {_BE_OR_DO} (?P<a>.+?) and (?P<b>.+?) (?:compare|differ|different)\b",
         r"(?:,|:|\b(?:more|better|rather|\w{2,}er)\b)[^,:?]{0,40}?[,:] ?(?P<a>[^,:?]+?),? or (?P<b>[^?]+)",
         r"(?P<a>(?:\S+ ){0,4}\S+) (?:versus|vs\.?) (?P<b>[^?]+)",
     )
+)
+#: What is said of both behind the second: "Boston and Dallas in terms of lending", "in April 2009".
+_BEHIND = re.compile(
+    r" (?:in terms of|when it comes to|regarding|concerning|with (?:regard|respect) to|as to|on|in|during) "
+    r"(?P<topic>.+)",
+    re.IGNORECASE,
+)
+_COMPARING = word_set(
+    "differ differs difference differences differing distinction comparison choice compare between"
 )
 #: Nouns that say no more than the type of what is listed.
 OF_ANY = word_set(
@@ -93,7 +109,8 @@ class AnswerType:
     """What an answer has to hold, and how it is laid out.
 
     ``kind``: of what a sentence must name to answer; ``noun``: what is counted or listed, lower case, blank
-    where nothing is; ``type``: of the entities that are listed, blank for any; ``sides``: what is compared.
+    where nothing is; ``type``: of the entities that are listed, blank for any; ``sides``: what is compared,
+    ``topic``: in what, blank where the question does not say.
     """
 
     shape: Shape = "sentence"
@@ -101,6 +118,7 @@ class AnswerType:
     noun: str = ""
     type: str = ""
     sides: tuple[str, ...] = ()
+    topic: str = ""
 
 
 def answer_type_of(question: str) -> AnswerType:
@@ -116,9 +134,7 @@ def answer_type_of(question: str) -> AnswerType:
         return listed
     if asks_for_overview(question):
         return AnswerType("overview")
-    if sides := _sides(question):
-        return AnswerType("sides", sides=sides)
-    return _factual_type(question)
+    return _sides(question) or _factual_type(question)
 
 
 def _factual_type(question: str) -> AnswerType:
@@ -161,12 +177,28 @@ def _kind_of(first: str, noun: str, question: str) -> Kind:
     return "money" if _PRICE.search(question) else "other"
 
 
-def _sides(question: str) -> tuple[str, ...]:
+def _sides(question: str) -> AnswerType | None:
     for form in _SIDES:
         found = form.search(question)
-        if found and words(found["a"]) and words(found["b"]):
-            return found["a"].strip(), found["b"].strip(" .?")
-    return ()
+        if not found or not words(found["a"]) or not words(found["b"]):
+            continue
+        first, second = found["a"].strip(), found["b"].strip(" .?")
+        topic = [found.groupdict().get("topic") or ""]
+        if behind := _BEHIND.search(second):
+            second = second[: behind.start()]
+            topic.append(behind["topic"])
+        topic.append(_shared_noun(first, second))
+        told = " ".join(word for word in " ".join(topic).split() if word.lower() not in _COMPARING)
+        return AnswerType("sides", sides=(first, second), topic=" ".join(asked_words(told)))
+    return None
+
+
+def _shared_noun(first: str, second: str) -> str:
+    """Return the noun of both sides that stands with the second: "basic and digest authentication"."""
+    one, other = (
+        [word for word in side.split() if word.lower() not in STOP_WORDS] for side in (first, second)
+    )
+    return other[-1] if len(one) == 1 and len(other) > 1 and other[-1].islower() else ""
 
 
 def _list_type(question: str) -> AnswerType | None:

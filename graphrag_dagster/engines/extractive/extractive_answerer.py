@@ -126,7 +126,9 @@ class ExtractiveAnswerer:
         if sought.shape == "list":
             points = self._list_entities(question, sought, sentences)
         elif sought.shape == "sides":
-            points = points_of_both(sought.sides, sentences, self._values(sought.sides, sought, sentences))
+            asked = [f"{sought.topic} {side}".strip() for side in sought.sides]
+            value = self._values(asked, sought, sentences)
+            points = points_of_both(sought.sides, sought.topic, sentences, value)
         else:
             points = []
         if points:

@@ -201,6 +201,29 @@ def test_a_list_counts_documents_and_mentions() -> None:
     assert found.text.index("Harbour Authority:") < found.text.index("Vell & Daughters:")
 
 
+@pytest.mark.parametrize(
+    ("question", "sides", "topic"),
+    [
+        ("How do rents differ between Port Vessay and the mole?", ("Port Vessay", "the mole"), "rents"),
+        ("Compare the rents of the quay and the mole in 1998.", ("the quay", "the mole"), "rents 1998"),
+        ("Compare mooring at the quay with the mole.", ("the quay", "the mole"), "mooring"),
+        ("How did rents in Vessay and Oban compare?", ("Vessay", "Oban"), "rents"),
+        ("What is the difference between soft and hard tar?", ("soft", "hard tar"), "tar"),
+        ("How do HTTP/1.1 and HTTP/2 differ?", ("HTTP/1.1", "HTTP/2"), ""),
+    ],
+)
+def test_what_is_compared_and_in_what(question: str, sides: tuple[str, ...], topic: str) -> None:
+    found = answer_type_of(question)
+    assert (found.shape, found.sides, found.topic) == ("sides", sides, topic)
+
+
+def test_both_sides_of_a_comparison_keep_its_topic() -> None:
+    found = answer("How do rents differ between the north quay and the fish market?").text
+    assert "4,200 crowns" in found
+    assert "pays no rent" in found
+    assert "granite" not in found
+
+
 def test_a_comparison_speaks_of_both_sides() -> None:
     found = answer("What is the difference between the north quay and the fish market?")
     assert found.quotes[0][0] == FACTS[4]
