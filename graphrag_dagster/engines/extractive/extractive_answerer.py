@@ -29,6 +29,7 @@ from graphrag_dagster.kernel.common.stable_values import Scores, round_for_compa
 from graphrag_dagster.kernel.models.embedders import CorpusEmbedder, Embedder
 from graphrag_dagster.kernel.models.packaged_cross_encoder import PackagedCrossEncoder
 from graphrag_dagster.kernel.questions.citations import ContextKind
+from graphrag_dagster.kernel.questions.scope.course_of_time import Course, course_of
 from graphrag_dagster.kernel.retrieval.sentence_relevance import asked_words, relevance
 from graphrag_dagster.kernel.tasks.answer_form import AnswerForm, most_sentences
 from graphrag_dagster.kernel.tasks.answering_ports import (
@@ -118,6 +119,8 @@ class ExtractiveAnswerer:
         if self._multilingual and is_in_another_language(question, sentences):
             value = values_across_languages(question, sentences, self._multilingual)
             return self._partials(question, AnswerType(), chunks, rendered, sentences, value)
+        course = course_of(question)
+        question = course.text if course else question
         sought = answer_type_of(question)
         if sought.shape == "overview":
             return _partials_of_points(self._overview(question, sentences), chunks, rendered)
@@ -136,7 +139,8 @@ class ExtractiveAnswerer:
         value = self._values([question], sought, sentences)
         if self._cross_encoder:
             value = fuse_values(question, sentences, value, self._cross_encoder)
-        if points := focused.points_by_document(question, sought, sentences, value):
+        points = self._over_time(course, sought, sentences) if course else []
+        if points := points or focused.points_by_document(question, sought, sentences, value):
             return _partials_of_points(points, chunks, rendered)
         return self._partials(question, sought, chunks, rendered, sentences, value)
 
@@ -183,6 +187,21 @@ class ExtractiveAnswerer:
                 best.setdefault(sentences[place].row.id, place)
         chosen = [sentences[place] for place in best.values()][:most]
         return [Point(one.row.title, (one.quotation,), 0.0, one.row.kind) for one in chosen]
+
+    def _over_time(
+        self, course: Course, sought: AnswerType, sentences: Sequence[RankedSentence]
+    ) -> list[Point]:
+        """The sentence that answers best of those of each period, in order of time."""
+        of_period: dict[str, list[RankedSentence]] = {}
+        for one, label in zip(sentences, course.labels(one.day for one in sentences), strict=True):
+            if label:
+                of_period.setdefault(label, []).append(one)
+        found = []
+        for label, own in sorted(of_period.items()):
+            value = self._values([course.text], sought, own)
+            if value.max() > 0:
+                found.append((label, own[int(value.argmax())]))
+        return focused.points_of_each(course.text, sought, found)
 
     def _list_entities(
         self, question: str, sought: AnswerType, sentences: Sequence[RankedSentence]

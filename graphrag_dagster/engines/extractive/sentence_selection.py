@@ -1,5 +1,6 @@
 """The sentences that answer a question about something, the best first."""
 
+import datetime
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -96,6 +97,11 @@ class RankedSentence:
         """What stands for its document: its id, or the row where that is not known."""
         known = self.row.background.document(self.quote.unit_id) if self.row.background and self.quote else ""
         return known or f"row {self.row.id}"
+
+    @property
+    def day(self) -> datetime.date | None:
+        """The first day of the period of its document, None where that is not known."""
+        return self.row.background.day(self.quote.unit_id) if self.row.background and self.quote else None
 
     @property
     def quotable(self) -> bool:
@@ -348,19 +354,33 @@ def points_by_document(
     """
     if not (_COMPARES.search(question) and all(one.row.selected for one in sentences)):
         return []
-    best: dict[str, int] = {}
+    best: dict[str, RankedSentence] = {}
     for place in np.argsort(-value, kind="stable").tolist():
         if value[place] > 0 and value[place] >= _LEAST_OF_DOCUMENT * value.max():
-            best.setdefault(sentences[place].document, place)
-    if not 2 <= len(best) <= _MOST_DOCUMENTS:
+            best.setdefault(sentences[place].document, sentences[place])
+    found = sorted(((one.row.title, one) for one in best.values()), key=lambda pair: pair[0])
+    return points_of_each(question, wanted, found)
+
+
+def points_of_each(
+    question: str, wanted: AnswerType, found: Sequence[tuple[str, RankedSentence]]
+) -> list[Point]:
+    """Return sentences, each under a heading of its own; empty where they are too few or too many.
+
+    Args:
+        question: as asked.
+        wanted: what it wants.
+        found: headings and sentences.
+    """
+    if not 2 <= len(found) <= _MOST_DOCUMENTS:
         return []
     known, office = frozenset(map(stem, words(question))), office_asked(question)
-    found = []
-    for one in sorted((sentences[place] for place in best.values()), key=lambda one: one.row.title):
+    points = []
+    for heading, one in found:
         text, row, quote = one.quotation
         told = answering_words(text, wanted, known, office)
-        found.append(Point(one.row.title, ((told, row, quote),), 0.0, one.row.kind, apart=True))
-    return found
+        points.append(Point(heading, ((told, row, quote),), 0.0, one.row.kind, apart=True))
+    return points
 
 
 def points(

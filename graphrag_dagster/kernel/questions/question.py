@@ -11,6 +11,7 @@ from graphrag_dagster.errors import QuestionError
 from graphrag_dagster.kernel.catalogue.registry import asks_model
 from graphrag_dagster.kernel.questions.context.index_background import Support
 from graphrag_dagster.kernel.questions.document_filters import ALL, Filters
+from graphrag_dagster.kernel.questions.scope.course_of_time import Course, course_of
 from graphrag_dagster.kernel.questions.scope.favoured_documents import Favour
 from graphrag_dagster.kernel.questions.scope.question_clues import favour_of
 from graphrag_dagster.kernel.retrieval.retriever import Retriever, retriever_of
@@ -150,6 +151,11 @@ class Search(Basis):
         if favour.clues or favour.notes or not self.question.history:
             return favour
         return favours(self.question.history[-1].question, exact=exact)
+
+    @property
+    def course(self) -> Course | None:
+        """What the question wants to hear over time; None for any other question."""
+        return course_of(self.question.text)
 
     @property
     def language_gap(self) -> tuple[str, str] | None:

@@ -19,6 +19,7 @@ from graphrag_dagster.kernel.questions.context.answer import (
 )
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
+from graphrag_dagster.kernel.questions.scope.course_of_time import in_course
 from graphrag_dagster.kernel.retrieval.entity_linking import LinkedName
 from graphrag_dagster.kernel.retrieval.packaged_reranker import stages
 from graphrag_dagster.kernel.retrieval.ranking import Mode, Ranking, first_places
@@ -41,9 +42,10 @@ def with_history(search: Search, question: str | None = None) -> str:
         search: with the conversation.
         question: default: the question of the search.
     """
-    current = search.question.text if question is None else question
+    if question is None:
+        question = search.course.text if search.course else search.question.text
     return "\n".join(
-        [*(turn.question for turn in search.question.history[-2:]), current, *_offices_in(current)]
+        [*(turn.question for turn in search.question.history[-2:]), question, *_offices_in(question)]
     )
 
 
@@ -112,6 +114,8 @@ def rerank_units(
 ) -> tuple[Sequence[str], list[Reranked]]:
     """Rerank the first text units; without a reranker their order stays.
 
+    Where the question wants to hear something over time, periods then take turns.
+
     Args:
         search: with the reranker and how many units it sees.
         question: the query that they were found by.
@@ -131,6 +135,8 @@ def rerank_units(
         if unit_ids and reranker.counts(sought):
             unit_ids, change = rerank(unit_ids, search.retriever.text, sought, reranker, first)
             changes.append(change)
+    if asked_once and search.course:
+        unit_ids = in_course(search.course, unit_ids, search.index)
     return unit_ids, changes
 
 

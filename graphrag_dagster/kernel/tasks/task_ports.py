@@ -5,6 +5,7 @@ threads, processes or connections, and reports progress through
 :mod:`graphrag_dagster.kernel.common.progress`.
 """
 
+import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
@@ -322,6 +323,9 @@ class Background(Protocol):
 
     def document(self, unit_id: str, /) -> str:
         """Return the id of a text unit's document, blank for an unknown unit."""
+
+    def day(self, unit_id: str, /) -> datetime.date | None:
+        """Return the first day of the own period of a text unit's document, None without one."""
 
     def names(self, unit_id: str, /) -> Sequence[tuple[str, str]]:
         """Return the titles and types of the entities found in a text unit."""

@@ -1,5 +1,6 @@
 """What questions want, what in a sentence gives it, and how answers by rule are laid out."""
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -222,6 +223,35 @@ def test_both_sides_of_a_comparison_keep_its_topic() -> None:
     assert "4,200 crowns" in found
     assert "pays no rent" in found
     assert "granite" not in found
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("How did rents of the quay develop over the years?", ["2006", "2007", "2008"]),
+        ("What was the rent of the quay each quarter?", ["2006 Q1", "2007 Q2", "2008 Q3"]),
+        ("How did the rent of the quay change from 2007 to 2009?", ["2007", "2008"]),
+    ],
+)
+def test_the_course_over_time_has_a_statement_of_each_period_in_order(
+    question: str, told: Sequence[str]
+) -> None:
+    class Dated(Known):
+        def day(self, unit_id: str) -> datetime.date:
+            year = int(unit_id)
+            return datetime.date(year, 3 * (year - 2006) + 1, 1)
+
+    def of(number: int, year: int, share: int) -> ContextUnit:
+        said = (f"The rent of the quay was {share} crowns.", f"The quay had {share} cranes.")
+        sentences = tuple((one, Quote(f"{year}", Span(0, len(one)))) for one in said)
+        return ContextUnit(number, f"Report {number}", " ".join(said), sentences, "source", Dated())
+
+    found = answer(question, [of(1, 2008, 830), of(2, 2006, 610), of(3, 2007, 720)])
+    headings = [line.strip("*") for line in found.text.split("\n\n") if line.endswith("**")]
+    assert headings == told
+    assert [int(text.split()[6].strip("*")) for text, _, _ in found.quotes] == sorted([610, 720, 830])[
+        -len(told) :
+    ]
 
 
 def test_a_comparison_speaks_of_both_sides() -> None:

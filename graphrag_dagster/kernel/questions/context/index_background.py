@@ -1,5 +1,6 @@
 """Background of quoted text units from the index, and the judging of support."""
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ import polars as pl
 from graphrag_dagster.kernel.common.stable_values import cosines
 from graphrag_dagster.kernel.models.embedders import Embedder
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot, RowsById
+from graphrag_dagster.kernel.questions.scope.course_of_time import own_days
 from graphrag_dagster.kernel.questions.statement_reading import is_stated_in
 from graphrag_dagster.kernel.questions.support_by_words import JudgeByWords
 from graphrag_dagster.kernel.retrieval.index_cache import load_or_build
@@ -31,6 +33,10 @@ class IndexBackground:
         """Return the id of a text unit's document; blank for an unknown unit."""
         passage = self._index.passages.get(unit_id)
         return passage.document_id if passage else ""
+
+    def day(self, unit_id: str) -> datetime.date | None:
+        """Return the first day of the own period of a text unit's document, None without one."""
+        return self._index.once(own_days).get(self.document(unit_id))
 
     def names(self, unit_id: str) -> Sequence[tuple[str, str]]:
         """Return titles and types of the entities extracted from a text unit."""

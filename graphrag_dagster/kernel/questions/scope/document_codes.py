@@ -25,6 +25,8 @@ from graphrag_dagster.kernel.text.english_words import DIVISIONS, DOCUMENTS
 from graphrag_dagster.kernel.text.periods import periods_in
 
 _JOINING = frozenset({"and", "or", "versus", "vs", "to", "with", "from", "the"})
+#: Documents that sum up those beside them.
+_SUMMARIES = frozenset({"summary", "overview"})
 #: Most words of a name in a question, most documents told apart by their names, characters of a first line.
 _LONGEST_NAME, _MOST_DOCUMENTS, _FIRST_LINE = 4, 2_000, 300
 
@@ -41,6 +43,7 @@ def code_clues(asked: QuestionWords, codes: NumbersByWord, names: DocumentNames)
     """
     if not len(codes.words):
         return
+    yield from _coded_summary(asked, codes, names)
     found = list(_coded_names(asked, codes))
     divisions = [_division_beside(asked, start, end) for start, end, _ in found]
     for number, (start, end, code) in enumerate(found):
@@ -58,6 +61,19 @@ def code_clues(asked: QuestionWords, codes: NumbersByWord, names: DocumentNames)
         span = divisions[number] or (own if shared else None)
         ids = frozenset(names.ids[position] for position in codes.of_word(code))
         yield Clue("place", name, ids, NAMED if span else LIKELY, exact=span is not None, span=span)
+
+
+def _coded_summary(asked: QuestionWords, codes: NumbersByWord, names: DocumentNames) -> Iterator[Clue]:
+    """Yield a clue for "the summary" or "the national overview", one of the documents beside others."""
+    for place, word in enumerate(asked.folded):
+        before = asked.folded[max(place - 2, 0) : place]
+        beginnings = [code for code in codes.words if len(code) > 1 and word.startswith(code)]
+        if singular(word) in _SUMMARIES and "the" in before and len(beginnings) == 1:
+            start = place if before[-1] == "the" else place - 1
+            span = asked.spans[start][0], asked.spans[place][1]
+            ids = frozenset(names.ids[position] for position in codes.of_word(beginnings[0]))
+            label = f"{asked.text[slice(*span)]} (“{beginnings[0]}” in their names)"
+            yield Clue("place", label, ids, NAMED, exact=True, span=span)
 
 
 def _coded_names(asked: QuestionWords, codes: NumbersByWord) -> Iterator[tuple[int, int, str]]:

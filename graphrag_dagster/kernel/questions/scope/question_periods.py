@@ -90,6 +90,15 @@ def period_clues(asked: QuestionWords, index: IndexSnapshot) -> tuple[list[Clue]
     return clues, notes
 
 
+def ranges_in(question: str) -> list[NamedPeriod]:
+    """Return the periods from one to another that a question names: "from 2006 to 2010"."""
+    return [
+        one.named
+        for one in _with_ranges(periods_in(question), question)
+        if one.is_range or _RANGE_BEGINS.intersection(words(question[: one.named.start])[-1:])
+    ]
+
+
 def _series_of(index: IndexSnapshot) -> _Series:
     days = (pl.col("period_end") - pl.col("period_start")).dt.total_days() + 1
     periods = index.periods.with_columns(

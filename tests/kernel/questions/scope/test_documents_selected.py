@@ -151,6 +151,17 @@ def test_a_month_and_a_code_select_reports_that_their_names_tell_apart(
     assert selected(question, SURVEYS, surveys) == {f"{path}.txt" for path in paths}
 
 
+def test_the_summary_beside_others_is_one_of_them_and_a_summary_is_none() -> None:
+    rows = [*SURVEYS, *({"title": f"{month}-su", "path": f"{month}-su.txt", "text": "All grew."} for month in ("2008-10", "2009-04", "2010-06"))]  # fmt: skip
+    index = index_of(rows)
+    for question in (
+        "What did the national summary say in April 2009?",
+        "What is in the summary of April 2009?",
+    ):
+        assert selected(question, rows, index) == {"2009-04-su.txt"}
+    assert len(selected("Give me a summary of April 2009.", rows, index) or ()) == 5
+
+
 def test_first_lines_favour_one_of_the_documents_of_a_month(surveys: IndexSnapshot) -> None:
     weights = favour_of("How was tourism in the Sixth District in April 2009?", surveys).weights()
     assert SURVEYS[int(max(weights, key=lambda one: weights[one])[1:])]["path"] == "2009-04-at.txt"
