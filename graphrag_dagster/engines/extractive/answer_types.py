@@ -252,8 +252,10 @@ _TIME = re.compile(
     r"|['’‘]\d0s\b"
 )
 _AMOUNT = re.compile(
-    rf"[$£€¥]\s?\d[\d,.]*(?: ?(?:thousand|million|billion|trillion|[kmb]n?\b))?|\b{_MANY} (?:crowns?|dollars?"
-    r"|pounds?|euros?|cents?|yen|francs?|bucks|rupees?)\b|\b\d[\d,.]* ?(?:%|percent\b|per cent\b)"
+    rf"(?:[$£€¥]|\b(?:USD|EUR|GBP|CHF|JPY)\b)\s?\d[\d,.]*(?: ?(?:thousand|million|billion|trillion|[kmb]n?\b))?"
+    rf"|\b{_MANY} (?:crowns?|dollars?|pounds?|euros?|cents?|yen|yuan|francs?|bucks|rupees?|shillings?|pence"
+    r"|penn(?:y|ies)|guineas?|farthings?|r[ou]+bles?|kron(?:e|er|or)|pesos?|lire|dinars?)\b"
+    r"|\b[\w-]*(?:two|three|six)pence\b|\b\d[\d,.]* ?(?:%|percent\b|per cent\b|USD|EUR|GBP|CHF|JPY)"
 )
 _NUMBER = re.compile(rf"(?<![\w.,:/-])[$£€]?{_MANY}(?:%| ?percent\b)?(?![\w:/-])")
 _WORD = re.compile(r"[^\W_]+")

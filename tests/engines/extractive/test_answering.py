@@ -381,3 +381,12 @@ def test_a_shared_phrase_is_held_by_several_sentences() -> None:
     said = ["The mooring plan was late.", "He signed a mooring plan.", "She read the harbour rules."]
     assert shared_phrases(said) == ["mooring plan"]
     assert shared_phrases(said[1:]) == []
+
+
+@pytest.mark.parametrize(
+    "amount",
+    ["$4.5 million", "fifteen shillings", "five-and-sixpence", "twelve guineas", "USD 300", "300 EUR", "4,200 crowns"],
+)  # fmt: skip
+def test_an_amount_of_money_is_known_in_any_coin(amount: str) -> None:
+    sentence = f"The keeper had {amount} a week."
+    assert [sentence[one.start : one.end] for one in things_of_type("money", sentence)] == [amount]
