@@ -121,6 +121,10 @@ _NO_ANSWER = re.compile(
     re.I,
 )
 _LONGEST_STEP = 200
+#: Words that stand for an earlier answer, which a search cannot know.
+_POINTS_BACK = re.compile(
+    r"\b(?:he|she|it|they|him|her|them|his|its|their|(?:in|of|at|from|by|for) (?:that|this) \w+)\b", re.I
+)
 
 
 class QuestionsShape(Shape):
@@ -159,6 +163,19 @@ class _Questions(BaseModel):
         return [_NUMBERING.sub("", " ".join(one.split()), count=1) for one in texts if one.strip()]
 
 
+def _step_problem(number: int, step: str, question: str) -> str | None:
+    """Return why a step of a question cannot be looked up; None where it can."""
+    referred = [int(one) for one in STEP_REFERENCE.findall(step)]
+    if wrong := [one for one in referred if not 0 < one < number]:
+        return f"question {number} refers to #{wrong[0]}, which is no question before it"
+    if normalise(step) == normalise(question):
+        return f"question {number} is the question itself; ask for what it needs first"
+    said = _POINTS_BACK.search(step)
+    if said and number > 1 and not referred:
+        return f'question {number} says "{said[0]}"; write # and the number of an earlier question instead'
+    return None
+
+
 class LlmDecomposer(Asker):
     """Asks a model to split a question, and for the answer to each of its steps."""
 
@@ -184,13 +201,10 @@ class LlmDecomposer(Asker):
         def read(text: str) -> tuple[list[str], bool]:
             found, repaired = read_typed(text, _Questions)
             kept = found.questions[:most]
-            for number, one in enumerate(kept, start=1):
-                if wrong := next(
-                    (to for to in STEP_REFERENCE.findall(one) if not 0 < int(to) < number), None
-                ):
-                    raise NotUsable(f"question {number} refers to #{wrong}, which is no question before it")
-                if kept[1:] and normalise(one) == normalise(question):
-                    raise NotUsable(f"question {number} is the question itself; ask for what it needs first")
+            # A single question is not used.
+            for number, one in enumerate(kept if kept[1:] else (), start=1):
+                if problem := _step_problem(number, one, question):
+                    raise NotUsable(problem)
             example.refuse_copies(kept, user)
             return kept, repaired or len(kept) < len(found.questions)
 

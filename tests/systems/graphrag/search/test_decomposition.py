@@ -128,6 +128,11 @@ def test_a_question_that_needs_no_steps_is_answered_as_ever(
     [
         ("I cannot.", "no JSON"),
         (json.dumps({"questions": [QUESTION.upper(), "Who was it?"]}), "question 1 is the question itself"),
+        (
+            '{"questions": ["Who led the union?", "Where was she born?"]}',
+            'question 2 says "she"; write # and the',
+        ),
+        ('{"questions": ["Who led it?", "Who lives in that town?"]}', 'says "in that town"'),
         ('{"questions": "Who led it?"}', "must be a list of questions"),
         ('{"questions": ["Where did #2 speak?", "Who led the union?"]}', "question 1 refers to #2"),
         (
