@@ -56,7 +56,9 @@ def profiles() -> Mapping[str, Mapping[str, Any]]:
 #: A profile that systems declare.
 ProfileName = Annotated[str, NamedChoice(profiles)]
 #: Keys a profile sets only if the engine of their section uses a model; other engines reject them.
-NEED_A_MODEL = frozenset({"search.general_knowledge", "typing.enabled", "questions.testset.enabled"})
+NEED_A_MODEL = frozenset(
+    {"search.general_knowledge", "search.routing", "typing.enabled", "questions.testset.enabled"}
+)
 #: Keys a profile sets only if another key has the profile's value, too: sizes mean nothing in other units.
 _ONLY_BESIDE = MappingProxyType(
     {

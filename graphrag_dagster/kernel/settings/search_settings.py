@@ -103,6 +103,11 @@ class GraphSearchSettings(Section):
     summaries: Annotated[int, Field(ge=1, le=100)] = Field(
         5, description="number of communities to search, those whose reports are nearest to the question"
     )
+    shown: Literal["reports", "synopses"] = Field(
+        "reports",
+        description="what is read of these communities: their whole reports, or the summaries that stand at "
+        "the head of them, as in the fourth paper",
+    )
     facts: Annotated[int, Field(ge=1, le=1_000)] = Field(
         30, description="most relationships that a query for nodes adds to the context"
     )

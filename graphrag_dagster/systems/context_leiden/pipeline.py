@@ -38,6 +38,7 @@ def context_nodes(tables: Tables, run: StepRun) -> Iterator[Made]:
         network_of(relationships),
         own.seed,
         own.structure,
+        own.node2vec.walking,
     )
     made = build_context(relationships, tables[COMMUNITY_LEVELS], vectors, own)
     taken = entities.join(made.nodes, on="entity_id", how="semi").sort("entity_id")

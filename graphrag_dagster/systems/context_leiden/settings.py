@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from graphrag_dagster.kernel.settings.section import PositiveInt, Seed, SwitchedSection
+from graphrag_dagster.kernel.settings.section import PositiveInt, Section, Seed, SwitchedSection
 from graphrag_dagster.kernel.settings.study_settings import Embedding
-from graphrag_dagster.systems.context_leiden.index.node_embeddings import Structure
+from graphrag_dagster.systems.context_leiden.index.node_embeddings import Structure, Walking
 
 if TYPE_CHECKING:
     from graphrag_dagster.kernel.settings.corpus_settings import CorpusSettings
@@ -14,6 +14,29 @@ if TYPE_CHECKING:
 Penalty = Literal["factor", "subtract"]
 Centrality = Literal["max", "textbook"]
 Unreachable = Literal["drop", "far"]
+
+
+class Node2VecSettings(Section):
+    """Walks and vectors of node2vec."""
+
+    p: Annotated[float, Field(gt=0, le=1000)] = Field(
+        1.0, description="return parameter: going straight back is 1/p times as likely"
+    )
+    q: Annotated[float, Field(gt=0, le=1000)] = Field(
+        1.0,
+        description="in-out parameter: going to a node that is no neighbour of the previous one is 1/q times "
+        "as likely; with p and q 1 the walks are those of DeepWalk",
+    )
+    dimension: Annotated[int, Field(ge=2, le=4096)] | None = Field(
+        None, description="numbers of a vector; default: 128, in graphs of less than 1,000 nodes 64"
+    )
+    walks: Annotated[PositiveInt, Field(le=1000)] = Field(10, description="walks from each node")
+    length: Annotated[int, Field(ge=2, le=1000)] = Field(40, description="nodes of a walk")
+
+    @property
+    def walking(self) -> Walking:
+        """What the walks are made by."""
+        return Walking(self.p, self.q, self.dimension, self.walks, self.length)
 
 
 class ContextSettings(SwitchedSection):
@@ -26,6 +49,9 @@ class ContextSettings(SwitchedSection):
         "machine; or both: concat joins the vectors, mean averages them",
     )
     structure: Structure = Field("spectral", description="graph embedding used by concat and mean")
+    node2vec: Node2VecSettings = Field(
+        default_factory=Node2VecSettings, description="walks and vectors of node2vec"
+    )
     include_self: bool = Field(
         True,
         description="whether a node counts in the similarity with its own community, as in the formula; "

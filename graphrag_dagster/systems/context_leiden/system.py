@@ -15,9 +15,11 @@ _PAPER = MappingProxyType(
         "context.embedding": "node2vec",
         # Table I: vectors of communities and context nodes only.
         "embeddings.kept": "communities",
-        # §III.B
+        # §III.B: an agent chooses the route, and reads the stored synopses.
         "search.method": "graph",
+        "search.routing": "model",
         "search.level": 0,
+        "search.graph.shown": "synopses",
     }
 )
 

@@ -182,6 +182,23 @@ def test_a_broad_question_without_names_reads_the_nearest_summaries() -> None:
     assert brought(mill) == OF_IRON
 
 
+def test_stored_summaries_are_looked_up_by_a_query_and_read_where_they_are_wanted() -> None:
+    question = "What are the main events around choirs and singing?"
+    index = small_index()
+    short = index.reports.with_columns(summary=pl.lit("A choir that sings [Data: Entities (1)]."))
+    index = replace(index, reports=short)
+    whole = answer(index, question, GraphSearchSettings(summaries=1))
+    synopsis = answer(index, question, GraphSearchSettings(summaries=1, shown="synopses"))
+    for found in (whole, synopsis):
+        (text,) = column(found, "Queries", "query")
+        assert text.startswith("MATCH (r:Report)-[:REPORTS_ON]->(c:Community)")
+        (values,) = column(found, "Queries", "values")
+        assert json.loads(values) == {"communities": ["k-choir"]}
+    (report,), (summary,) = whole.context, synopsis.context
+    assert (report.record_id, summary.record_id) == ("k-choir", "k-choir")
+    assert summary.tokens < report.tokens
+
+
 def test_a_broad_question_about_a_node_stays_in_the_communities_found() -> None:
     question = "What are the main events in the history of Mill House?"
     found = answer(small_index(bridged=False), question, GraphSearchSettings(summaries=1))

@@ -21,6 +21,7 @@ from graphrag_dagster.systems.graphrag.search.graph_query_templates import (
     neighbours_question,
     path,
     rows_of,
+    stored_summaries,
 )
 from support.homes import enter_home
 from support.triple_graphs import publish_triples
@@ -105,6 +106,9 @@ def test_what_is_told_of_entities_and_members_of_communities(
     assert all(row["description"] for row in told)
     communities = dict(index.reports.select("report_id", "title").iter_rows())
     assert same(index, index.graph, members(communities))
+    stored = same(index, index.graph, stored_summaries(communities))
+    assert len(stored) == len(communities)
+    assert all(row["summary"] for row in stored)
     one = next(iter(communities))
     assert {row["entity_id"] for row in same(index, index.graph, members({one: ""}))} == set(
         index.members.filter(community_id=one)["entity_id"]

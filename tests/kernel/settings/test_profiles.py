@@ -136,3 +136,11 @@ def test_a_manifest_from_before_there_were_profiles_is_still_of_these_settings()
 def test_sizes_in_tokens_are_not_those_of_windows_of_characters() -> None:
     units = parse_settings({"profile": "paper", "text_units": {"strategy": "characters"}}, "x").text_units
     assert (units.size, units.overlap) == (200, 20)
+
+
+@pytest.mark.parametrize(("content", "routing"), [({}, "rules"), ({"engine": "llm"}, "model")])
+def test_the_fourth_papers_agent_is_a_model_where_one_answers(
+    content: dict[str, object], routing: str
+) -> None:
+    given = {"profile": "paper_004", **content}
+    assert parse_settings(given, "x").search.routing == routing

@@ -11,6 +11,7 @@ from graphrag_dagster.kernel.graph.undirected_graph import Network, network
 from graphrag_dagster.systems.context_leiden.index import node_embeddings as spectral
 from graphrag_dagster.systems.context_leiden.index.node_embeddings import (
     NodeVectors,
+    Walking,
     dimension,
     log_pmi,
     node_vectors,
@@ -163,6 +164,31 @@ def test_walks_go_along_edges_by_their_weights() -> None:
     after = found[:, 1:][found[:, :-1] == 0]
     assert set(after.tolist()) == {1, 2}
     assert (after == 2).mean() == pytest.approx(0.75, abs=0.05)
+
+
+@pytest.mark.parametrize(("p", "q"), [(4.0, 1.0), (0.25, 1.0), (1.0, 4.0), (1.0, 0.25), (0.5, 2.0)])
+def test_p_and_q_change_the_walks_as_they_are_defined(p: float, q: float) -> None:
+    # From a over b: back to a, on to c, a neighbour of a too, or out to d.
+    edges = [("a", "b", 1.0), ("a", "c", 1.0), ("b", "c", 2.0), ("b", "d", 3.0)]
+    graph = network(pl.DataFrame(edges, schema=["source", "target", "weight"], orient="row"))
+    matrix = weights(graph, pl.Series(list("abcd")))
+    found = walks(matrix, 1, Walking(p, q, walks=1500, length=12))
+    triples = np.lib.stride_tricks.sliding_window_view(found, 3, axis=1).reshape(-1, 3)
+    after = triples[(triples[:, 0] == 0) & (triples[:, 1] == 1), 2]
+    odds = np.array([1 / p, 2.0, 3 / q])
+    shares = [float((after == node).mean()) for node in (0, 2, 3)]
+    assert len(after) > 3000
+    assert shares == pytest.approx((odds / odds.sum()).tolist(), abs=0.03)
+
+
+def test_node2vec_is_named_by_what_decides_its_vectors() -> None:
+    graph, ids = blocks_of_nodes()
+    found = node_vectors(
+        "node2vec", ids, None, graph, walking=Walking(0.5, 2, dimension=16, walks=4, length=9)
+    )
+    assert found.matrix.shape == (102, 16)
+    assert found.name.startswith("node2vec/dim=16 p=0.5 q=2 walks=4×9 window=5 seed=0@gensim-")
+    assert node_vectors("node2vec", ids, None, graph).name.startswith("node2vec/dim=64 walks=10×40 window=5")
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from graphrag_dagster.kernel.questions.context.context_units import row_text
 from graphrag_dagster.kernel.questions.context.index_background import IndexBackground
 from graphrag_dagster.kernel.questions.context.index_snapshot import IndexSnapshot
 from graphrag_dagster.kernel.questions.question import Search
+from graphrag_dagster.kernel.questions.statement_reading import without_citations
 from graphrag_dagster.kernel.text.sentence_splitting import sentence_spans
 from graphrag_dagster.systems.graphrag.search.graph_facts import Fact, fact_row
 from graphrag_dagster.systems.graphrag.search.local_search import HEADERS
@@ -156,7 +157,7 @@ class _Packer:
 
 
 def _summary_rows(search: Search, summaries: Sequence[FoundCommunity]) -> Iterable[LocalRow]:
-    """Reports, each with the names of its community's context nodes below."""
+    """Reports or their summaries, each with the names of its community's context nodes below."""
     if not summaries:
         return
     index = search.index
@@ -164,6 +165,8 @@ def _summary_rows(search: Search, summaries: Sequence[FoundCommunity]) -> Iterab
     nodes = nodes_of(index, level_of(search), [one.community_id for one in summaries])
     for one in summaries:
         unit = known.all[known.number_of[one.community_id] - 1]
+        if search.options.graph.shown == "synopses" and one.synopsis:
+            unit = replace(unit, text=without_citations(one.synopsis))
         related = _related_text([node for node in nodes if node.community_id == one.community_id])
         text = f"{unit.text}\n\n{related}" if related else unit.text
         provenance = partial(report_provenance, index, one.community_id)

@@ -38,6 +38,7 @@ from graphrag_dagster.systems.graphrag.search.graph_query_templates import (
     neighbours_question,
     path,
     rows_of,
+    stored_summaries,
 )
 
 _NO_GRAPH = "there is no property graph of what is asked"
@@ -178,11 +179,18 @@ def hybrid(search: Search, entities: Mapping[str, str], writer: QueryWriter | No
 
 
 def summaries(search: Search) -> GraphRetrieval:
-    """Find the communities with the nearest summaries, and what their context nodes bring in."""
-    near = tuple(nearest_summaries(search))
+    """Find the communities with the nearest reports, and what their context nodes bring in.
+
+    The stored summaries of these communities are looked up by a query over the graph.
+    """
+    queries = NodeQueries(search.index)
+    found = nearest_summaries(search)
+    rows = queries.ask(stored_summaries({one.community_id: one.title for one in found})) if found else []
+    stored = {row["report_id"]: row["summary"] for row in rows}
+    near = tuple(replace(one, synopsis=stored.get(one.community_id, "")) for one in found)
     boundary = context_boundary(search, _ids(near), (), ())
-    found = RetrievedContext(summaries=near, brought_in=[fact for fact, _ in boundary.facts])
-    return GraphRetrieval(found, NodeQueries(search.index), near, boundary)
+    read = RetrievedContext(summaries=near, brought_in=[fact for fact, _ in boundary.facts])
+    return GraphRetrieval(read, queries, near, boundary)
 
 
 def _nodes(

@@ -45,11 +45,19 @@ class NodeQuery:
 
 @dataclass(frozen=True, slots=True)
 class FoundCommunity:
-    """A community that was looked into; ``score``: how near its report is, None where an entity led to it."""
+    """A community that was looked into.
+
+    Attributes:
+        community_id: its id.
+        title: of its report.
+        score: how near its report is; None where an entity led to it.
+        synopsis: its stored summary, where that was looked up.
+    """
 
     community_id: str
     title: str
     score: float | None = None
+    synopsis: str = ""
 
 
 @dataclass(frozen=True, slots=True)

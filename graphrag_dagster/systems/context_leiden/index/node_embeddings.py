@@ -5,10 +5,9 @@ Up to 20,000 nodes the matrix that skip-gram with random walks factorises implic
 chance. Beyond, random projections of the neighbourhoods (FastRP, Chen et al. 2019).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
-from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -214,33 +213,60 @@ def _random_projection(matrix: Any, width: int, seed: int) -> _Singles:
     return total
 
 
-_LENGTH, _WALKS, _NEGATIVES, _EPOCHS = 40, 10, 5, 3
+_NEGATIVES, _EPOCHS = 5, 3
 _SETTING = "context.embedding is node2vec"
 
 
-def node2vec_vectors(graph: Network, ids: pl.Series, seed: int) -> NodeVectors:
+@dataclass(frozen=True, slots=True)
+class Walking:
+    """How node2vec walks (Grover and Leskovec 2016).
+
+    Attributes:
+        p: going straight back is 1/p times as likely as its edge's weight says.
+        q: going to a node that is no neighbour of the one before is 1/q times as likely; with p = q = 1 walks
+            are those of DeepWalk.
+        dimension: of the vectors; None: :func:`dimension`.
+        walks: from each node.
+        length: nodes of a walk.
+    """
+
+    p: float = 1.0
+    q: float = 1.0
+    dimension: int | None = None
+    walks: int = 10
+    length: int = 40
+
+
+AS_DEEPWALK = Walking()
+
+
+def node2vec_vectors(
+    graph: Network, ids: pl.Series, seed: int, walking: Walking = AS_DEEPWALK
+) -> NodeVectors:
     """Return vectors of where nodes are in the graph; a node without an edge has zeros.
 
-    128 dimensions (64 below 1,000 nodes), ten walks of 40 nodes from each, a window of 5, 5 negatives, three
-    epochs (spec_context_leiden §2). One thread, so that the same graph and seed give the same bytes.
+    A window of 5, 5 negatives, three epochs (spec_context_leiden §2). One thread, so that the same graph and
+    seed give the same bytes.
 
     Args:
         graph: weighted edges.
         ids: of the nodes, sorted, with all names of the graph.
         seed: of the walks and of the training.
+        walking: how walks are made, and the dimension; by default as DeepWalk, with 128 dimensions (64 below
+            1,000 nodes) and ten walks of 40 nodes from each.
 
     Raises:
         EngineError: the extra ``node2vec`` is not installed.
     """
     release = installed_version("gensim", _SETTING, "node2vec")
-    width = dimension(len(ids))
+    width = walking.dimension or dimension(len(ids))
     matrix = weights(graph, ids)
     found = np.zeros((len(ids), width), dtype=np.float32)
     if matrix.nnz:
         from gensim.models import Word2Vec
 
         model = Word2Vec(
-            _Sentences(walks(matrix, seed)),
+            _Sentences(walks(matrix, seed, walking)),
             vector_size=width,
             window=WINDOW,
             min_count=0,
@@ -251,25 +277,45 @@ def node2vec_vectors(graph: Network, ids: pl.Series, seed: int) -> NodeVectors:
             seed=seed % 2**32,
         )
         found[[int(node) for node in model.wv.index_to_key]] = model.wv.vectors
-    name = f"node2vec/dim={width} walks={_WALKS}×{_LENGTH} window={WINDOW} seed={seed}@gensim-{release}"
+    bias = "" if walking.p == walking.q == 1 else f"p={walking.p:g} q={walking.q:g} "
+    how = f"{bias}walks={walking.walks}×{walking.length} window={WINDOW} seed={seed}"
+    name = f"node2vec/dim={width} {how}@gensim-{release}"
     return NodeVectors(ids, found, name)
 
 
-def walks(matrix: Any, seed: int) -> NDArray[np.int32]:
-    """Return random walks from every node with an edge, shape [walks, 40], in random order.
+def walks(matrix: Any, seed: int, walking: Walking = AS_DEEPWALK) -> NDArray[np.int32]:
+    """Return random walks from every node with an edge, shape [walks, length], in random order.
 
-    The next node is drawn by the weights of the edges to it.
+    The next node is drawn by the weights of the edges to it, which p and q change (:class:`Walking`).
     """
     starts = matrix.indptr.astype(np.int64)
     upper = np.concatenate([[0.0], np.cumsum(matrix.data)])
     rng = np.random.default_rng(seed)
-    at = rng.permutation(np.tile(np.flatnonzero(np.diff(starts)), _WALKS))
-    found = np.empty((len(at), _LENGTH), dtype=np.int32)
+    at = rng.permutation(np.tile(np.flatnonzero(np.diff(starts)), walking.walks))
+    found = np.empty((len(at), walking.length), dtype=np.int32)
     found[:, 0] = at
-    for step in range(1, _LENGTH):
+
+    def drawn(at: NDArray[np.int32]) -> NDArray[np.int32]:
         low, high = upper[starts[at]], upper[starts[at + 1]]
         drawn = np.searchsorted(upper, low + rng.random(len(at)) * (high - low), side="right") - 1
-        at = matrix.indices[drawn.clip(starts[at], starts[at + 1] - 1)]
+        chosen: NDArray[np.int32] = matrix.indices[drawn.clip(starts[at], starts[at + 1] - 1)]
+        return chosen
+
+    nodes = matrix.shape[0]
+    edges = np.repeat(np.arange(nodes), np.diff(starts)) * nodes + matrix.indices
+    likeliest = max(1.0, 1 / walking.p, 1 / walking.q)
+    for step in range(1, walking.length):
+        at = drawn(found[:, step - 1])
+        # A draw stands with a chance in proportion to what p and q say of it, else it is made again.
+        again = np.arange(len(at)) if step > 1 and (walking.p, walking.q) != (1, 1) else np.arange(0)
+        while len(again):
+            before, last = found[again, step - 2], at[again]
+            key = before.astype(np.int64) * nodes + last
+            place = np.searchsorted(edges, key).clip(max=len(edges) - 1)
+            chance = np.where(edges[place] == key, 1.0, 1 / walking.q)
+            chance[last == before] = 1 / walking.p
+            again = again[rng.random(len(again)) * likeliest >= chance]
+            at[again] = drawn(found[again, step - 1])
         found[:, step] = at
     return found
 
@@ -288,9 +334,7 @@ class _Sentences:
 Structure = Literal["spectral", "node2vec"]
 
 #: Embeddings that need no texts.
-STRUCTURES: Mapping[str, Callable[[Network, pl.Series, int], NodeVectors]] = MappingProxyType(
-    {"spectral": spectral_vectors, "node2vec": node2vec_vectors}
-)
+STRUCTURES: tuple[Structure, ...] = ("spectral", "node2vec")
 
 
 def node_vectors(
@@ -300,6 +344,7 @@ def node_vectors(
     graph: Network,
     seed: int = 0,
     structure: Structure = "spectral",
+    walking: Walking = AS_DEEPWALK,
 ) -> NodeVectors:
     """Return the vectors by which nodes are compared.
 
@@ -310,6 +355,7 @@ def node_vectors(
         graph: weighted edges.
         seed: of what is drawn at random.
         structure: the structural part of ``concat`` and ``mean``.
+        walking: how ``node2vec`` walks.
 
     Returns:
         vectors in the order of the sorted ids.
@@ -326,8 +372,14 @@ def node_vectors(
             f"{len(strays)} ends of relationships are not among the nodes, e.g. {strays[0]!r}: the two come "
             "from different runs; materialise the graph again"
         )
+
+    def placed(by: str) -> NodeVectors:
+        if by == "spectral":
+            return spectral_vectors(graph, ids, seed)
+        return node2vec_vectors(graph, ids, seed, walking)
+
     if embedding in STRUCTURES:
-        return STRUCTURES[embedding](graph, ids, seed)
+        return placed(embedding)
     if text is None:
         raise GraphragError(
             f"context.embedding is {embedding}, but there are no vectors of entities: materialise "
@@ -336,7 +388,7 @@ def node_vectors(
     said = text_vectors(text, ids)
     if embedding == "text":
         return said
-    place = STRUCTURES[structure](graph, ids, seed)
+    place = placed(structure)
     return concatenate_vectors(said, place) if embedding == "concat" else average_vectors(said, place, seed)
 
 

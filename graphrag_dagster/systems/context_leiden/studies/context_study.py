@@ -149,7 +149,8 @@ def study(
             if place not in made_of:
                 graph = network_of(edges)
                 made_of[place] = node_vectors(
-                    options.embedding, entity_ids, texts, graph, options.seed, options.structure
+                    *(options.embedding, entity_ids, texts, graph, options.seed, options.structure),
+                    options.node2vec.walking,
                 )
             made = build_context(edges, levels_of, made_of[place], options)
             measured = measure_context(

@@ -114,6 +114,7 @@ TESTED = {
 #: Columns of the summary for where there is room for few.
 IN_SHORT = (
     *("variant", "level", "taken"),
+    *("cross context", "cross leiden"),
     *("P@5 plain", "P@5 context", "P@5 random", "over random", "over misaligned"),
 )
 _NAMED = ("variant", "level", "communities", "taken")

@@ -11,7 +11,7 @@ import polars as pl
 from graphrag_dagster.kernel.questions.context.index_snapshot import LONGEST_PATH, MOST_ROWS, IndexSnapshot
 from graphrag_dagster.kernel.tables import TRIPLES
 
-TemplateName = Literal["attributes", "around", "by_relation", "inside", "members", "path"]
+TemplateName = Literal["attributes", "around", "by_relation", "inside", "members", "path", "summaries"]
 
 _EDGES = """MATCH (h:Entity)-[r:RELATED]->(t:Entity)
 WHERE {where}
@@ -38,6 +38,12 @@ _MEMBERS = """MATCH (e:Entity)-[:IN_COMMUNITY]->(c:Community)
 WHERE c.community_id IN $communities
 RETURN DISTINCT e.entity_id AS entity_id, e.degree AS degree
 ORDER BY degree DESC, entity_id
+LIMIT {most}"""
+
+_SUMMARIES = """MATCH (r:Report)-[:REPORTS_ON]->(c:Community)
+WHERE c.community_id IN $communities
+RETURN r.report_id AS report_id, r.title AS title, r.summary AS summary, r.rating AS rating
+ORDER BY rating DESC, report_id
 LIMIT {most}"""
 
 
@@ -123,6 +129,16 @@ def members(communities: Mapping[str, str]) -> NodeQuestion:
     )
 
 
+def stored_summaries(communities: Mapping[str, str]) -> NodeQuestion:
+    """Ask for the stored summaries of communities, given with their titles."""
+    return NodeQuestion(
+        "summaries",
+        f"Found: the stored summaries of {_and(f'“{title}”' for title in communities.values())}",
+        _SUMMARIES.format(most=MOST_ROWS),
+        {"communities": list(communities)},
+    )
+
+
 def _and(names: Iterable[str]) -> str:
     return " and ".join(names)
 
@@ -131,6 +147,7 @@ Rows = list[dict[str, Any]]
 
 _EDGE = ("head_id", "relation", "tail_id", "strength")
 _ENTITY = ("entity_id", "title", "type", "description", "degree")
+_REPORT = ("report_id", "title", "summary", "rating")
 
 
 def rows_of(question: NodeQuestion, index: IndexSnapshot) -> Rows:
@@ -142,6 +159,9 @@ def rows_of(question: NodeQuestion, index: IndexSnapshot) -> Rows:
             return found.sort(-pl.col("degree"), "entity_id").head(MOST_ROWS).to_dicts()
         case "members":
             return _members(index, given["communities"])
+        case "summaries":
+            known = index.reports.filter(pl.col("report_id").is_in(given["communities"])).select(_REPORT)
+            return known.sort(-pl.col("rating"), "report_id").head(MOST_ROWS).to_dicts()
         case "path":
             return list(islice(_paths(index, given["first"], given["second"]), MOST_ROWS))
         case _:
