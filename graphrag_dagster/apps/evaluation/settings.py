@@ -156,7 +156,7 @@ class EvaluationSettings(Section):
     rouge_l: Literal["rapidfuzz", "rouge-score"] = Field(
         "rapidfuzz",
         description="measures the distances: rapidfuzz, compared with rouge-score on a thousand pairs; or "
-        "rouge-score for all pairs, about forty times as long for the same numbers",
+        "rouge-score for all pairs, about 50 s for 47,000 claims, with the same numbers",
     )
     metrics: list[Family] = Field(
         ["deepeval"],

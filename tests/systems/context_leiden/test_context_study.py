@@ -20,8 +20,14 @@ from graphrag_dagster.systems.context_leiden.studies.context_study import (
     study,
     variants,
 )
-from graphrag_dagster.systems.context_leiden.studies.metric_tables import SHOWN, format_as_paper, verdict
+from graphrag_dagster.systems.context_leiden.studies.metric_tables import (
+    SHOWN,
+    format_as_paper,
+    improvements,
+    verdict,
+)
 from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
+from support.commands import Run
 from support.corpora import write_corpus
 
 #: Three rings of eight, each tied to the next.
@@ -105,9 +111,42 @@ def test_the_verdict_counts_levels_whose_interval_leaves_zero_out(low: float, hi
     assert verdict(CONTEXT_METRICS.frame(rows), AS_SET).count(said) == 2
 
 
-def test_the_job_measures_an_index_whether_it_has_context_nodes_or_not(coast: Path) -> None:
+def test_table_one_counts_what_the_paper_says_in_words() -> None:
+    row = {"variant": AS_SET, "level": 0, "nodes": 9, "communities": 3, "taken": 2}
+    values = {("cross_similarity", "leiden"): 0.1, ("cross_similarity", "context"): 0.2}
+    values |= {("precision_at_5", "plain"): 0.8, ("precision_at_5", "context"): 0.9}
+    measured = CONTEXT_METRICS.frame(
+        {**row, "measure": measure, "reading": reading, "value": value}
+        for (measure, reading), value in values.items()
+    )
+    vectors = {"text units": 6, "entities": 10, "reports": 3, "context nodes": 1}
+    costs = pl.DataFrame(
+        {
+            "condition": ["C0", "graph"],
+            "context_rows": [9.0, 4.0],
+            "context_tokens": [700.0, 200.0],
+            "calls": [2.0, 1.0],
+        }
+    )
+    told = improvements(measured, vectors, 8, costs)
+    assert told.select("counted", "graphrag", "context_aware").rows() == [
+        ("cross-cluster similarity", 0.1, 0.2),
+        ("precision at 5", 0.8, 0.9),
+        ("bytes of vectors", 20 * 8 * 4, 4 * 8 * 4),
+        ("rows read for an answer", 9, 4),
+        ("tokens read for an answer", 700, 200),
+        ("model calls for an answer", 2, 1),
+    ]
+    for unknown in (None, costs.head(1)):
+        assert improvements(measured, vectors, 8, unknown).equals(told.head(3))
+
+
+def test_the_command_measures_an_index_whether_it_has_context_nodes_or_not(coast: Path, run: Run) -> None:
     assert coast.is_dir()
-    run_job("coast", "study_context")
+    code, told, _ = run("study", "coast", "context")
+    assert code == 0
+    for words in ("cross-cluster similarity", "Table I, as far as it can be counted", "bytes of vectors"):
+        assert words in told
     made = Warehouse().read(CONTEXT_METRICS, "coast")
     assert {AS_SET, "embedding=concat", "10% edges, far"} < set(made["variant"])
     own = made.filter(variant=AS_SET, measure="precision_at_5")

@@ -39,8 +39,10 @@ from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.context_leiden.studies.context_study import AS_SET
 from graphrag_dagster.systems.context_leiden.studies.metric_tables import (
+    CROSS_IN_SHORT,
     IN_SHORT,
     format_as_paper,
+    improvements,
     verdict,
 )
 from graphrag_dagster.systems.context_leiden.tables import CONTEXT_METRICS
@@ -223,13 +225,22 @@ def run_study(name: str, study: str, budget: RunBudget, *, as_json: bool) -> Non
     """
     run_watched(name, _STUDIES[study], budget, as_json=as_json)
     made = Warehouse().read(_STUDY_TABLES[study], name)
+    counted = _improvements(name, made) if study == "context" else None
     if as_json:
-        print_json({"corpus": name, "study": study, "rows": made.to_dicts()})
+        more = {} if counted is None else {"improvements": counted.to_dicts()}
+        print_json({"corpus": name, "study": study, "rows": made.to_dicts(), **more})
         return
-    if study == "context":
-        told = format_as_paper(made).select(IN_SHORT).with_columns(pl.col(pl.Float64).round(3) + 0.0)
-        OUT.print(_study_table(f"{name}: {study}", told))
+    if counted is not None:
+        told = format_as_paper(made).with_columns(pl.col(pl.Float64).round(3) + 0.0)
+        OUT.print(_study_table(f"{name}: {study}", told.select(IN_SHORT)))
+        OUT.print(_study_table("cross-cluster similarity", told.select(CROSS_IN_SHORT)))
         OUT.say(verdict(made, AS_SET))
+        rounded = counted.with_columns(pl.col(pl.Float64).round(3) + 0.0)
+        OUT.print(_study_table("Table I, as far as it can be counted", rounded))
+        if "token efficiency" not in counted["aspect"]:
+            OUT.say(
+                f"for tokens: graphrag-dagster evaluate {escape(name)}, with C0 and graph among its methods"
+            )
         return
     if study == "paths":
         for (part,), rows in made.group_by(["part"], maintain_order=True):
@@ -238,6 +249,23 @@ def run_study(name: str, study: str, budget: RunBudget, *, as_json: bool) -> Non
     OUT.print(_study_table(f"{name}: {study}", made))
     if study == "windows" and made.is_empty():
         OUT.print("no model judged, so there are no win rates; the answers are in studies.window_answers")
+
+
+def _improvements(name: str, measured: pl.DataFrame) -> pl.DataFrame:
+    """Table I of the fourth paper, counted in the tables of a corpus."""
+    warehouse = Warehouse()
+    reports = warehouse.read(tables.REPORT_EMBEDDINGS, name)
+    counted = {
+        "text units": tables.TEXT_CHUNKS,
+        "entities": tables.ENTITIES,
+        "reports": tables.REPORT_EMBEDDINGS,
+        "context nodes": tables.CONTEXT_NODES,
+    }
+    found = {called: warehouse.read_if_present(table, name) for called, table in counted.items()}
+    vectors = {called: 0 if frame is None else len(frame) for called, frame in found.items()}
+    width = len(reports["vector"][0]) if len(reports) else 0
+    costs = warehouse.read_if_present(CONDITION_COSTS, name)
+    return improvements(measured.filter(variant=AS_SET), vectors, width, costs)
 
 
 def _study_table(title: str, made: pl.DataFrame) -> RichTable:

@@ -1,6 +1,6 @@
 """Measured values as rows, in the form of the fourth paper, with a verdict."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -114,9 +114,10 @@ TESTED = {
 #: Columns of the summary for where there is room for few.
 IN_SHORT = (
     *("variant", "level", "taken"),
-    *("cross context", "cross leiden"),
     *("P@5 plain", "P@5 context", "P@5 random", "over random", "over misaligned"),
 )
+#: Columns of cross-cluster similarity.
+CROSS_IN_SHORT = ("variant", "level", "cross context", "cross leiden", "cross misaligned")
 _NAMED = ("variant", "level", "communities", "taken")
 
 
@@ -159,6 +160,55 @@ def verdict(measured: pl.DataFrame, variant: str) -> str:
         worse = rows.filter(pl.col(f"{name} high") < 0).height
         said.append(f"{who} at {better} of {rows.height} levels" + (f" (worse at {worse})" if worse else ""))
     return f"By P@5, context nodes are better than {said[0]}, and than {said[1]}."
+
+
+#: Bytes of a number of a vector.
+_SINGLE = 4
+#: The ways whose costs are compared: the reports of the coarsest level, and the agent.
+_REPORTS, _AGENT = "C0", "graph"
+_COSTS = {
+    "context_rows": ("retrieval specificity", "rows read for an answer"),
+    "context_tokens": ("token efficiency", "tokens read for an answer"),
+    "calls": ("token efficiency", "model calls for an answer"),
+}
+
+
+def improvements(
+    measured: pl.DataFrame, vectors: Mapping[str, int], width: int, costs: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Return what Table I of the fourth paper says in words, as far as it can be counted.
+
+    Args:
+        measured: rows of ``studies.context_metrics`` of one variant.
+        vectors: how many there are of ``text units``, ``entities``, ``reports`` and ``context nodes``.
+        width: numbers of a vector.
+        costs: rows of ``evaluation.condition_costs``; where ``C0`` or ``graph`` is not among them, what they
+            tell is left out.
+
+    Returns:
+        ``aspect``, ``counted``, ``graphrag`` and ``context_aware``. Similarity and precision are of the
+        coarsest level.
+    """
+    first = format_as_paper(measured).sort("level").head(1)
+    made = [
+        ("semantic coverage", called, row[plain], row[context])
+        for row in first.iter_rows(named=True)
+        for called, plain, context in (
+            ("cross-cluster similarity", "cross leiden", "cross context"),
+            ("precision at 5", "P@5 plain", "P@5 context"),
+        )
+    ]
+    few = vectors["reports"] + vectors["context nodes"]
+    every, kept = (float(one * width * _SINGLE) for one in (sum(vectors.values()), few))
+    made.append(("storage efficiency", "bytes of vectors", every, kept))
+    by = {} if costs is None else {row["condition"]: row for row in costs.iter_rows(named=True)}
+    if {_REPORTS, _AGENT} <= by.keys():
+        made += [
+            (aspect, called, by[_REPORTS][column], by[_AGENT][column])
+            for column, (aspect, called) in _COSTS.items()
+        ]
+    types = {"aspect": pl.String, "counted": pl.String, "graphrag": pl.Float64, "context_aware": pl.Float64}
+    return pl.DataFrame(made, schema=types, orient="row")
 
 
 def _metric_expression(measure: str, reading: str, column: str) -> pl.Expr:
