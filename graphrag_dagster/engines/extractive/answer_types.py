@@ -252,7 +252,8 @@ _TIME = re.compile(
     r"|['’‘]\d0s\b"
 )
 _AMOUNT = re.compile(
-    rf"(?:[$£€¥]|\b(?:USD|EUR|GBP|CHF|JPY)\b)\s?\d[\d,.]*(?: ?(?:thousand|million|billion|trillion|[kmb]n?\b))?"
+    r"(?:[$£€¥]|\b(?:USD|EUR|GBP|CHF|JPY)\b)\s?"
+    r"\d[\d,.]*(?: ?(?:thousand|million|billion|trillion|[kmb]n?\b))?"
     rf"|\b{_MANY} (?:crowns?|dollars?|pounds?|euros?|cents?|yen|yuan|francs?|bucks|rupees?|shillings?|pence"
     r"|penn(?:y|ies)|guineas?|farthings?|r[ou]+bles?|kron(?:e|er|or)|pesos?|lire|dinars?)\b"
     r"|\b[\w-]*(?:two|three|six)pence\b|\b\d[\d,.]* ?(?:%|percent\b|per cent\b|USD|EUR|GBP|CHF|JPY)"
