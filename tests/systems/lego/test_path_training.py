@@ -200,6 +200,37 @@ def test_a_scorer_is_tuned_on_the_paths_as_it_reads_them(films: Path, tmp_path: 
     assert f"scorer_model: {tmp_path / 'again'}" in out
 
 
+@pytest.mark.skipif(not importlib.util.find_spec("sentence_transformers"), reason="an optional extra")
+def test_a_cross_encoder_is_tuned_where_it_scores(films: Path, tmp_path: Path, run: Run) -> None:
+    from support.cross_encoders import saved_model
+
+    spoken = "".join(sign if sign.isalnum() else " " for sign in f"{TRIPLES} {ONE_HOP} {TWO_HOP}")
+    base = saved_model(tmp_path / "base", ["right"], words=f"{spoken} - > ~")
+    seed = seed_that_holds_out(films, {"Harrison Ford"}, {"Alien", "Aliens", "Sigourney Weaver"})
+    change(films, f"  seed: {seed}\n  scorer: cross-encoder\n  scorer_model: {base}\n")
+    folder = tmp_path / "tuned"
+    code, out, err = run("train-paths", "films", "--folder", str(folder), "--epochs", "3", "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert (told["base"], told["steps"]) == (str(base), 3)
+    assert 0 <= told["nearest_before"] <= 1
+    assert 0 <= told["nearest_after"] <= 1
+    path, question = texts_of("Alien -> directed_by -> Ridley Scott"), "who directed Alien"
+    scorers = [scorer_of("cross-encoder", model=str(one), relation_words=True) for one in (base, folder)]
+    old, new = (one.scores(question, path)[0] for one in scorers)
+    assert old != new
+    again = tmp_path / "again"
+    code, out, err = run("train-paths", "films", "--folder", str(again), "--epochs", "3")
+    assert code == 0, err
+    assert f"scorer: cross-encoder, scorer_model: {again}" in out
+    assert scorer_of("cross-encoder", model=str(again), relation_words=True).scores(question, path)[0] == new
+    two = saved_model(tmp_path / "two", ["right", "wrong"])
+    change(films, f"  seed: {seed}\n  scorer: cross-encoder\n  scorer_model: {two}\n")
+    code, _, err = run("train-paths", "films", "--folder", str(tmp_path / "none"))
+    assert code == 1
+    assert "numbers" in err
+
+
 @needs_training
 def test_a_device_that_is_not_there_is_told(films: Path, tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="cannot use the device 'nowhere'"):

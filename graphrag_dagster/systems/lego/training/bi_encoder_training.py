@@ -113,16 +113,17 @@ def fine_tune(
     )
 
 
-def require_training(device: str) -> None:
-    """Do nothing where a bi-encoder can be fine-tuned here.
+def require_training(device: str, packages: Sequence[str] = _PACKAGES) -> None:
+    """Do nothing where a model can be fine-tuned here.
 
     Args:
         device: of torch.
+        packages: that are needed; default: those of a bi-encoder.
 
     Raises:
         EngineError: the extra is not installed, or there is no such device.
     """
-    for package in _PACKAGES:
+    for package in packages:
         installed_version(package, _WANTED_BY, _EXTRA)
     with logging_unchanged():
         import torch

@@ -13,9 +13,9 @@ from graphrag_dagster.kernel.tasks.task_provider import TaskProvider
 from graphrag_dagster.systems.lego.llm.path_selection import SelectionPrompts
 from graphrag_dagster.systems.lego.retrieval.oneshot_retrieval import SELECTED_FROM
 from graphrag_dagster.systems.lego.retrieval.path_retrievers import retriever_of
-from graphrag_dagster.systems.lego.retrieval.scorer_registry import recipe_scorer
+from graphrag_dagster.systems.lego.retrieval.scorer_registry import BGE_RERANKER, recipe_scorer
 from graphrag_dagster.systems.lego.search.graph_arrays import path_store_of
-from graphrag_dagster.systems.lego.search.instance_definitions import DEFAULT, Switches
+from graphrag_dagster.systems.lego.search.instance_definitions import DEFAULT, ScorerName, Switches
 from graphrag_dagster.systems.lego.search.reasoning_paths import Subgraph
 from graphrag_dagster.systems.lego.settings import PathSettings
 from graphrag_dagster.systems.lego.studies.gold_questions import (
@@ -41,6 +41,10 @@ from graphrag_dagster.systems.lego.training.gold_paths import (
     split_paths,
     training_lines,
 )
+from graphrag_dagster.systems.lego.training.reranker_training import (
+    RERANKER_PACKAGES,
+    fine_tune_reranker,
+)
 
 #: Questions whose subgraphs are prepared together.
 _AT_ONCE = 64
@@ -48,19 +52,21 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True, slots=True)
 class TunedScorer:
-    """A bi-encoder that was fine-tuned on a corpus.
+    """A scorer that was fine-tuned on a corpus.
 
     Attributes:
         questions: that were drawn.
         without: of these, from which no path leads to an answer.
         base: what was fine-tuned; None: the packaged all-MiniLM-L6-v2.
         tuned: the model, and what it is worth.
+        scorer: value of ``paths.scorer`` that uses it.
     """
 
     questions: DrawnQuestions
     without: int
     base: str | None
     tuned: FineTuned
+    scorer: ScorerName = "minilm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +117,9 @@ class PathTraining:
     def tune(
         self, folder: Path, most: int = MOST_QUESTIONS, *, epochs: int = 1, device: str = "cpu"
     ) -> TunedScorer:
-        """Fine-tune the bi-encoder that scores paths: that of the corpus, or the packaged one.
+        """Fine-tune the model that scores paths: that of the corpus, or the packaged bi-encoder.
+
+        Where ``paths.scorer`` is ``cross-encoder``, it is that one, by default the paper's.
 
         Args:
             folder: for the model; made where it is not there.
@@ -122,10 +130,15 @@ class PathTraining:
         Raises:
             ExportError: the folder holds something, or cannot be made.
             SettingsError: the question files cannot be used, or nothing can be learnt from them.
-            EngineError: see :func:`graphrag_dagster.systems.lego.training.bi_encoder_training.fine_tune`.
+            EngineError: see :func:`graphrag_dagster.systems.lego.training.bi_encoder_training.fine_tune`
+                and :func:`graphrag_dagster.systems.lego.training.reranker_training.fine_tune_reranker`.
         """
+        reranks = self._options.scorer == "cross-encoder"
         _require_empty(folder)
-        require_training(device)
+        if reranks:
+            require_training(device, RERANKER_PACKAGES)
+        else:
+            require_training(device)
         drawn = self._draw_questions(most)
         _make(folder)
         gold = GoldPaths(self._options, self._store)
@@ -141,6 +154,10 @@ class PathTraining:
         base = self._recipe.scorer_model if self._options.scorer == "minilm" else None
         training = Training(base, epochs=epochs, seed=self._own.seed, device=device)
         with stage("Fine-tuning"):
+            if reranks:
+                base = self._recipe.scorer_model or BGE_RERANKER
+                tuned = fine_tune_reranker(base, learnt, tried, folder, training)
+                return TunedScorer(drawn, without, base, tuned, "cross-encoder")
             tuned = fine_tune(learnt, tried, folder, training)
         return TunedScorer(drawn, without, base, tuned)
 
