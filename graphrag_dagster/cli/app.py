@@ -512,7 +512,7 @@ def train_paths(
     name: Name,
     folder: Annotated[
         Path | None,
-        typer.Option(help="New folder for the bi-encoder that is fine-tuned.", show_default=False),
+        typer.Option(help="New folder for the scorer that is fine-tuned.", show_default=False),
     ] = None,
     selector_file: Annotated[
         Path | None,
@@ -538,6 +538,23 @@ def train_paths(
         if epochs or device:
             raise typer.BadParameter("--epochs and --device need --folder")
         write_selector_file(name, selector_file, most, as_json=as_json)
+
+
+@app.command(name="question-graph")
+def question_graph(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Question files with a graph in each row: json, jsonl, parquet.", show_default=False
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="New file of JSON lines.", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """Write the subgraphs of question files as one graph of triples, each once."""
+    from graphrag_dagster.cli.commands.studies.lego_commands import write_question_graph
+
+    write_question_graph(files, out, as_json=as_json)
 
 
 @app.command()

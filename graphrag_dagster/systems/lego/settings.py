@@ -206,7 +206,7 @@ class PathSettings(SwitchedSection):
     questions: list[str] = Field(
         default_factory=list,
         description="files below the corpus folder with questions, their entities, answers and hops: jsonl, "
-        "csv, tsv, or MetaQA's txt; they are not documents of the corpus",
+        "json, parquet, csv, tsv, or MetaQA's txt; they are not documents of the corpus",
     )
     instances: list[str] = Field(
         default_factory=instances_without_model,

@@ -17,7 +17,7 @@ from graphrag_dagster.kernel.catalogue.tasks import EXTRACTIVE, LLM
 _STAGES = (
     Stage(
         "paths",
-        version=1,
+        version=2,
         reads=("marts",),
         sections=("paths",),
         without_effect=("paths.processes", "paths.studied"),

@@ -33,6 +33,7 @@ PATH_QUESTIONS = Table(
         ),
         column("answers", "VARCHAR[]", "Gold answers, each once"),
         column("hops", "INTEGER", "Edges to the answers, if the file gives them", nullable=True),
+        column("domain", "VARCHAR", "Domain of Freebase, if the file tells its relations", nullable=True),
         column("unknown", "VARCHAR[]", "Entities given with the question that are not in the graph"),
         column(
             "sampled", "BOOLEAN", "The question is asked; false if it is not in the sample or cannot be asked"

@@ -1,4 +1,4 @@
-"""``graphrag-dagster paths`` with a question, ``compare`` and ``train-paths``."""
+"""``graphrag-dagster paths`` with a question, ``compare``, ``question-graph`` and ``train-paths``."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -16,6 +16,7 @@ from graphrag_dagster.kernel.questions.corpus_index import session_of
 from graphrag_dagster.kernel.storage.corpus_store import CorpusStore
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.lego.search.path_index import InstanceAnswer, PathIndex
+from graphrag_dagster.systems.lego.studies.benchmark_forms import write_triples
 from graphrag_dagster.systems.lego.training.gold_paths import DrawnQuestions
 from graphrag_dagster.systems.lego.training.path_model_training import PathTraining
 
@@ -34,6 +35,19 @@ def ask_paths(
         return
     for one in found:
         _print_found(one, len(one.paths))
+
+
+def write_question_graph(files: Sequence[Path], out: Path, *, as_json: bool) -> None:
+    """Write the triples of question files, and print how many.
+
+    Raises:
+        GraphragError: names the file and the fix.
+    """
+    triples, rows = write_triples(files, out)
+    if as_json:
+        print_json({"file": str(out), "triples": triples, "questions": rows})
+        return
+    OUT.say(f"{escape(str(out))}: {triples:,} triples of {rows:,} questions")
 
 
 def compare_paths(
@@ -110,7 +124,7 @@ def _print_found(one: InstanceAnswer, most: int) -> None:
 
 
 def tune_scorer(name: str, folder: Path, most: int, *, epochs: int, device: str, as_json: bool) -> None:
-    """Fine-tune the bi-encoder on a corpus's questions with answers, and print what it is worth.
+    """Fine-tune the scorer on a corpus's questions with answers, and print what it is worth.
 
     Raises:
         GraphragError: names the problem and the fix.
@@ -146,7 +160,7 @@ def tune_scorer(name: str, folder: Path, most: int, *, epochs: int, device: str,
     else:
         told = f"{tuned.before:.3f} before, {tuned.after:.3f} after"
         OUT.say(f"share of those held out whose nearest path is right: {told}")
-    OUT.say(f"to use it: paths: {{scorer: minilm, scorer_model: {escape(str(place))}}}")
+    OUT.say(f"to use it: paths: {{scorer: {made.scorer}, scorer_model: {escape(str(place))}}}")
 
 
 def write_selector_file(name: str, file: Path, most: int, *, as_json: bool) -> None:

@@ -152,6 +152,7 @@ def _row(position: int, one: GoldQuestion, linked: Linked, store: PathStore) -> 
         "answers": list(one.answers),
         "hops": one.hops,
         "unknown": list(linked.unknown),
+        "domain": one.domain,
         "problem": _problem(one, linked),
     }
 

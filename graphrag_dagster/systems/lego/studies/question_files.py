@@ -9,11 +9,14 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Literal
 
+import polars as pl
+
 from graphrag_dagster.errors import SettingsError
 from graphrag_dagster.kernel.common.stable_values import stable_id
 from graphrag_dagster.kernel.documents.file_records import RefusedError, lines_of
 from graphrag_dagster.kernel.documents.text_decoding import decode
 from graphrag_dagster.systems.lego.studies.answer_metrics import normalise_answer
+from graphrag_dagster.systems.lego.studies.benchmark_forms import benchmark_row, rows_held
 
 #: Between the parts of a cell that has several.
 _BETWEEN = "|"
@@ -41,6 +44,7 @@ class FileRow:
         answers: that are given.
         hops: as they are written; None: nothing is.
         no_bracket: its entity should stand in brackets, and does not.
+        domain: of Freebase, where the form tells it.
     """
 
     number: int
@@ -49,6 +53,7 @@ class FileRow:
     answers: tuple[str, ...] = ()
     hops: str | None = None
     no_bracket: bool = False
+    domain: str | None = None
 
 
 def line_rows(text: str) -> Iterator[FileRow]:
@@ -102,35 +107,65 @@ def json_rows(text: str) -> Iterator[FileRow]:
             content = json.loads(line)
         except (ValueError, RecursionError):
             content = None
-        if not isinstance(content, dict):
-            raise BrokenRowError(f"line {number:,} is no JSON object; mend or delete it")
-        by_name = {str(key).strip().casefold(): value for key, value in content.items()}
-        told = {
-            part: next((by_name[name] for name in names if name in by_name), None)
-            for part, names in _NAMES.items()
-        }
-        if told["question"] is None:
-            raise BrokenRowError(f"line {number:,} has no question; give it a key question")
-        hops = told["hops"]
-        yield FileRow(
-            number,
-            _text(told["question"], number, "question"),
-            _texts(told["entities"], number, "entities"),
-            _texts(told["answers"], number, "answers"),
-            None if hops is None else str(hops),
-        )
+        yield _row_of(content, f"line {number:,}", number)
 
 
-def _texts(value: object, number: int, what: str) -> tuple[str, ...]:
+def whole_json_rows(text: str) -> Iterator[FileRow]:
+    """Yield the rows of one piece of JSON: a list of objects, or the ``Questions`` of WebQSP.
+
+    Raises:
+        BrokenRowError: it is none, or a row is no object, or has no question.
+    """
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BrokenRowError(f"it is no JSON ({error}); mend it") from None
+    for number, one in enumerate(rows_held(content), start=1):
+        yield _row_of(one, f"row {number:,}", number)
+
+
+def parquet_rows(content: bytes) -> Iterator[FileRow]:
+    """Yield the rows of a Parquet table; see :func:`json_rows`."""
+    try:
+        rows = pl.read_parquet(content).iter_rows(named=True)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise BrokenRowError(f"it is no Parquet table ({error}); write it again") from None
+    for number, one in enumerate(rows, start=1):
+        yield _row_of(one, f"row {number:,}", number)
+
+
+def _row_of(content: object, where: str, number: int) -> FileRow:
+    if not isinstance(content, dict):
+        raise BrokenRowError(f"{where} is no JSON object; mend or delete it")
+    if found := benchmark_row(content):
+        hops = None if found.hops is None else str(found.hops)
+        return FileRow(number, found.question, found.entities, found.answers, hops, domain=found.domain)
+    by_name = {str(key).strip().casefold(): value for key, value in content.items()}
+    told = {
+        part: next((by_name[name] for name in names if name in by_name), None)
+        for part, names in _NAMES.items()
+    }
+    if told["question"] is None:
+        raise BrokenRowError(f"{where} has no question; give it a key question")
+    return FileRow(
+        number,
+        _text(told["question"], where, "question"),
+        _texts(told["entities"], where, "entities"),
+        _texts(told["answers"], where, "answers"),
+        None if told["hops"] is None else str(told["hops"]),
+    )
+
+
+def _texts(value: object, where: str, what: str) -> tuple[str, ...]:
     if value is None:
         return ()
     listed = value if isinstance(value, list) else [value]
-    return tuple(_text(one, number, what) for one in listed)
+    return tuple(_text(one, where, what) for one in listed)
 
 
-def _text(value: object, number: int, what: str) -> str:
+def _text(value: object, where: str, what: str) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise BrokenRowError(f"line {number:,}: {what} should be a text or a list of texts, not {value!r}")
+        raise BrokenRowError(f"{where}: {what} should be a text or a list of texts, not {value!r}")
     return str(value)
 
 
@@ -192,8 +227,15 @@ def _parts(cell: str) -> tuple[str, ...]:
 Problem = Literal["no_question", "repeated", "no_bracket", "no_answers", "answers_blank", "hops_unreadable"]
 
 _READERS: Mapping[str, Callable[[str], Iterator[FileRow]]] = MappingProxyType(
-    {".jsonl": json_rows, ".csv": table_rows, ".tsv": tab_rows, ".txt": line_rows}
+    {
+        ".jsonl": json_rows,
+        ".json": whole_json_rows,
+        ".csv": table_rows,
+        ".tsv": tab_rows,
+        ".txt": line_rows,
+    }
 )
+_PARQUET = ".parquet"
 _HOPS = re.compile(r"(?<!\d)([1-9]\d?)[-_ ]?hops?(?![a-z])", re.IGNORECASE)
 
 
@@ -210,6 +252,7 @@ class GoldQuestion:
         answers: that are right, each once; may be none.
         hops: edges to them, where the file tells.
         problem: the gravest thing that is the matter with it.
+        domain: of Freebase, where the form tells it.
     """
 
     id: str
@@ -220,6 +263,7 @@ class GoldQuestion:
     answers: tuple[str, ...]
     hops: int | None
     problem: Problem | None = None
+    domain: str | None = None
 
     @property
     def asked(self) -> bool:
@@ -228,8 +272,9 @@ class GoldQuestion:
 
 
 def questions_in(files: Iterable[tuple[str, bytes]]) -> list[GoldQuestion]:
-    """Read files of questions: jsonl, csv and tsv with the columns question, entities, answers and hops, or
-    MetaQA's own txt, ``question with [its entity]<tab>answer|answer``, whose name or folder tells the hops.
+    """Read files of questions: jsonl, json, parquet, csv and tsv with the columns question, entities, answers
+    and hops; MetaQA's own txt, ``question with [its entity]<tab>answer|answer``, whose name or folder tells
+    the hops; or json, jsonl and parquet in the forms of :mod:`.benchmark_forms`.
 
     Args:
         files: name and content of each, in the order in which they are read.
@@ -256,12 +301,16 @@ def questions_in(files: Iterable[tuple[str, bytes]]) -> list[GoldQuestion]:
 
 def _rows(name: str, content: bytes) -> Iterator[FileRow]:
     suffix = PurePosixPath(name).suffix.lower()
-    if suffix not in _READERS:
+    if suffix not in _READERS and suffix != _PARQUET:
         raise SettingsError(
-            f"{name} cannot be read as a file of questions; paths.questions takes {', '.join(_READERS)}"
+            f"{name} cannot be read as a file of questions; paths.questions takes "
+            f"{', '.join([*_READERS, _PARQUET])}"
         )
     try:
-        yield from _READERS[suffix](decode(content).text)
+        if suffix == _PARQUET:
+            yield from parquet_rows(content)
+        else:
+            yield from _READERS[suffix](decode(content).text)
     except RefusedError as error:
         raise SettingsError(f"{name}: {error}") from None
     except BrokenRowError as error:
@@ -280,7 +329,8 @@ def _question(name: str, row: FileRow) -> GoldQuestion:
     )
     entities = tuple(dict.fromkeys(one.strip() for one in row.entities if one.strip()))
     problem = next((problem for problem, holds in problems if holds), None)
-    return GoldQuestion("", name, row.number, row.question.strip(), entities, answers, hops, problem)
+    text = row.question.strip()
+    return GoldQuestion("", name, row.number, text, entities, answers, hops, problem, row.domain)
 
 
 def _number(told: str) -> int | None:
