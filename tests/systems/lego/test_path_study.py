@@ -7,7 +7,12 @@ import pytest
 
 from graphrag_dagster.kernel.storage.warehouse import Warehouse
 from graphrag_dagster.systems.lego.settings import PathSettings
-from graphrag_dagster.systems.lego.studies.path_study import METHODS, recall_variants, switch_variants
+from graphrag_dagster.systems.lego.studies.path_study import (
+    METHODS,
+    recall_variants,
+    switch_variants,
+    variants_side_by_side,
+)
 from graphrag_dagster.systems.lego.tables import PATH_STUDY
 from support.commands import Run
 from support.films import SETTINGS
@@ -54,7 +59,11 @@ def test_the_command_measures_all_three_parts(films: Path, run: Run) -> None:
     means = dict(steps.select("variant", "mean").iter_rows())
     gain = means["SBE+ISAR-EEMs (triple-level)"] - means["SBE+ISAR-EEMs"]
     assert told["SBE+ISAR-EEMs (triple-level)"] == pytest.approx(gain)
-    assert "SBE+ISAR-EEMs" in out
+    shown = [variants_side_by_side(made.filter(part=part))["variant"].to_list() for part in asked]
+    assert shown[list(asked).index("acceleration")] == list(METHODS)
+    assert shown[list(asked).index("recall")][0] == "max_ent 2"
+    assert shown[list(asked).index("switches")][:2] == ["SBE+ISAR-EEMs", "SBE+ISAR-EEMs (triple-level)"]
+    assert "in the paper, SBE+ISAR-EEMs (triple-level): CWQ .224, WebQSP .146" in out
 
 
 def test_a_study_without_questions_says_what_to_do(films: Path, run: Run) -> None:

@@ -63,6 +63,18 @@ _STUDY_TABLES = {
 }
 #: Names of columns that are too long for 80 characters.
 _SHORT = {"gleanings": "rounds", "relationships": "relations", "quarantined": "put aside"}
+#: Measures of paths in words that are short enough.
+_PATH_MEASURES = {
+    "subgraph_recall": "recall",
+    "subgraph_f1": "F1",
+    "subgraph_nodes": "nodes",
+    "path_recall_at_32": "path recall",
+    "path_f1_at_32": "path F1",
+    "hits_at_1": "Hits@1",
+    "hits_at_1_lex": "Hits@1-lex",
+    "preparation_seconds": "before, s",
+    "seconds": "s",
+}
 #: Measures whose verdicts are printed, beside those of a judge.
 _SHOWN = ("claims", "clusters 0.5", "words")
 
@@ -244,7 +256,7 @@ def run_study(name: str, study: str, budget: RunBudget, *, as_json: bool) -> Non
         return
     if study == "paths":
         for (part,), rows in made.group_by(["part"], maintain_order=True):
-            OUT.print(_study_table(f"{name}: {part}", variants_side_by_side(rows)))
+            _print_variants(f"{name}: {part}", variants_side_by_side(rows))
         return
     OUT.print(_study_table(f"{name}: {study}", made))
     if study == "windows" and made.is_empty():
@@ -266,6 +278,14 @@ def _improvements(name: str, measured: pl.DataFrame) -> pl.DataFrame:
     width = len(reports["vector"][0]) if len(reports) else 0
     costs = warehouse.read_if_present(CONDITION_COSTS, name)
     return improvements(measured.filter(variant=AS_SET), vectors, width, costs)
+
+
+def _print_variants(title: str, rows: pl.DataFrame) -> None:
+    """Print what was measured, then what the paper prints, which is too long for a column."""
+    OUT.print(_study_table(title, rows.select(pl.exclude("paper")).rename(_PATH_MEASURES, strict=False)))
+    if "paper" in rows.columns:
+        for variant, paper in rows.select("variant", "paper").drop_nulls().iter_rows():
+            OUT.say(f"in the paper, {escape(variant)}: {escape(paper)}")
 
 
 def _study_table(title: str, made: pl.DataFrame) -> RichTable:

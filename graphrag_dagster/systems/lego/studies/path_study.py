@@ -14,7 +14,13 @@ import polars as pl
 from graphrag_dagster.errors import GraphragError
 from graphrag_dagster.kernel.common.bootstrap_intervals import mean_interval
 from graphrag_dagster.kernel.common.progress import say, stage, without_progress
-from graphrag_dagster.systems.lego.search.instance_definitions import PathOptions, Recipe, Switches, instance
+from graphrag_dagster.systems.lego.search.instance_definitions import (
+    LEX,
+    PathOptions,
+    Recipe,
+    Switches,
+    instance,
+)
 from graphrag_dagster.systems.lego.search.instance_runner import instance_label, run_batch
 from graphrag_dagster.systems.lego.search.reasoning_paths import Outcome, PathQuery, Subgraph
 from graphrag_dagster.systems.lego.studies.answer_metrics import Answers, NormalisedLabels, subgraph_scores
@@ -116,9 +122,13 @@ def switch_variants(settings: PathSettings) -> Iterator[Variant]:
         for step, switched, paper in steps:
             if "llm_embeddings" in switched and settings.llm_embeddings_model is None:
                 continue
-            name = base if step == base else f"{base} ({step})"
+            name = _step_name(base, step)
             options = replace(recipe.options, switches=Switches(**switched))
             yield Variant("switches", name, replace(recipe, options=options), base, paper)
+
+
+def _step_name(base: str, step: str) -> str:
+    return base if step == base else f"{base} ({step})"
 
 
 def _recipe(settings: PathSettings, number: str) -> Recipe:
@@ -356,7 +366,8 @@ def _timed(made: Callable[[], T]) -> tuple[T, float]:
 def variants_side_by_side(rows: pl.DataFrame) -> pl.DataFrame:
     """Return one part of ``paths.study`` with a row for each variant, and its means as columns.
 
-    Of steps, ``added`` is what they add to path F1, with the interval in ``from`` and ``to``.
+    They stand in the order of the paper's tables, growing subgraphs by their recall. Of steps, ``added`` is
+    what they add to path F1, with the interval in ``from`` and ``to``.
     """
     wide = rows.pivot("measure", index="variant", values="mean", maintain_order=True)
     paper = rows.filter(pl.col("paper").is_not_null()).select("variant", "paper")
@@ -366,4 +377,10 @@ def variants_side_by_side(rows: pl.DataFrame) -> pl.DataFrame:
     for more in (added, paper):
         if len(more):
             wide = wide.join(more, on="variant", how="left", maintain_order="left")
-    return wide.with_columns(pl.col(pl.Float64).round(4))
+    place = pl.col("variant").str.strip_suffix(LEX).replace_strict(_PLACES, default=None)
+    by_recall = [pl.col("subgraph_recall")] if "subgraph_recall" in wide.columns else []
+    return wide.sort(place, *by_recall, maintain_order=True).with_columns(pl.col(pl.Float64).round(4))
+
+
+_NAMES = (*METHODS, *(_step_name(steps[0][0], step) for steps in _TABLES.values() for step, _, _ in steps))
+_PLACES = {name: place for place, name in enumerate(_NAMES)}

@@ -174,6 +174,34 @@ def test_coterag_is_compared_with_itself_without_a_part_and_with_no_documents(
     }
 
 
+@pytest.mark.long
+def test_the_experiment_of_the_third_paper_runs_by_its_one_key(
+    coast: Path, endpoint: ScriptedEndpoint, run: Run
+) -> None:
+    # Its two models for extraction are an extra, and weights.
+    (coast / "corpus.yaml").write_text(
+        f"profile: paper_003\nmodel: {{base_url: '{endpoint.url}', name: scripted, retries: 1}}\n"
+        "extraction: {engine: extractive}\nevaluation: {replicates: 1, criteria: [directness], reasons: 0}\n",
+        encoding="utf-8",
+    )
+    ended, out, err = run("index", "coast")
+    assert ended == 0, out + err
+    assert "coterag.profile is paper_raw, whose thresholds were set for nomic-embed-text-v1.5" in out + err
+    assert read(tables.TEXT_CHUNKS)["text"].str.len_chars().max() <= 200
+    evaluated(run)
+    documents = read(TESTSET_DOCUMENTS)
+    assert (documents.height, documents["wanted"].unique().to_list()) == (4, [3])
+    scores = read(QUALITY_SCORES).join(read(tables.ANSWERS).select("answer_id", "method"), on="answer_id")
+    measured = scores.filter(family="deepeval").select("method", "metric").unique()
+    assert measured.group_by("method").len().sort("method").rows() == [
+        ("coterag", 4),
+        ("coterag-no-communities", 4),
+        ("own-context", 4),
+    ]
+    asked = {str(one.body.get("temperature")) for one in endpoint.chats if "scientific text" in str(one.body)}
+    assert asked == {"0.6"}
+
+
 def test_a_document_without_a_usable_reply_is_told_and_the_others_are_asked_about(
     coast: Path, endpoint: ScriptedEndpoint, run: Run
 ) -> None:
