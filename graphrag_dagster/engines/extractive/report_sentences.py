@@ -16,8 +16,11 @@ from graphrag_dagster.kernel.text.text_similarity import repeats, words
 #: What naming a member counts, against stating a relationship of weight 1.
 _NAMING = 0.3
 _CROWD = 3
-#: What a sentence must exceed of the best one's readability, where so many do.
-_OF_BEST, _ENOUGH = 0.31, 3
+#: What a sentence must exceed of the best one's readability, where so many do, and in any case: a greeting
+#: and a question have no more.
+_OF_BEST, _ENOUGH, _LEAST_OF_BEST = 0.31, 3, 0.21
+#: Factor of a sentence that its speaker did not end.
+_INTERRUPTED = 0.2
 _AT_START = 40
 
 
@@ -45,7 +48,7 @@ def sentence_candidates(evidence: Sequence[SupportingSentence]) -> list[Sentence
         mark = mark_before(item.text)
         mark += label_before(item.text[mark:])
         text = tidy(item.text[mark:])
-        quality = readability(text)
+        quality = readability(text) * (_INTERRUPTED if text.endswith(("–", "—")) else 1)
         if quality > 0 and text not in found:
             quote = Quote(item.unit_id, Span(item.span.start + mark, item.span.end))
             found[text] = SentenceCandidate(
@@ -53,7 +56,9 @@ def sentence_candidates(evidence: Sequence[SupportingSentence]) -> list[Sentence
             )
     best = max((one.quality for one in found.values()), default=0.0)
     good = [one for one in found.values() if one.quality > _OF_BEST * best]
-    return good if len(good) >= _ENOUGH else list(found.values())
+    if len(good) >= _ENOUGH:
+        return good
+    return [one for one in found.values() if one.quality > _LEAST_OF_BEST * best]
 
 
 def central_sentences(
@@ -166,10 +171,18 @@ class Subjects:
         """Return the ids of the one or two members that a sentence is about, the one of higher degree first.
 
         These are the ends of its heaviest relationship that is not ``used`` yet, and does not join two forms
-        of one name; else the member it names that has the highest degree; none if it names no member.
+        of one name, those with a name that repeats a word last; else the member it names that has the highest
+        degree; none if it names no member.
         """
         stated = [self._relationships[one] for one in sentence.relationships if one in self._relationships]
-        stated.sort(key=lambda one: (-one.weight, -one.combined_degree, one.id))
+        stated.sort(
+            key=lambda one: (
+                any(repeats_itself(self.titles.get(end, "")) for end in (one.source, one.target)),
+                -one.weight,
+                -one.combined_degree,
+                one.id,
+            )
+        )
         pairs = [
             tuple(sorted((one.source, one.target), key=lambda end: (-self._degrees.get(end, 0), end)))
             for one in stated
@@ -189,13 +202,15 @@ def title_of(request: ReportRequest, sentences: Sequence[str] = ()) -> str:
     """Return the two members of the highest degree and what is said of them: ``A and B: mooring plan``.
 
     That is the phrase that most sentences share, offices of people aside; none where there is no such phrase.
-    A name whose words all stand in one before it, or the other way round, is passed over. Where reports of
+    A name whose words all stand in one before it, or the other way round, is passed over; one that repeats a
+    word comes last. Where reports of
     sub-communities stand in for members, the names that lead their titles come first, the longest first.
     """
     longest = sorted(request.reports, key=lambda report: (-len(report.content), report.id))
     leads = [_lead(report.title) for report in longest]
     names: list[str] = []
-    for name in (*leads, *(entity.title for entity in Subjects(request).ranked)):
+    titles = [entity.title for entity in Subjects(request).ranked]
+    for name in (*leads, *sorted(titles, key=repeats_itself)):
         if len(names) < _NAMED and name and not overlaps(name, names):
             names.append(name)
     # Names with "and" in them would not be told apart.
@@ -220,6 +235,16 @@ def _lead(title: str) -> str:
 def join_names(names: Sequence[str]) -> str:
     """Return names as one phrase: ``A``, ``A and B``, ``A, B and C``."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def repeats_itself(name: str) -> bool:
+    """Return whether a name has a word twice, as a heading has that ran into its text.
+
+    >>> repeats_itself("Consumer Spending and Tourism Consumer"), repeats_itself("Fei-Fei Li")
+    (True, False)
+    """
+    own = name.lower().split()
+    return len(set(own)) < len(own)
 
 
 def overlaps(name: str, others: Collection[str]) -> bool:

@@ -152,7 +152,11 @@ _SPEAKER = re.compile(r"\b[A-Z][A-Z.'’-]+(?: [A-Z][A-Z.'’-]+){0,3}:\s+")
 _COURTESY = re.compile(
     r"\b(?:welcome (?:to|back)|thank(?:s| you)\b|good (?:morning|afternoon|evening)"
     r"|(?:i['’]m|i am) your (?:co-?)?host|next time on|coming up|stay tuned|tune in|after the break"
-    r"|nice to (?:meet|see|have)|glad to (?:be|have)|pleased to (?:introduce|have)|joining us"
+    r"|nice to (?:meet|see|have)|glad to (?:be|have)|pleased to (?:introduce|have)|joining (?:us|me)"
+    r"|(?:great|good|happy|pleased|delighted|excited|thrilled|pleasure|honou?red)(?: for me)? to"
+    r" (?:be (?:here|back|with you|on (?:the|this|your))|(?:meet|see|have|talk to|talk with) you|introduce)"
+    r"|pleasure of (?:meeting|having|talking)|my pleasure|congrat\w*|message us"
+    r"|(?:amazing|great|fascinating|wonderful|fantastic) conversation"
     r"|let['’]s (?:get|dive|jump|switch|move|go|hear|chat|meet)\b|was \w+['’]s (?:conversation|interview)"
     r"|my time with|(?:we|i)(?:['’]ll| will| shall)? now (?:go|move|turn|call|invite|carry on)|point of order"
     r"|hon(?:ou?rable|\.)? member for|see you next|send us|email us|subscribe)",

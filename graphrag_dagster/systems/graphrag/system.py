@@ -235,7 +235,7 @@ _STAGES = (
     ),
     Stage(
         "reports",
-        version=1,
+        version=2,
         reads=("imports", "corpus", "extraction", "resolution", "graph", "communities", "context"),
         sections=("reports",),
         users=("reports",),

@@ -12,6 +12,7 @@ from graphrag_dagster.engines.extractive.report_sentences import (
     central_sentences,
     covering_sentences,
     join_names,
+    sentence_candidates,
 )
 from graphrag_dagster.kernel.tasks.task_ports import (
     ContextEntity,
@@ -188,6 +189,33 @@ def test_a_batch_gives_what_each_request_gives_alone() -> None:
     requests = [request(prominence=n / 1000) for n in range(1000)]
     batch = list(ExtractiveReportWriter().write(requests))
     assert batch[500] == write(requests[500])
+
+
+@pytest.mark.parametrize(
+    "poor",
+    [
+        "KIM: Great to be here, Ingrid Vell.",
+        "Congratulations to Ingrid Vell on all of that success.",
+        "Ingrid Vell, that was an amazing conversation.",
+        "What are the big things that Ingrid Vell and Orrin Vask have?",
+        "KIM: The thing that Ingrid Vell and Orrin Vask have–",
+    ],
+)
+def test_greetings_questions_and_what_was_interrupted_are_left_out_where_anything_else_is_said(
+    poor: str,
+) -> None:
+    good = "Ingrid Vell founded a net loft in the harbour."
+    evidence = [SupportingSentence("u", Span(0, len(one)), one, (3,)) for one in (poor, good)]
+    assert [one.text for one in sentence_candidates(evidence)] == [good]
+    assert len(sentence_candidates(evidence[:1])) == 1
+
+
+def test_names_that_ran_into_the_text_below_them_come_last_in_titles() -> None:
+    names = ["Tourism and Retail Tourism", "Harbour Authority", "Orrin Vask"]
+    entities = tuple(ContextEntity(n, name, "ORGANIZATION", "", 9 - n) for n, name in enumerate(names, 1))
+    assert write(request(entities=entities, relationships=(), evidence=())).title.startswith(
+        "Harbour Authority and Orrin Vask"
+    )
 
 
 @pytest.mark.parametrize(
