@@ -146,16 +146,24 @@ STRATEGIES = ("tokens", "sentences", "characters", "none")
 
 
 def cut_text_units(
-    documents: pl.DataFrame, *, strategy: str, size: int, overlap: int, encoding: str
+    documents: pl.DataFrame,
+    *,
+    strategy: str,
+    size: int,
+    overlap: int,
+    encoding: str,
+    whole_words: bool = False,
 ) -> pl.DataFrame:
     """Cut documents into text units; the columns are those of ``corpus.text_chunks``.
 
     ``documents`` needs ``document_id``, ``human_readable_id`` and ``text``; its order does not matter. The
     units of a document cover every character of it. ``tokens``: windows by the count rule; their number of
-    tokens is the window's. ``sentences``: whole sentences with the white space after them, up to ``size``
-    tokens, beginning with the last sentences of the unit before up to ``overlap`` tokens; a longer sentence
-    is cut by token windows. ``characters``: windows of up to ``size`` characters, ``overlap`` of them
-    shared, that end at a boundary of the text (:func:`.character_windows`). ``none``: one unit per document.
+    tokens is the window's; with ``whole_words`` one that would begin inside a word begins behind it, if what
+    it leaves out is in the window before. ``sentences``: whole sentences with the white space after them, up
+    to ``size`` tokens, beginning with the last sentences of the unit before up to ``overlap`` tokens; a
+    longer sentence is cut by token windows. ``characters``: windows of up to ``size`` characters, ``overlap``
+    of them shared, that end at a boundary of the text (:func:`.character_windows`). ``none``: one unit per
+    document.
     All but the first count the tokens of the unit's text.
 
     Raises:
@@ -166,14 +174,14 @@ def cut_text_units(
     tokenizer = get_tokenizer(encoding)
     ordered = documents.select("human_readable_id", "document_id", "text").sort("human_readable_id")
     ids, texts = ordered["document_id"].to_list(), ordered["text"].to_list()
-    windows = _windows(texts, strategy, size, overlap, tokenizer)
+    windows = _windows(texts, strategy, size, overlap, tokenizer, whole_words=whole_words)
     same = {"encoding": encoding, "strategy": strategy}
     rows = enumerate(_rows(ids, texts, windows))
     return TEXT_CHUNKS.rows({**row, **same, "human_readable_id": number} for number, row in rows)
 
 
 def _windows(
-    texts: Sequence[str], strategy: str, size: int, overlap: int, tokenizer: Tokenizer
+    texts: Sequence[str], strategy: str, size: int, overlap: int, tokenizer: Tokenizer, *, whole_words: bool
 ) -> list[list[Window]]:
     if strategy == "none":
         counts = tokenizer.counts(texts)
@@ -182,7 +190,7 @@ def _windows(
         return pack_sentences(texts, size, overlap, tokenizer)
     if strategy == "characters":
         return _count_tokens(texts, [character_windows(text, size, overlap) for text in texts], tokenizer)
-    return tokenizer.windows_of_many(texts, size, overlap)
+    return tokenizer.windows_of_many(texts, size, overlap, whole_words=whole_words)
 
 
 def _count_tokens(

@@ -85,6 +85,11 @@ class TextUnitSettings(Section):
         f"{_SIZES_BY_CHARACTERS[1]} by default",
     )
     encoding: Literal["cl100k_base", "o200k_base"] = Field("cl100k_base", description="tokenizer")
+    whole_words: bool = Field(
+        True,
+        description="with `strategy: tokens` a unit that would begin inside a word begins behind it: what it "
+        "leaves out is in the unit before",
+    )
 
     @model_validator(mode="after")
     def _check_overlap(self) -> "TextUnitSettings":

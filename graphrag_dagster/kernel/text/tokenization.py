@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from graphrag_dagster.errors import QuestionError, SettingsError
 from graphrag_dagster.kernel.common.atomic_files import candidate_folders, write_atomically
+from graphrag_dagster.kernel.text.east_asian import has_east_asian
 
 if TYPE_CHECKING:
     import tiktoken
@@ -212,8 +213,17 @@ class Tokenizer:
         """
         return self.windows_of_many([text], size, overlap)[0]
 
-    def windows_of_many(self, texts: Sequence[str], size: int, overlap: int) -> list[list[Window]]:
+    def windows_of_many(
+        self, texts: Sequence[str], size: int, overlap: int, *, whole_words: bool = False
+    ) -> list[list[Window]]:
         """Return :meth:`windows` of each text.
+
+        Args:
+            texts: the texts.
+            size: tokens of a window.
+            overlap: tokens that it shares with the previous one.
+            whole_words: a window that would begin inside a word begins with the next token that does not, if
+                one is shared; it has fewer tokens then.
 
         Raises:
             SettingsError: not 0 ≤ overlap < size.
@@ -223,7 +233,7 @@ class Tokenizer:
                 f"text_units.overlap ({overlap}) must be at least 0 and smaller than text_units.size ({size})"
             )
         return [
-            _windows(self._boundaries(text, tokens), size, overlap)
+            _windows(self._boundaries(text, tokens), size, overlap, text if whole_words else "")
             for text, tokens in zip(texts, self._batch(texts), strict=True)
         ]
 
@@ -300,14 +310,24 @@ def _encodable(text: str) -> str:
     return _SURROGATES.sub("\ufffd", text)
 
 
-def _windows(ends: NDArray[np.int64], size: int, overlap: int) -> list[Window]:
+def _windows(ends: NDArray[np.int64], size: int, overlap: int, text: str) -> list[Window]:
+    """Return windows of tokens; those of a text that is given begin with a word where they can."""
     total = len(ends) - 1
     windows: list[Window] = []
     for number in range(window_count(total, size, overlap)):
         first = number * (size - overlap)
         last = min(first + size, total)
+        if number and text:
+            shared = range(first, first + overlap)
+            first = next((one for one in shared if not _is_inside_word(text, int(ends[one]))), first)
         start, end = int(ends[first]), int(ends[last])
         if end <= start:
             end = start + 1
         windows.append((start, end, last - first))
     return windows
+
+
+def _is_inside_word(text: str, place: int) -> bool:
+    """Whether letters or digits are on both sides; in Chinese and Japanese no blanks tell words apart."""
+    both = text[place - 1 : place + 1]
+    return both.replace("_", "a").isalnum() and not has_east_asian(both)

@@ -165,6 +165,7 @@ _PAPER = MappingProxyType(
         "text_units.size": 600,
         "text_units.overlap": 100,
         "text_units.encoding": "cl100k_base",
+        "text_units.whole_words": False,
         # Appendix A.2, E.1
         "extraction.gleaning.order": "check_first",
         "model.logit_bias": True,

@@ -190,3 +190,30 @@ def test_the_variable_is_restored(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     with vocabulary_at_hand("cl100k_base"):
         assert os.environ["TIKTOKEN_CACHE_DIR"] != str(tmp_path)
     assert os.environ["TIKTOKEN_CACHE_DIR"] == str(tmp_path)
+
+
+@given(st.text(alphabet="ab é_.-\n", max_size=400), st.integers(2, 20), st.data())
+def test_windows_of_whole_words_begin_behind_a_word_that_is_in_the_window_before(
+    text: str, size: int, data: st.DataObject
+) -> None:
+    overlap = data.draw(st.integers(0, size - 1))
+    tokenizer = get_tokenizer("cl100k_base")
+    plain = tokenizer.windows(text, size, overlap)
+    (whole,) = tokenizer.windows_of_many([text], size, overlap, whole_words=True)
+    assert [end for _, end, _ in whole] == [end for _, end, _ in plain]
+    assert whole[:1] == plain[:1]
+    for before, moved, kept in zip(whole, whole[1:], plain[1:], strict=False):
+        assert kept[0] <= moved[0] <= before[1]
+        assert moved[2] <= size
+        assert (moved[0] == kept[0]) == (moved[2] == kept[2])
+
+
+def test_a_unit_does_not_begin_with_the_end_of_a_name() -> None:
+    text = "yes " * 8 + "Solveig Tennantsworth came. " * 8
+    tokenizer = get_tokenizer("cl100k_base")
+    starts = [[text[start:] for start, *_ in windows] for windows in (
+        tokenizer.windows(text, 16, 8), tokenizer.windows_of_many([text], 16, 8, whole_words=True)[0]
+    )]  # fmt: skip
+    cut, whole = ([one for one in rests if text[: len(text) - len(one)][-1:].isalpha() and one[:1].isalpha()] for rests in starts)  # fmt: skip
+    assert cut
+    assert not whole
